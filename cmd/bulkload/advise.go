@@ -96,7 +96,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &given, a, statement) })
 }
 
-// sizes finds how large the table is, and how it grows.
+// sizes determines the size of the table and its growth.
 func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 	rows, rowBytes := o.rows, o.rowBytes
 	if o.plan != "" {
@@ -133,7 +133,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 	return nil
 }
 
-// statement makes the table in HBase's shell.
+// statement returns the HBase shell statement that creates the table.
 func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, error) {
 	name, err := loader.ParseTableName(cmp.Or(spec.Table, "TABLE"))
 	if err != nil {

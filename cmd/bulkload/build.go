@@ -132,7 +132,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	return s.Summarize(cmd.OutOrStdout())
 }
 
-// shapes returns the shapes of the job's targets: split points by the flags, settings by the job file.
+// shapes returns the shapes of the job's targets. Split points come from the flags, settings from the job file.
 func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, error) {
 	points, err := readTableSplits(o.tables, js)
 	if err != nil {
@@ -180,8 +180,8 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 	return points, nil
 }
 
-// rejects returns where the bad records of a build go by default: next to its output, since what is in that is
-// loaded. Of an output on HDFS it is a file in the current directory.
+// rejects returns the default path for the bad records of a build. It is next to the output directory, since the
+// contents of that are loaded. If the output is on HDFS, it is a file in the current directory.
 func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	l, err := env.Conf.Resolve(o.out)
 	if err != nil {
@@ -189,14 +189,14 @@ func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	}
 	name := l.Path
 	if !l.Local() {
-		const longest = 120 // names of files have a bound
+		const longest = 120 // length limit of file names
 		name = strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
 		name = name[max(0, len(name)-longest):]
 	}
 	if name, err = filepath.Abs(name + "." + job.RejectsName); err != nil {
 		return "", err
 	}
-	return name, os.MkdirAll(filepath.Dir(name), 0o755) // as the output's own
+	return name, os.MkdirAll(filepath.Dir(name), 0o755) // with the mode of the output directory's parents
 }
 
 func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
@@ -216,7 +216,7 @@ func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	}
 }
 
-// below returns the path of a name in a directory, local or a URI.
+// below returns the name of an entry of a directory, which is a local path or a URI.
 func below(dir, name string) string {
 	if scheme, path, ok := strings.Cut(dir, "://"); ok {
 		return scheme + "://" + below(path, name)

@@ -55,14 +55,14 @@ instead, one line each, as commands for an administrator.`,
 func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	given := settings.JobSpec(cmd)
 	resolve := given.Resolve
-	if given.Table != "" || o.jobFile == "" { // a table can be looked at without a whole job
+	if given.Table != "" || o.jobFile == "" { // a table can be checked without a whole job
 		resolve = given.ResolveTable
 	}
 	spec, err := resolve()
 	if err != nil {
 		return err
 	}
-	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
+	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
 	env, err := o.open(g)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	return nil
 }
 
-// spokenChecks are checks that name settings as flags.
+// spokenChecks returns the checks with settings named as flags.
 func spokenChecks(checks []preflight.Check) []preflight.Check {
 	spoken := make([]preflight.Check, len(checks))
 	for i, c := range checks {
@@ -103,7 +103,7 @@ func spokenChecks(checks []preflight.Check) []preflight.Check {
 	return spoken
 }
 
-// printChecks prints a line for each check, and its hint below.
+// printChecks prints one line for each check, with its hint on a line below.
 func printChecks(w io.Writer, r *preflight.Report) {
 	width := 0
 	for _, c := range r.Checks {

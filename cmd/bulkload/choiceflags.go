@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// choiceFlags say which cells of a table are read.
+// choiceFlags are the flags that select the cells of a table to read.
 type choiceFlags struct {
 	asked choice.Asked
 	only  string
@@ -19,7 +19,7 @@ func (o *choiceFlags) add(f *pflag.FlagSet) {
 		"since": &a.Since, "until": &a.Until, "only": &o.only})
 }
 
-// choice returns the selection that the flags request.
+// choice returns the selection that the flags specify.
 func (o *choiceFlags) choice() choice.Asked {
 	a := o.asked
 	if o.only != "" {

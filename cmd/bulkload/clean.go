@@ -72,7 +72,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	return err
 }
 
-// clean cleans, also YARN, and says why in the words of the command line.
+// clean runs checkpoint.Clean, which also ends jobs on YARN, and words its reasons with the names of flags.
 func clean(ctx context.Context, env *cluster.Env, o checkpoint.CleanOptions) (*checkpoint.Cleaning, error) {
 	o.EndYARN = func(ctx context.Context, tag string) error {
 		return mapreduce.Kill(ctx, env, mapreduce.Submission{Tag: tag})
@@ -115,10 +115,10 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
 	}
 }
 
-// age is a time span that may be given in days.
+// age is a time span whose flag also accepts days.
 type age time.Duration
 
-// Set reads 7d, or what time.ParseDuration takes.
+// Set parses a number of days, such as 7d, or any text that time.ParseDuration accepts.
 func (a *age) Set(s string) error {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -136,7 +136,7 @@ func (a *age) Set(s string) error {
 	return nil
 }
 
-// String prints whole days as days.
+// String formats whole days as days.
 func (a *age) String() string {
 	d := time.Duration(*a)
 	if d >= 24*time.Hour && d%(24*time.Hour) == 0 {
@@ -145,5 +145,5 @@ func (a *age) String() string {
 	return d.String()
 }
 
-// Type names the flag's type in help texts.
+// Type returns the flag's type for help texts.
 func (a *age) Type() string { return "age" }

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// clusterFlags say which cluster is meant when the configuration does not.
+// clusterFlags are the flags that name the cluster where the configuration does not.
 type clusterFlags struct {
 	zookeeper string
 	znode     string
@@ -38,7 +38,7 @@ func (c *clusterFlags) addReading(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"endpoint": &c.endpoints})
 }
 
-// open reads the configuration; flags stand over it. The caller closes the result.
+// open reads the configuration, which the flags override. The caller closes the result.
 func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	env := os.LookupEnv
 	if c.user != "" {
@@ -73,7 +73,7 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	return &cluster.Env{Conf: conf, Log: g.Logger(), Identity: c.identity, Endpoints: c.endpoints}, nil
 }
 
-// withCluster connects to HBase for the time of a call.
+// withCluster connects to HBase for the duration of a call.
 func (c *clusterFlags) withCluster(ctx context.Context, g *globals, do func(*loader.Cluster) error) error {
 	env, err := c.open(g)
 	if err != nil {

@@ -134,7 +134,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	return fail.Errorf(fail.Verify, "%s and %s differ: %s", r.A.Name, r.B.Name, r.Found)
 }
 
-// resolve reads what the flags say.
+// resolve evaluates the flags.
 func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	o.request.Versions = 1
 	if o.allVersions {
@@ -148,7 +148,7 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	return errors.Join(err, o.limitFlags.check(cmd))
 }
 
-// sides reads what the arguments name.
+// sides resolves the two arguments.
 func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []string) error {
 	if args[0] == exportSide && args[1] == exportSide {
 		return fail.Usage(errors.New("both sides are the export of the job file: name a table, a snapshot or a directory of HFiles for one of them"))
@@ -180,7 +180,7 @@ func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []stri
 	return nil
 }
 
-// chosen is which cells are compared.
+// chosen returns the selection of cells to compare.
 func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error) {
 	asked, k := o.choice(), choice.Keys{Name: setting.Key}
 	if given := settings.JobSpec(cmd); asked.ByKey() && given.Key != "" {
@@ -196,7 +196,8 @@ func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error)
 	return asked.Resolve(k)
 }
 
-// modulus returns the modulus of the salt of both sides: the job's, or that for which the tables and the tables of snapshots are split.
+// modulus returns the salt modulus of both sides: that of the job, or the one for which the tables, or the tables of
+// the snapshots, are split.
 func (o *compareOptions) modulus(ctx context.Context, js spec.Job) (n int, err error) {
 	if js.Regions > 0 || !keygen.NeedsRegions(js.RowKey()) {
 		return js.SaltModulus(nil)
@@ -224,7 +225,7 @@ func (o *compareOptions) modulus(ctx context.Context, js spec.Job) (n int, err e
 	return n, nil
 }
 
-// splitsOf returns the split points of a table, or of a snapshot's.
+// splitsOf returns the split points of a table, or of the table of a snapshot.
 func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) {
 	if s.Snapshot != "" {
 		src, err := tablesource.Open(ctx, s.Env, tablesource.Ref{Snapshot: s.Snapshot}, tablesource.Options{})
@@ -248,7 +249,7 @@ func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) 
 	return points, nil
 }
 
-// printComparison prints what was found.
+// printComparison prints the result of a comparison.
 func printComparison(w io.Writer, r *result.Comparison) {
 	for i, s := range []result.ComparedSide{r.A, r.B} {
 		at := ""

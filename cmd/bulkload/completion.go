@@ -49,9 +49,8 @@ values of flags. Release archives have the scripts in completions/.`,
 	}
 }
 
-// addCompletions registers the completions of shells: the words that may follow the flags of a
-// command and of those below it. Where nothing is known of a flag or an
-// argument nothing is offered: a list of files would mislead.
+// addCompletions registers the shell completion of the flags and arguments of a command and its subcommands. A flag
+// or an argument without known values gets no completion: a list of files would mislead.
 func addCompletions(cmd *cobra.Command) {
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if _, ok := cmd.GetFlagCompletionFunc(f.Name); ok || f.Value.Type() == "bool" {
@@ -79,7 +78,7 @@ func addCompletions(cmd *cobra.Command) {
 		case len(words) > 0:
 			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for a flag that is not there, or has one
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for a flag that does not exist, or that has a completion
 	})
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && cmd.Parent() != nil && !cmd.HasSubCommands() {
 		cmd.ValidArgsFunction = completeArgs(cmd)
@@ -100,15 +99,16 @@ func completeArgs(cmd *cobra.Command) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// completionTime bounds how long a shell waits for the names of tables.
+// completionTime is the longest time that a shell waits for the names of tables.
 const completionTime = 3 * time.Second
 
-// completeTables offers the cluster's tables. A cluster that does not answer offers nothing: a shell has no place for its error.
+// completeTables offers the cluster's tables. If the cluster does not answer, it offers nothing: a shell cannot show
+// the error.
 func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
 	g := &globals{Program: session.Program{Log: slog.New(slog.DiscardHandler)}}
-	_ = settings.Command(cmd, g.Logger) // what the environment and files say; a wrong one does not matter here
+	_ = settings.Command(cmd, g.Logger) // settings of the environment and of files; wrong ones do not matter here
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			return f.Value.String()
@@ -128,7 +128,7 @@ func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completio
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeColumns offers the columns of the job file: after a comma, those that are not yet named.
+// completeColumns offers the columns of the job file. After a comma it leaves out columns that are already listed.
 func completeColumns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	_ = settings.Command(cmd, func() *slog.Logger { return slog.New(slog.DiscardHandler) })
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
@@ -155,7 +155,8 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeOld offers the tables in whose place others are, which are kept. A state directory that cannot be read offers nothing.
+// completeOld offers the old tables that were replaced and are still kept. If the state directory cannot be read, it
+// offers nothing.
 func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	if dir, err := cmd.Flags().GetString("state"); err == nil {
@@ -169,8 +170,8 @@ func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeJobs offers the jobs of the state directory. One that cannot be read
-// offers nothing: a shell has no place for its error.
+// completeJobs offers the jobs of the state directory. If the directory cannot be read, it offers nothing: a shell
+// cannot show the error.
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dir, err := cmd.Flags().GetString("state")
 	if err == nil && dir == "" {

@@ -38,7 +38,7 @@ with other flags; the last lines say how the same files get into a table.`,
 	}
 }
 
-// A demo runs commands of the program on a sample, and shows each before its output.
+// A demo runs commands of the program on a sample, and prints each command before its output.
 type demo struct {
 	cmd *cobra.Command
 	g   *globals
@@ -111,7 +111,8 @@ Your own export: bulkload inspect FILE --write JOB.yaml
 	return nil
 }
 
-// hfilesBelow returns the HFiles of a directory that a build has written, in the order of names: those of the families' directories.
+// hfilesBelow returns the HFiles that a build has written below a directory, in the order of names. They are in the
+// directories of families.
 func hfilesBelow(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Dir(path) != dir {
@@ -126,7 +127,7 @@ func hfilesBelow(dir string) (files []string, err error) {
 	return files, err
 }
 
-// does shows a command of the program and runs it.
+// does prints a command of the program and runs it.
 func (d *demo) does(args ...string) error {
 	fmt.Fprintf(d.out, "\n$ bulkload %s\n", strings.Join(args, " "))
 	root := newRootCmd(&globals{Program: session.Program{Console: d.g.Console}, cores: d.g.cores})

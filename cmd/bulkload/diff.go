@@ -68,7 +68,7 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
 }
 
-// printDiff prints what a load has changed.
+// printDiff prints the changes that a load has made.
 func printDiff(out io.Writer, s *result.Survey) {
 	printSurvey(out, s)
 	for _, t := range s.Tables {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// engineFlags say where the HFiles of a run are built.
+// engineFlags are the flags that determine where the HFiles of a run are built.
 type engineFlags struct {
 	engine       string
 	yarn         mapreduce.Settings
@@ -31,16 +31,16 @@ func (e *engineFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"yarn-queue": &e.yarn.Queue, "hadoop": &e.yarn.Hadoop, "on-stop": &e.onStop})
 }
 
-// addPlan registers those that say what a job takes.
+// addPlan registers the flags of a job's resources.
 func (e *engineFlags) addPlan(f *pflag.FlagSet) {
 	e.onStop = "detach"
 	settings.Bind(f, settings.To{"engine": &e.engine, "map-memory": &e.mapMemory, "reduce-memory": &e.reduceMemory, "maps": &e.yarn.Maps, "reduces": &e.yarn.Reduces})
 }
 
-// settings returns the settings of YARN, nil for a build here.
+// settings returns the settings of YARN, or nil for a local build.
 func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 	if e.engine == "local" {
-		// Those that a command does not have are not changed.
+		// Flags that a command does not have are not changed.
 		for _, name := range []string{"yarn-queue", "map-memory", "reduce-memory", "maps", "reduces", "hadoop", "on-stop"} {
 			if f.Changed(name) {
 				return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--%s needs a build on YARN: give --engine yarn too", name), name, "engine"))
@@ -58,13 +58,13 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 	return &s, nil
 }
 
-// plannedOnYARN is an estimate with what YARN would be asked for.
+// plannedOnYARN is an estimate with the prediction of a job on YARN.
 type plannedOnYARN struct {
 	*estimate.Estimate
 	YARN *mapreduce.Prediction `json:"yarn,omitempty"`
 }
 
-// predicted returns the prediction of a job on YARN, nil if the job does not use it.
+// predicted returns the prediction of a job on YARN, or nil if the job does not run on YARN or has no rows.
 func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Prediction {
 	if y == nil || e.Rows == 0 {
 		return nil
@@ -75,7 +75,7 @@ func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Predictio
 	}
 	tables := append([]*estimate.Estimate{e}, e.Tables...)
 	work := e.ReadTime
-	var shares []float64 // each table has all records once
+	var shares []float64 // each table gets all records once
 	for _, t := range tables {
 		work += t.WriteTime
 		for _, r := range t.Regions {

@@ -7,9 +7,8 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// appendText appends bytes as text: UTF-8 without control characters, but for
-// those of the given list, is as it is; else each byte that is none, and the
-// backslash, becomes \xNN.
+// appendText appends bytes as text. UTF-8 without control characters, except those of the given list, is appended
+// unchanged. Otherwise each backslash and each byte that is not text becomes \xNN.
 func appendText(dst, v []byte, controls string) []byte {
 	if isText(v, controls) {
 		return append(dst, v...)

@@ -132,7 +132,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	})
 }
 
-// exportRef returns the table or snapshot that the argument names.
+// exportRef parses the argument: a snapshot or a table.
 func exportRef(name string) (tablesource.Ref, error) {
 	if r, ok, err := tablesource.Parse(name); ok {
 		return r, err
@@ -141,7 +141,7 @@ func exportRef(name string) (tablesource.Ref, error) {
 	return tablesource.Ref{Table: table}, err
 }
 
-// plan returns the export that the flags and the job file request.
+// plan returns the export that the flags and the job file specify.
 func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
 	if e.Workers == 0 {
@@ -161,7 +161,7 @@ func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	return export.Compile(e)
 }
 
-// printExport prints a summary of the written files.
+// printExport prints a summary of the export.
 func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
 	as := "from snapshot " + m.Snapshot + ","
 	if m.Snapshot == "" {

@@ -27,22 +27,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// freshFlags are the fresh flags of a run or a load that makes a table to take the place of another.
+// freshFlags are the flags of a run or a load that creates a table to replace another one.
 type freshFlags struct {
 	into    string
 	splits  string
 	dropOld string
 }
 
-// add registers the flags of both.
+// add registers the flags that both commands have.
 func (o *freshFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"into": &o.into, "splits": &o.splits})
 }
 
-// autoSplits are found from the export.
+// autoSplits selects split points that are computed from the export.
 const autoSplits = "auto"
 
-// splitKeys returns the split points that were given for the new table.
+// splitKeys returns the split points that the flag gives for the new table.
 func (o *freshFlags) splitKeys() ([][]byte, error) {
 	if o.splits == "" || o.splits == autoSplits {
 		return nil, nil
@@ -54,7 +54,7 @@ func (o *freshFlags) splitKeys() ([][]byte, error) {
 	return points, nil
 }
 
-// splitsOf returns the split points of the new table, nil for those of the old one.
+// splitsOf returns the split points of the new table, or nil for the split points of the old table.
 func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions, given [][]byte) fresh.Splits {
 	switch o.splits {
 	case "":
@@ -66,7 +66,7 @@ func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions,
 	return func(context.Context, int) ([][]byte, error) { return given, nil }
 }
 
-// splitsOfFiles returns the split points of the new table of a load, nil for those of the old one.
+// splitsOfFiles returns the split points of the new table of a load, or nil for the split points of the old table.
 func (o *freshFlags) splitsOfFiles(env *cluster.Env, dir string, given [][]byte) fresh.Splits {
 	if o.splits != autoSplits {
 		return o.splitsOf(env, spec.Job{}, build.WorkOptions{}, given)
@@ -84,7 +84,8 @@ func (o *freshFlags) splitsOfFiles(env *cluster.Env, dir string, given [][]byte)
 	}
 }
 
-// suggested are split points for so many regions of about the same bytes, as plan --suggest finds them.
+// suggested returns split points for the given number of regions of about equal size in bytes, as plan --suggest
+// computes them.
 func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions, regions int) (points [][]byte, err error) {
 	if regions < 2 {
 		return nil, nil
@@ -101,7 +102,7 @@ func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOp
 	return rowkey.Rows(e.Splits), nil
 }
 
-// drop drops an old table in whose place a new one was loaded.
+// drop drops an old table that a new one has replaced.
 func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if o.into == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--drop-old needs --into: name the new table"), "drop-old", "into"))
@@ -161,7 +162,7 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 	return nil
 }
 
-// printSwitch prints how readers come to a new table, and how the old one goes.
+// printSwitch prints how to switch readers to the new table, and how to drop the old one.
 func printSwitch(w io.Writer, r *result.Result, jobFile string) {
 	if r.Fresh == nil {
 		return
@@ -185,7 +186,7 @@ Table %[1]s is unchanged. To switch readers to table %[2]s:
 	fmt.Fprintf(w, "Table %s does not have the grants, quotas and snapshots of table %s.\n", now, old)
 }
 
-// quoteIfNeeded returns a text as one word of a POSIX shell, in quotes only where it needs them.
+// quoteIfNeeded returns a text as one word of a POSIX shell, quoted only where that is necessary.
 func quoteIfNeeded(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r))

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is the width of help texts in characters, helpLines how many lines a screen has for one.
+// helpWidth is the width of help texts in characters, helpLines the number of lines that fit a screen.
 const helpWidth, helpLines = 110, 45
 
-// addHelp sets what --help and the command help print. COMMAND --help fits a screen: what the command does, examples, the flags that most
-// jobs need. help COMMAND has the whole text, and all flags by group.
+// addHelp sets the output of --help and of the command help. COMMAND --help fits a screen: a description, examples, and the flags that
+// most jobs need. help COMMAND prints the whole text, and all flags by group.
 func addHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { shortHelp(cmd.OutOrStdout(), cmd) })
 	root.SetHelpCommand(&cobra.Command{
@@ -72,7 +72,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAll flags, and more about %s: bulkload help %s. Exit codes: bulkload help exit-codes.\n", cmd.Name(), commandPath(cmd))
 }
 
-// fullHelp prints all about a command.
+// fullHelp prints the complete help of a command.
 func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(out, about(cmd))
 	usage(out, cmd)
@@ -99,7 +99,7 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
 }
 
-// about returns the text of a command.
+// about returns the description of a command.
 func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
@@ -108,13 +108,13 @@ func about(cmd *cobra.Command) string {
 	return strings.TrimSpace(text)
 }
 
-// commandPath returns a command without the program's name.
+// commandPath returns the path of a command without the program's name.
 func commandPath(cmd *cobra.Command) string {
 	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
 	return p
 }
 
-// usage prints how a command is called, with examples.
+// usage prints the usage line of a command, with examples.
 func usage(out io.Writer, cmd *cobra.Command) {
 	line := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() {
@@ -126,7 +126,7 @@ func usage(out io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// exitCodes prints what exit codes mean.
+// exitCodes prints the meanings of the exit codes.
 func exitCodes(out io.Writer) {
 	fmt.Fprintln(out, "Exit codes:")
 	for _, s := range ending.Exits() {

@@ -25,7 +25,7 @@ func newHFileCmd(g *globals) *cobra.Command {
 	return cmd
 }
 
-// withHFile opens a file for a command and names it in its errors.
+// withHFile opens an HFile for a command and adds the file's name to errors.
 func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name string, r *hfile.Reader) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		env, err := c.open(g)

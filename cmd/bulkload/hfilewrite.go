@@ -65,7 +65,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return cmd
 }
 
-// write makes the file; one that is there already is replaced when the new one is whole.
+// write writes the file. An existing file is replaced once the new one is complete.
 func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name string, in io.Reader, opts hfile.Options) error {
 	hdfs := func(err error) error {
 		if err == nil {
@@ -124,10 +124,10 @@ func (o *hfileWriteOptions) options() (hfile.Options, error) {
 	return h, h.Validate()
 }
 
-// otherSettings are the other settings that have no flag of their own.
+// otherSettings are the settings that have no flag of their own.
 var otherSettings = []string{"hbase.hstore.bytes.per.checksum", "io.storefile.bloom.error.rate", "hbase.mapreduce.hfileoutputformat.compaction.exclude"}
 
-// define applies a setting under the name that HBase's configuration has for it.
+// define applies a setting, which it identifies by its name in HBase's configuration.
 func define(h *hfile.Options, setting string) error {
 	key, v, ok := strings.Cut(setting, "=")
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// needInputs says that a job has something to read.
+// needInputs returns an error if a job has no inputs.
 func needInputs(spec spec.Job) error {
 	if len(spec.Inputs) == 0 && spec.InputsFrom == "" {
 		return fail.Usage(errors.New("no input: name files, directories or globs with --input, or under inputs in the job file; or a list of them with --inputs-from"))
@@ -20,8 +20,8 @@ func needInputs(spec spec.Job) error {
 	return nil
 }
 
-// listInputs reads the list of inputs, if there is one. From here on its inputs are the job's, as if each had been given by itself: they,
-// and not the name of the list, are what a resumed job must have.
+// listInputs reads the list of inputs, if there is one. From then on its entries are the job's inputs, as if each had been given
+// separately. A resumed job must have the same entries, not the same name of the list.
 func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) {
 	if s.InputsFrom == "" {
 		return nil
@@ -31,7 +31,8 @@ func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) 
 	return fail.With(fail.Input, err)
 }
 
-// mountTables opens the inputs that are tables. Snapshots that are taken for that are deleted by done, if there is no error.
+// mountTables opens the inputs that are tables. It may take snapshots for that; done deletes them, unless there was
+// an error.
 func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
 	if err := checkTables(s); err != nil {
 		return nil, err
@@ -39,7 +40,8 @@ func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(c
 	return tablesource.Mount(ctx, env, s.Inputs, tablesource.ReadBy(s.ReadBy), s.Choice(), s.KeyParser)
 }
 
-// checkTables refuses settings of inputs that are tables where there is none, and ways that these cannot be read.
+// checkTables refuses settings for table inputs where there are none, and read methods that the tables do not
+// support.
 func checkTables(s spec.Job) error {
 	if err := tablesource.CheckTables(s); err != nil {
 		return err

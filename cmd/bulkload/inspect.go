@@ -110,7 +110,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	return inspected(r)
 }
 
-// writeJob writes a job file that is not there yet. With values of a profile it is for its owner alone.
+// writeJob writes a job file that does not exist yet. If it has values of a profile, only its owner may read it.
 func (o *inspectOptions) writeJob(job []byte) error {
 	mode := os.FileMode(0o644)
 	if o.profile {
@@ -122,7 +122,7 @@ func (o *inspectOptions) writeJob(job []byte) error {
 	return nil
 }
 
-// inspected returns how an inspection ends.
+// inspected returns the outcome of an inspection as an error.
 func inspected(r *inspect.Report) error {
 	switch {
 	case r.Doubtful():
@@ -141,7 +141,7 @@ func inspected(r *inspect.Report) error {
 	return nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that does not exist yet.
 func writeNew(name string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -151,7 +151,7 @@ func writeNew(name string, data []byte, mode os.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// printInspection prints a report as people read it.
+// printInspection prints a report as text.
 func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 	for _, f := range r.Refused {
 		fmt.Fprintf(w, "refused: %s\n", f.Reason)

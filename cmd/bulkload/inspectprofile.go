@@ -41,7 +41,7 @@ func (p *profileOptions) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"job": &p.jobFile, "profile": &p.profile, "profile-share": &p.share, "hide": &p.hide, "report": &p.page, "workers": &p.workers})
 }
 
-// check refuses flags that need others.
+// check refuses flags whose required flags are missing.
 func (p *profileOptions) check() error {
 	for name, value := range map[string]string{"profile-share": p.share, "hide": p.hide, "report": p.page} {
 		if value != "" && !p.profile {
@@ -52,7 +52,7 @@ func (p *profileOptions) check() error {
 	return err
 }
 
-// part returns the share of the input that is read.
+// part returns the fraction of the input to read.
 func (p *profileOptions) part() (float64, error) {
 	if p.share == "" {
 		return 1, nil
@@ -65,7 +65,7 @@ func (p *profileOptions) part() (float64, error) {
 	return percent / 100, nil
 }
 
-// read makes the profile of a job's input.
+// read profiles the input of a job.
 func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Job) (*profiling.Result, error) {
 	share, err := o.part()
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Jo
 	return r, nil
 }
 
-// add makes the profile of what was inspected, by the job file that is made of it.
+// add profiles the inspected input, with the job file that was generated for it.
 func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.Report, badRecords string) error {
 	s, err := spec.ParseSpec("the job file", r.Job())
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.R
 	return err
 }
 
-// ofJob makes the profile of a job's input, which is read as the job file says.
+// ofJob profiles the input of a job, which it reads as the job file specifies.
 func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env, given spec.Spec) (err error) {
 	if err := stdinOnce(cmd, given); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env,
 	})
 }
 
-// expectations returns the section of a job file.
+// expectations returns the section of expectations for a job file.
 func (o *inspectOptions) expectations(r *profiling.Result) ([]byte, error) {
 	if o.write == "" {
 		return nil, nil
@@ -169,7 +169,7 @@ func (o *inspectOptions) expectations(r *profiling.Result) ([]byte, error) {
 	return slices.Concat(fmt.Appendf(nil, "# Guessed from a profile of %s, with margins: see that they are what you expect.\n", rest), section), err
 }
 
-// printProfile prints a profile as people read it.
+// printProfile prints a profile as text.
 func printProfile(w io.Writer, p *profile.Profile) {
 	if p == nil {
 		return
@@ -234,7 +234,7 @@ func short(text string) string {
 	return text
 }
 
-// sparks draws bars, the highest as a full block; what is not 0 is seen.
+// sparks draws bars. The highest bar is a full block; every count above 0 is visible.
 func sparks(bars []profile.Bar) string {
 	blocks := []rune("▁▂▃▄▅▆▇█")
 	most := int64(1)

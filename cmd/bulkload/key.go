@@ -99,7 +99,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	return errors.Join(w.all(in), w.out.Flush())
 }
 
-// load returns the spec of the job file with the flags over it.
+// load returns the job file's spec, overridden by the flags.
 func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settings.JobSpec(cmd)
 	switch {
@@ -195,7 +195,7 @@ func bounds(r *cells.RegionOfKeys) string {
 	return text
 }
 
-// report prints what is known without a record.
+// report prints the properties of the keys that are known without a record.
 func (w *keyWriter) report() error {
 	r := w.m.Report
 	if w.g.JSON() {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// limitFlags say how much of a serving cluster a job may take, and when.
+// limitFlags are the flags that limit a job's load on a serving cluster, and the time of day.
 type limitFlags struct {
 	upload      upload.Options
 	calls       int
@@ -32,12 +32,12 @@ func (l *limitFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": &l.onlyBetween})
 }
 
-// addLoad registers that of commands that load.
+// addLoad registers the flag of commands that load.
 func (l *limitFlags) addLoad(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"load-concurrency": &l.calls})
 }
 
-// check reads the window too, so that what is wrong is said before anything is done.
+// check also parses the window, so that errors are reported before any work.
 func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	if l.onlyBetween == "" {
 		return nil
@@ -48,12 +48,11 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// hold puts the limits into the options, and a gate at which the job waits:
-// outside of the window, and when SIGUSR1 asked for it until SIGUSR2 comes.
-// stop ends the listening to those signals.
+// hold adds the limits to the options, and a gate at which the job waits outside of the window and between SIGUSR1
+// and SIGUSR2. stop ends the handling of those signals.
 func (l *limitFlags) hold(ctx context.Context, env *cluster.Env, w *build.WorkOptions) (stop func()) {
 	h := &progress.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
-	// They stay caught: one that comes while the command ends must not kill it.
+	// The signals stay caught: one that arrives while the command ends must not kill it.
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGUSR1, syscall.SIGUSR2)
 	ctx, stop = context.WithCancel(ctx)

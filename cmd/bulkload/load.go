@@ -56,7 +56,7 @@ there is something else in DIR.`,
 			if err := checkKept(snapshot, keepSnapshots); err != nil {
 				return err
 			}
-			stage, _ := loader.ParseStage(way) // which is one of the values of its setting
+			stage, _ := loader.ParseStage(way) // the setting accepts only valid values
 			if err := limits.check(cmd); err != nil {
 				return err
 			}

@@ -30,25 +30,26 @@ func main() {
 }
 
 const (
-	// startingGOGC is the collector's GOGC until the settings are read: with that of the work a few megabytes of flags, help and
-	// parsed files are collected six times by then, a quarter of the start's CPU. With 400 a spilling job of 64 MiB peaks 4 MB
-	// higher.
+	// startingGOGC is the collector's GOGC until the settings are read. With workingGOGC, a few megabytes of flags, help texts
+	// and parsed files would have been collected six times by then, a quarter of the CPU time of the start. With 400 a spilling
+	// job of 64 MiB peaks 4 MB higher.
 	startingGOGC = 200
-	// workingGOGC is that of the work. The heap is a few large buffers without pointers, so collecting it costs next to
-	// nothing, and twice its size would break the memory budget: at 50 a spilling job of 64 MiB peaks at 90 MB instead of 106.
+	// workingGOGC is the GOGC of the work. The heap is a few large buffers without pointers, so collecting it costs next to
+	// nothing, and a heap of twice that size would exceed the memory budget: at 50 a spilling job of 64 MiB peaks at 90 MB
+	// instead of 106.
 	workingGOGC = 50
 )
 
-// collectAt sets the collector's GOGC, unless the environment has.
+// collectAt sets the collector's GOGC, unless the environment sets it.
 func collectAt(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// spareProcessors gives the Go runtime two processors for each core, unless the environment says how many. A goroutine that
-// waits for a disk in a system call keeps its processor, for up to 10 ms when the others have nothing queued: with one for each
-// core, cores are idle while files are synced. Workers stay one for each core.
+// spareProcessors sets GOMAXPROCS to two for each core, unless the environment sets it. A goroutine that waits for a disk in a
+// system call keeps its processor, for up to 10 ms when the others have nothing queued: with one processor for each core, cores
+// are idle while files are synced. The number of workers stays one for each core.
 func spareProcessors(workers *pflag.Flag, cores int) error {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return nil
@@ -73,20 +74,19 @@ func run(args []string) int {
 	return g.End(ctx, os.Stdout, cmd, err)
 }
 
-// stopOnSignal listens, and cancels at the first SIGINT or SIGTERM; the second
-// ends the process at once.
+// stopOnSignal cancels at the first SIGINT or SIGTERM. The second one ends the process at once.
 func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		sig, _ := (<-c).(syscall.Signal)
-		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // those of pausing stay caught: by default they kill
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // the signals of pausing stay caught: by default they kill
 		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second signal ends the process at once", sig))
 		cancel(ending.Signal(sig))
 	}()
 }
 
-// execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.
+// execute runs the command that the arguments name, with the profiles that they select, and returns the command.
 func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command, err error) {
 	if g.Console == nil {
 		g.Console = &ui.Console{File: os.Stderr}

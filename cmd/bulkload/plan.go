@@ -111,7 +111,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.into != "" || spec.Table != "" { // else it is of no table
+	if o.into != "" || spec.Table != "" { // otherwise there is no table
 		if err := job.CheckReplace(job.RunOptions{Into: o.into}, spec); err != nil {
 			return err
 		}
@@ -193,11 +193,11 @@ func (o *planOptions) check() error {
 	return o.planFlags.check()
 }
 
-// checkTables refuses what is of one table only, or of one process.
+// checkTables refuses settings that are for one table only, or for one process only.
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
 	case o.out != "":
-		// A snapshot that plan takes is gone before a share begins.
+		// A snapshot that plan takes is deleted before a share begins.
 		if i := slices.IndexFunc(s.Inputs, func(name string) bool { return strings.HasPrefix(name, cluster.TableScheme) }); i >= 0 {
 			return fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.Shares))
 		}
@@ -225,7 +225,7 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 	return nil
 }
 
-// readSplits reads a list of split points, or a file of them after an @.
+// readSplits parses a list of split points, or reads the file that is named after an @.
 func readSplits(list string) ([][]byte, error) {
 	name, file := strings.CutPrefix(list, "@")
 	if !file {
@@ -248,7 +248,7 @@ func readSplits(list string) ([][]byte, error) {
 	return points, nil
 }
 
-// logRows reports a count's progress every few seconds.
+// logRows returns a function that logs the progress of a count every few seconds.
 func logRows(log *slog.Logger) func(rows, bytes int64) {
 	const every = 5 * time.Second
 	var rows, bytes, told atomic.Int64
@@ -261,7 +261,7 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 	}
 }
 
-// namesHBase reports whether a configuration names a cluster of HBase, rightly or wrongly.
+// namesHBase reports whether a configuration names an HBase cluster, even if it does so wrongly.
 func namesHBase(conf *hdfsio.Conf) bool {
 	registry, err := cluster.FindRegistry(conf)
 	return err != nil || registry.Quorum != "" || len(registry.Servers) > 0

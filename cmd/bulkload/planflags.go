@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// planFlags say for which regions a plan is, of what it warns, and how it is shown. Every command that has a plan has them.
+// planFlags are the flags of every command that has a plan. They select the regions of the plan, its warnings, and
+// its output.
 type planFlags struct {
 	exact   bool
 	suggest int
@@ -26,7 +27,7 @@ type planFlags struct {
 	svg     string
 }
 
-// add registers the flags; with stands before what each does.
+// add registers the flags. The text with precedes each flag's usage.
 func (o *planFlags) add(f *pflag.FlagSet, with string) {
 	own := settings.To{"exact": &o.exact, "suggest": &o.suggest, "skew": &o.skew, "max-file-size": &o.maxSize, "svg": &o.svg}
 	settings.Bind(f, own)
@@ -42,7 +43,8 @@ func (o *planFlags) check() error {
 	return nil
 }
 
-// goWith refuses the flags where the one is missing that asks for a plan, or another one is there.
+// goWith refuses the flags where the flag that asks for a plan is missing, or where a flag that excludes them is
+// given.
 func (o *planFlags) goWith(cmd *cobra.Command, flag, but string) (err error) {
 	var own pflag.FlagSet
 	(&planFlags{}).add(&own, "")
@@ -58,8 +60,8 @@ func (o *planFlags) options(w build.WorkOptions) estimate.Options {
 	return estimate.Options{WorkOptions: w, Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
 }
 
-// show draws a plan and prints it: the text, with what more adds, or as JSON the object that has it. Split points that were suggested
-// take the place of the text, which then goes to standard error.
+// show draws a plan and prints it: the text, followed by the output of more, or the object as JSON. If split points were suggested,
+// they are printed instead of the text, which then goes to standard error.
 func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, object any, more ...func(io.Writer)) error {
 	for _, t := range e.All() {
 		t.Warnings = spokenChecks(t.Warnings)
@@ -86,7 +88,7 @@ func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, o
 	return nil
 }
 
-// printSuggested prints split points one a line, or those of several tables as --table-splits takes them.
+// printSuggested prints one split point a line, or for several tables the form that --table-splits accepts.
 func printSuggested(w io.Writer, e *estimate.Estimate) {
 	for _, t := range e.All() {
 		if len(e.Tables) > 0 {

@@ -22,28 +22,28 @@ import (
 //go:embed plan.svg.tmpl
 var planSVG string
 
-// svgLines is how many bars a picture has; more regions are put together.
+// svgLines is the number of bars of a picture; more regions are combined.
 const svgLines = 60
 
-// svgPicture is the data of the template: a chart of each table, one below the other. Lengths are in pixels.
+// svgPicture is the data of the template: a chart for each table, one below the other. Lengths are in pixels.
 type svgPicture struct {
 	Title, About  string
 	Width, Height int
 	Charts        []*svgChart
 }
 
-// svgChart is one table's, from Top on. Its own places begin there with 0.
+// svgChart is the chart of one table, which begins at Top. Positions within the chart are relative to that.
 type svgChart struct {
 	Title, Subtitle string
 	Top, Bottom     int
-	From            int // where the regions' numbers end and their starts begin, less a gap
-	Left            int // of the bars
+	From            int // where the regions' numbers end and their start keys begin, less a gap
+	Left            int // left edge of the bars
 	Fair            float64
 	FairText        string
 	Bars            []svgBar
 }
 
-// svgBar is one line: a region, or several neighbours.
+// svgBar is one line: a region, or several adjacent regions.
 type svgBar struct {
 	Y                  int
 	Name, From         string
@@ -57,8 +57,8 @@ const (
 	svgWidth = 960
 	svgTop   = 92
 	svgStep  = 20
-	svgRight = 300 // for the numbers after the bars
-	svgChar  = 8   // of the text
+	svgRight = 300 // space for the numbers after the bars
+	svgChar  = 8   // width of a character
 )
 
 // writeSVG draws the regions into a file.
@@ -85,8 +85,7 @@ func drawSVG(w io.Writer, e *estimate.Estimate) error {
 	return t.Execute(w, newPicture(e))
 }
 
-// xmlText escapes a text for an element or an attribute; what XML cannot hold
-// becomes U+FFFD.
+// xmlText escapes a text for an element or an attribute. Characters that XML does not allow become U+FFFD.
 func xmlText(s string) (string, error) {
 	var b strings.Builder
 	err := xml.EscapeText(&b, []byte(s))

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	textLines    = 40 // of regions in a text; more are put together
+	textLines    = 40 // lines of regions in a text; more regions are combined
 	defaultWidth = 100
 	leastBar     = 10
-	mostStart    = 24 // columns of a region's start
+	mostStart    = 24 // columns of a region's start key
 )
 
-// textWidth returns the width of the terminal that w is, else COLUMNS, else 100.
+// textWidth returns the width of w if it is a terminal, else COLUMNS, else 100.
 func textWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
@@ -66,7 +66,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	printWarnings(w, e.Warnings)
 }
 
-// printTables prints what all tables take together, then each.
+// printTables prints the totals of all tables, then each table.
 func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	tables := e.All()
 	files, bytes, spill, write := 0, int64(0), int64(0), time.Duration(0)
@@ -100,7 +100,7 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	}
 }
 
-// rowsText returns how many rows and cells there are.
+// rowsText returns the numbers of rows and cells as text.
 func rowsText(e *estimate.Estimate) string {
 	about := "about "
 	if e.Exact {
@@ -109,7 +109,7 @@ func rowsText(e *estimate.Estimate) string {
 	return fmt.Sprintf("%s%s (about %s)", about, setting.Count(e.Rows, "row"), setting.Count(e.Cells, "cell"))
 }
 
-// regionsText returns how many regions get rows.
+// regionsText returns the number of regions that get rows as text.
 func regionsText(e *estimate.Estimate) string {
 	used := 0
 	for _, r := range e.Regions {
@@ -134,16 +134,16 @@ func countedText(e *estimate.Estimate) string {
 	return fmt.Sprintf("%s of %s", setting.Count(e.CountedRows, "row"), setting.Count(e.CountPlaces, "place"))
 }
 
-// shareLine is one region, or several neighbours that share a line.
+// shareLine is one region, or several adjacent regions that share a line.
 type shareLine struct {
 	first, last int
 	start       string
 	rows, bytes int64
 	share       float64
-	most        float64 // the greatest share of one region among them
+	most        float64 // the largest share of one of the regions
 }
 
-// shareLines puts neighbours together until there are at most so many lines.
+// shareLines combines adjacent regions until there are at most the given number of lines.
 func shareLines(regions []estimate.RegionEstimate, most int) []shareLine {
 	each := (len(regions) + most - 1) / most
 	var lines []shareLine
@@ -166,7 +166,7 @@ func (l *shareLine) name() string {
 	return fmt.Sprintf("%d-%d", l.first, l.last)
 }
 
-// shareText returns a share in percent, with the digits that n regions need.
+// shareText formats a share in percent, with the number of digits that n regions need.
 func shareText(share float64, n int) string {
 	digits := 1
 	if n > 50 {
@@ -183,8 +183,8 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// printRegions prints a table with a bar for each region's share; where
-// regions share a line, the bar is that of the greatest among them.
+// printRegions prints a table with a bar for each region's share. Where regions share a line, the bar shows the
+// largest share among them.
 func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	lines := shareLines(e.Regions, textLines)
 	together := len(lines) < len(e.Regions)
@@ -226,8 +226,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	}
 }
 
-// bar draws a part of a width in eighths of a character. What is not nothing
-// can be seen.
+// bar draws a fraction of a width in eighths of a character. Every fraction above 0 is visible.
 func bar(part float64, width int) string {
 	eighths := int(part*float64(8*width) + 0.5)
 	if part > 0 {
@@ -249,7 +248,7 @@ func printWarnings(w io.Writer, warnings []preflight.Check) {
 	}
 }
 
-// mostWays is how many ways of reading, and groups of files that differ, a plan lists.
+// mostWays is the number of read methods, and of groups of different files, that a plan lists.
 const mostWays = 10
 
 // printReading prints how the inputs are read.

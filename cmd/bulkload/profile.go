@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// profileFlags say where a command's profiles go.
+// profileFlags are the flags that name the files of a command's profiles.
 type profileFlags struct {
 	cpu, mem, trace string
 }
@@ -23,7 +23,7 @@ func (p *profileFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"cpuprofile": &p.cpu, "memprofile": &p.mem, "trace": &p.trace})
 }
 
-// start begins what was asked for and gives the function that ends it.
+// start begins the requested profiles and returns the function that ends them.
 func (p *profileFlags) start() (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {

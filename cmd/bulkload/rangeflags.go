@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// rangeFlags are a range of rows, by original keys or by bytes of row keys.
+// rangeFlags are the flags of a range of rows, by original keys or by bytes of row keys.
 type rangeFlags struct {
 	from, to, prefix              string
 	startRow, stopRow, rowsPrefix string
@@ -27,7 +27,7 @@ func (o *rangeFlags) add(f *pflag.FlagSet) {
 // byKey reports whether a flag bounds the original keys.
 func (o *rangeFlags) byKey() bool { return o.from+o.to+o.prefix != "" }
 
-// query returns the query that the flags request.
+// query returns the query that the flags specify.
 func (o *rangeFlags) query(cmd *cobra.Command) (query.Query, error) {
 	var q query.Query
 	var errs []error

@@ -32,7 +32,7 @@ type readFlags struct {
 	page    string
 	memory  spec.Size
 	explain bool
-	index   string // by which rows are found; empty: by the table's key
+	index   string // index to read rows by; empty: the table's key
 }
 
 const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON a value that
@@ -78,7 +78,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	return err
 }
 
-// read gives the rows of a query, by an index if one is named.
+// read reads the rows of a query, through an index if one is named.
 func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
 	if r.index != "" {
 		return query.ReadBy(ctx, env, s, r.index, q, fn)
@@ -86,8 +86,8 @@ func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q qu
 	return query.Read(ctx, env, s, q, fn)
 }
 
-// report says how the answer came about: people on standard error, where
-// programs do not mistake it for rows.
+// report prints the read statistics. In text form they go to standard error, so that programs do not take them for
+// rows.
 func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadStats) error {
 	if g.JSON() {
 		b, err := json.Marshal(struct {
@@ -110,7 +110,7 @@ func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadSt
 	return nil
 }
 
-// explain prints what was read of each region.
+// explain prints the read statistics of each region.
 func explain(w io.Writer, st *query.ReadStats) {
 	fmt.Fprintf(w, "%s of %s and %s: %s to find the cluster and the table, %s to read\n",
 		setting.Count(st.Rows, "row"), setting.Count(st.Heads, "salt"), setting.Count(len(st.Regions), "region"), ui.Round(st.Dial), ui.Round(st.Scan))

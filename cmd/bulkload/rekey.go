@@ -108,7 +108,7 @@ command without --plan and --out loads their files, and verifies the table. With
 	return cmd
 }
 
-// resolve reads what the flags say.
+// resolve evaluates the flags.
 func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	for _, t := range []struct {
 		flag, name string
@@ -153,7 +153,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	stage, _ := loader.ParseStage(o.way) // which is one of the values of its setting
+	stage, _ := loader.ParseStage(o.way) // the setting accepts only valid values
 	env, err := o.open(g)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	return nil
 }
 
-// writePlan takes the snapshot, makes the table, and writes the plan for shares.
+// writePlan takes the snapshot, creates the table, and writes the plan for shares.
 func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.Env) (err error) {
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 	return err
 }
 
-// printRekey prints the result of a pass, and how readers find the new table.
+// printRekey prints the result of a pass, and how to switch readers to the new table.
 func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 	m := r.Manifest
 	if m == nil {
@@ -260,7 +260,7 @@ its earlier key when its key columns have changed. Table %[1]s is as it was.
 	}
 }
 
-// choiceText returns the part of a selection that a further pass needs, too, as flags.
+// choiceText returns the flags of a selection that a further pass needs too.
 func choiceText(a choice.Asked) (flags string) {
 	for _, f := range []struct{ flag, text string }{{"from-key", a.FromKey}, {"to-key", a.ToKey}, {"key-prefix", a.KeyPrefix}, {"start-row", a.StartRow}, {"stop-row", a.StopRow}, {"row-prefix", a.RowPrefix},
 		{"only", strings.Join(a.Only, ",")}} {
@@ -271,5 +271,5 @@ func choiceText(a choice.Asked) (flags string) {
 	return flags
 }
 
-// quoteForShell returns a text as one word of a POSIX shell.
+// quoteForShell returns a text as one quoted word of a POSIX shell.
 func quoteForShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -16,24 +16,25 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// replacePlan is the part of a plan about --replace.
+// replacePlan is the part of a plan that describes a job with --replace.
 type replacePlan struct {
-	Known      string `json:"known"`       // when the number of deleted rows is
-	MaxDeletes string `json:"max_deletes"` // that are allowed
+	Known      string `json:"known"`       // when the number of deleted rows is known
+	MaxDeletes string `json:"max_deletes"` // the limit of deleted rows
 	Of         string `json:"table,omitempty"`
-	Into       string `json:"into,omitempty"`        // table that is made to take the place of that one
-	Exists     bool   `json:"into_exists,omitempty"` // it is there already
+	Into       string `json:"into,omitempty"`        // table that is created to replace that one
+	Exists     bool   `json:"into_exists,omitempty"` // the table exists already
 
-	*replace.Prediction // nil: no table was asked
+	*replace.Prediction // nil: no table was read
 }
 
-// plannedReplace is a plan with what is said of a job with --replace.
+// plannedReplace is a plan, with the description of a job with --replace.
 type plannedReplace struct {
 	plannedOnYARN
 	Replace *replacePlan `json:"replace,omitempty"`
 }
 
-// planReplace predicts which rows a job with --replace would delete, if a table can be asked. It is nil for a job without --replace.
+// planReplace predicts which rows a job with --replace deletes, if a table can be read. It returns nil for a job
+// without --replace.
 func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, into string, w build.WorkOptions, asks bool) (*replacePlan, error) {
 	if !s.Replace {
 		return nil, nil
@@ -61,7 +62,7 @@ func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, into string,
 	return r, nil
 }
 
-// exists reports whether there is a table of that name.
+// exists reports whether a table of that name exists.
 func exists(ctx context.Context, env *cluster.Env, name string) (bool, error) {
 	t, err := loader.ParseTableName(name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	session.Program
-	cores    int // that the Go runtime began with; 0: it is left as it is
+	cores    int // initial number of processors of the Go runtime; 0: it is left unchanged
 	profile  profileFlags
 	settings settings.Flags
 }
@@ -60,7 +60,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fail.Usage(fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath()))
 }
 
-// flagError suggests the nearest flag for one that a command does not have.
+// flagError returns the error for an unknown flag, with the most similar flag as a suggestion.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fail.Usage(settings.FlagValue(invalid))
@@ -81,7 +81,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, commandPath(cmd)))
 }
 
-// exactArgs asks for arguments by name.
+// exactArgs requires the named arguments.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
@@ -91,10 +91,10 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// unknownCommand begins cobra's error about a command that does not exist.
+// unknownCommand is the beginning of cobra's error about a command that does not exist.
 const unknownCommand = "unknown command"
 
-// nearestCommand is that error in one line.
+// nearestCommand returns that error in one line, with suggestions.
 func nearestCommand(root *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if _, name, ok := strings.Cut(text, `"`); ok {
@@ -106,8 +106,8 @@ func nearestCommand(root *cobra.Command, err error) error {
 	return fail.Usage(errors.New(text))
 }
 
-// refuseUnknown makes a group of commands, such as table, an error where it is given a name that it does not have; cobra
-// would print its help and call that a success.
+// refuseUnknown makes a group of commands, such as table, return an error for an unknown subcommand. By default cobra
+// prints the group's help and reports success.
 func refuseUnknown(group *cobra.Command) {
 	for _, c := range group.Commands() {
 		if !c.HasSubCommands() {

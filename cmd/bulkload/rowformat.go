@@ -22,20 +22,21 @@ type rowPrinter struct {
 	w      *bufio.Writer
 	format string
 	family string
-	known  []string // the columns of the job, in its order
+	known  []string // columns of the job, in the job's order
 
-	// CSV and table have a line of columns. Unless the user named them they are those of the first rows, which are held.
+	// CSV and table have a header line of columns. If the user does not name the columns, they are those of the first
+	// rows, which are buffered.
 	columns []string
 	at      map[string]int
 	held    []loader.Row
 	bytes   int
-	widths  []int // of a table
+	widths  []int // of the format table
 	csv     *csv.Writer
 	line    []string
 	buf     []byte
 }
 
-// Rows that are held to see their columns, and how wide they are.
+// Limits of the rows that are buffered to determine the columns and their widths.
 const (
 	heldRows  = 1000
 	heldBytes = 4 << 20
@@ -50,7 +51,7 @@ func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []str
 	return p
 }
 
-// row prints a row or keeps it.
+// row prints or buffers a row.
 func (p *rowPrinter) row(r loader.Row) error {
 	if p.format == "jsonl" {
 		p.buf = appendRow(p.buf[:0], r, p.family)
@@ -73,7 +74,7 @@ func (p *rowPrinter) row(r loader.Row) error {
 	return p.print(r)
 }
 
-// finish prints what is held, for no rows the header at least.
+// finish prints the buffered rows, or at least the header if there are no rows.
 func (p *rowPrinter) finish() error {
 	if p.format == "jsonl" {
 		return nil
@@ -87,7 +88,7 @@ func (p *rowPrinter) finish() error {
 	return p.csv.Error()
 }
 
-// release decides the columns and prints the rows that waited for that.
+// release determines the columns and prints the buffered rows.
 func (p *rowPrinter) release() error {
 	if p.columns == nil {
 		p.columns = p.seen()
@@ -127,8 +128,8 @@ func (p *rowPrinter) release() error {
 	return nil
 }
 
-// seen returns the columns of the rows that are held: those of the job in its
-// order when the rows have no others, else in the order of their names.
+// seen returns the columns of the buffered rows: in the order of the job if the rows have no other columns, else in
+// the order of their names.
 func (p *rowPrinter) seen() []string {
 	var names []string
 	at := map[string]bool{}
@@ -157,7 +158,7 @@ func (p *rowPrinter) print(r loader.Row) error {
 	return p.printLine()
 }
 
-// fields puts a row into the line.
+// fields writes a row into the line.
 func (p *rowPrinter) fields(r loader.Row) error {
 	controls := "\t\r\n"
 	if p.format == "table" {
@@ -193,7 +194,7 @@ func (p *rowPrinter) printLine() error {
 	return err
 }
 
-// appendRow appends a row as a line of JSON, its columns in the order of the table.
+// appendRow appends a row as a line of JSON, with columns in the order of the table.
 func appendRow(dst []byte, r loader.Row, family string) []byte {
 	dst = append(dst, `{"rowkey":`...)
 	dst = appendJSON(dst, r.Key)
@@ -206,9 +207,8 @@ func appendRow(dst []byte, r loader.Row, family string) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendJSON appends a value: a string, or an object with its Base64 when it
-// is not a UTF-8. Characters are as they are but for those that JSON forbids, so
-// < and > too: they are data here, not markup.
+// appendJSON appends a value as a string, or as an object with its Base64 if it is not valid UTF-8. Only the
+// characters that JSON forbids are escaped. < and > are not: they are data here, not markup.
 func appendJSON(dst, v []byte) []byte {
 	if !utf8.Valid(v) {
 		dst = append(dst, `{"base64":"`...)

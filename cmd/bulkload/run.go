@@ -32,11 +32,11 @@ type runOptions struct {
 	snapshot      string
 	keepSnapshots int
 	quiet         bool
-	compact       string // compactions that are asked for at the end
+	compact       string // compactions to request at the end
 	state         checkpoint.Options
 	skipCode      bool
-	splitBy       string   // directory: one job for each
-	also          []string // directories of the configurations of further clusters
+	splitBy       string   // directory: one job for each subdirectory
+	also          []string // configuration directories of further clusters
 }
 
 func newRunCmd(g *globals) *cobra.Command {
@@ -133,7 +133,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 			return fail.Usage(err)
 		}
 	}
-	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
+	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	return nil
 }
 
-// checkKept refuses to delete snapshots of earlier jobs for a job that takes none.
+// checkKept refuses to delete snapshots of earlier jobs for a job that takes no snapshot.
 func checkKept(snapshot string, keep int) error {
 	if keep > 0 && snapshot == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--keep-snapshots needs --snapshot: it deletes those of earlier jobs"), "keep-snapshots", "snapshot"))

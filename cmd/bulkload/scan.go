@@ -57,7 +57,7 @@ func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	q.Full = o.full
 	resolve := given.Resolve
-	if given.Key == "" && (q.Raw || !o.byKey()) { // rows by their bytes, or the whole table, need no key
+	if given.Key == "" && (q.Raw || !o.byKey()) { // a range of row key bytes, or the whole table, needs no key
 		q.Raw, resolve = true, given.ResolveTable
 	}
 	spec, err := resolve()

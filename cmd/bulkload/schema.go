@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A schema is a JSON schema, as far as ours go.
+// A schema is a JSON schema, with the keywords that this program uses.
 type schema struct {
 	Draft       string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Type        any                `json:"type,omitempty"` // a name or a list of them
 	Enum        []string           `json:"enum,omitempty"`
-	Pattern     string             `json:"pattern,omitempty"` // of texts only
+	Pattern     string             `json:"pattern,omitempty"` // for strings only
 	Properties  map[string]*schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
@@ -31,7 +31,7 @@ const (
 	sizePattern = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
 )
 
-// object returns a schema of an object that has no other members than these.
+// object returns the schema of an object without other members.
 func object(members map[string]*schema) *schema {
 	closed := false
 	return &schema{Type: "object", Properties: members, Additional: &closed}
@@ -58,8 +58,7 @@ func configSchema(root *cobra.Command) *schema {
 	return s
 }
 
-// fieldsSchema returns the schema of an object with these fields; settings is that
-// of a section of settings.
+// fieldsSchema returns the schema of an object with these fields. settings is the schema of a section of settings.
 func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 	members := map[string]*schema{}
 	for _, f := range fields {
@@ -85,7 +84,7 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 			s.Type = "string"
 		}
 		s.Enum, s.Description = f.Enum, f.Doc
-		if slices.Contains(f.Enum, "decimal(P,S)") { // any numbers
+		if slices.Contains(f.Enum, "decimal(P,S)") { // P and S stand for any numbers
 			s.Enum, s.Pattern = nil, "^("+strings.ReplaceAll(strings.Join(f.Enum, "|"), "decimal(P,S)", `decimal\([0-9]+, *[0-9]+\)`)+")$"
 		}
 		if f.Default != "" {
@@ -96,8 +95,8 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 	return object(members)
 }
 
-// settingsSchema returns the schema of settings, of a file or of the section of a
-// job file, which leaves out what are fields of the job itself.
+// settingsSchema returns the schema of the settings of a file, or of a job file's section, which leaves out fields of
+// the job itself.
 func settingsSchema(root *cobra.Command, section bool) *schema {
 	members := map[string]*schema{}
 	var walk func(*cobra.Command)
@@ -123,7 +122,7 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 			walk(sub)
 		}
 	}
-	// What run says of a setting goes before what others say of one of that name.
+	// The descriptions of run have precedence over other commands' descriptions of the same name.
 	if run, _, err := root.Find([]string{"run"}); err == nil {
 		walk(run)
 	}

@@ -50,7 +50,7 @@ does without. --audit has a line for each request: who read how much of what.`,
 	}
 	d := serve.Limits{}.WithDefaults()
 	o.limits = d
-	o.limits.PerClient = 0 // half of those in flight, however many are asked for
+	o.limits.PerClient = 0 // default: half of the requests in flight, whatever their limit
 	o.sizes.bytes, o.sizes.body, o.sizes.memory, o.sizes.scan = spec.Size(d.Bytes), spec.Size(d.Body), spec.Size(d.Memory), spec.Size(d.ScanMemory)
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
@@ -75,14 +75,14 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	// Here the heap is many small answers, and two thirds of what is allocated are HBase's, of 31 KiB for a request of 15 rows: at 60,
-	// 200 callers take 83 MB instead of 94, for a tenth more of the processor.
+	// Here the heap is many small responses, and two thirds of the allocations are in the HBase client: 31 KiB for a request of 15
+	// rows. At 60, 200 callers take 83 MB instead of 94, for a tenth more of the processor.
 	collectAt(60)
 	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
 	return o.serve(cmd.Context(), g, serve.Options{Jobs: o.jobs, Dial: dialFor(env), Ticket: env.Ticket, Compat: o.compat, AuditKeys: serve.AuditKeys(o.auditKeys)})
 }
 
-// dialFor opens the cluster of an environment.
+// dialFor returns a function that connects to the cluster of an environment.
 func dialFor(env *cluster.Env) func(context.Context) (serve.Cluster, error) {
 	return func(ctx context.Context) (serve.Cluster, error) {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

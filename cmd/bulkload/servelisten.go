@@ -17,7 +17,7 @@ import (
 // socketActivation is the address of a socket that systemd passes (sd_listen_fds(3)).
 const socketActivation = "systemd"
 
-// openListener opens an address, or takes the one socket that systemd has opened.
+// openListener listens at an address, or takes the one socket that systemd has opened.
 func openListener(ctx context.Context, address string) (net.Listener, error) {
 	if address != socketActivation {
 		if _, _, err := net.SplitHostPort(address); err != nil {
@@ -39,7 +39,7 @@ func openListener(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// checkTLS says which of the flags of encryption and clients are missing.
+// checkTLS returns an error if a flag of encryption or of clients is missing that another flag needs.
 func (o *serviceFlags) checkTLS() error {
 	switch {
 	case (o.tls.Cert == "") != (o.tls.Key == ""):
@@ -54,11 +54,12 @@ func (o *serviceFlags) checkTLS() error {
 	return nil
 }
 
-// hosts returns the names by which a service on this machine alone is reached, none where clients are named or others may
-// reach it. An address that others reach must be encrypted and know its clients, or be meant to do without.
+// hosts returns the host names of a service that only this machine can reach. It returns nil if the service has named
+// clients or others may reach it. An address that others can reach must be encrypted and have clients, unless the
+// user explicitly allows it without.
 func (o *serviceFlags) hosts(a net.Addr) ([]string, error) {
 	tcp, ok := a.(*net.TCPAddr)
-	if local := !ok || tcp.IP.IsLoopback(); local { // a socket of the file system is of this machine
+	if local := !ok || tcp.IP.IsLoopback(); local { // a Unix domain socket is local
 		if o.clients != "" {
 			return nil, nil
 		}
@@ -78,7 +79,7 @@ func (o *serviceFlags) hosts(a net.Addr) ([]string, error) {
 	return nil, nil
 }
 
-// appendFile is a file that lines are appended to, and that may be opened again when its name was given to another.
+// appendFile is a file that lines are appended to. It can be reopened after its name was given to another file.
 type appendFile struct {
 	path string
 	mu   sync.Mutex
@@ -90,7 +91,7 @@ func openAppend(path string) (*appendFile, error) {
 	return a, a.Reopen()
 }
 
-// Reopen opens the path again. The file before is closed when that worked.
+// Reopen opens the path again. If that succeeds, it closes the previous file.
 func (a *appendFile) Reopen() error {
 	f, err := os.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

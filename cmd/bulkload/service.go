@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serviceFlags are the service flags of a command that answers over HTTP: serve and console.
+// serviceFlags are the flags of a command that serves HTTP: serve and console.
 type serviceFlags struct {
 	listen   string
 	admin    string
@@ -31,7 +31,7 @@ func (o *serviceFlags) add(f *pflag.FlagSet) {
 	})
 }
 
-// serve answers until the context ends. The flags fill in what the options lack.
+// serve serves requests until the context ends. The flags fill in missing options.
 func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Options) error {
 	l, err := openListener(ctx, o.listen)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runShare is build of one share.
+// runShare builds one share.
 func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
 	if err := o.checkShare(cmd); err != nil {
@@ -72,7 +72,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	return err
 }
 
-// checkShare refuses flags that a plan answers.
+// checkShare refuses flags whose values the plan determines.
 func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	if o.plan == "" || o.share == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--plan and --share go together: a share is part of a plan"), "plan", "share"))
@@ -86,7 +86,7 @@ func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	return o.limitFlags.check(cmd)
 }
 
-// planned refuses what only a command without a plan may be given.
+// planned refuses flags that only a command without a plan accepts.
 func planned(cmd *cobra.Command) error {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&specFlags{}).add(known)
@@ -100,8 +100,8 @@ func planned(cmd *cobra.Command) error {
 	return err
 }
 
-// shareRejects returns where the bad records of a share go by default: next to its rows, or if those are on HDFS, in the
-// current directory.
+// shareRejects returns the default path for the bad records of a share: next to the share's rows, or if those are on
+// HDFS, in the current directory.
 func (o *buildOptions) shareRejects(env *cluster.Env, name string) (string, error) {
 	l, err := env.Conf.Resolve(o.out)
 	if err != nil {

@@ -26,13 +26,14 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	settings.AddFields(f, spec.OfTable, spec.OfRecords, spec.OfText)
 }
 
-// addTable registers the flags that say what rows of a table look like: all that a reader needs.
+// addTable registers the flags that describe a table's rows: all that a reader needs.
 func (s *specFlags) addTable(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"job": &s.jobFile})
 	settings.AddFields(f, spec.OfTable, spec.OfQueries)
 }
 
-// describedBy returns the job file with its whole path, as far as it is known here; empty without one.
+// describedBy returns the absolute path of the job file, or its name unchanged if that is a URI or the path is
+// unknown. It is empty without a job file.
 func (s *specFlags) describedBy() string {
 	if abs, err := filepath.Abs(s.jobFile); err == nil && s.jobFile != "" && !strings.Contains(s.jobFile, "://") {
 		return abs
@@ -40,7 +41,7 @@ func (s *specFlags) describedBy() string {
 	return s.jobFile
 }
 
-// load reads the job file and puts what flags gave over it.
+// load reads the job file, overridden by the flags.
 func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
 	given := settings.JobSpec(cmd)
 	if s.jobFile == "" && given.Key == "" && given.Table == "" {
@@ -52,7 +53,7 @@ func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
 	return given.Resolve()
 }
 
-// stdinOnce refuses an input that is standard input where a flag reads that too.
+// stdinOnce refuses standard input as an input if a flag reads it too.
 func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
 	if !slices.Contains(given.Inputs, "-") {
 		return nil
@@ -70,7 +71,7 @@ func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
 	return nil
 }
 
-// workFlags are the flags that say with what a build works.
+// workFlags are the flags of a build's resources and of its files of records.
 type workFlags struct {
 	memory     spec.Size
 	workers    int
@@ -86,18 +87,18 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit})
 }
 
-// addRejects registers that of records that cannot be taken.
+// addRejects registers the flag of the file for rejected records.
 func (w *workFlags) addRejects(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"reject-file": &w.rejectFile})
 }
 
-// addLeftOut registers those of all records of inputs that are left out.
+// addLeftOut registers the flags of all files for records that are left out.
 func (w *workFlags) addLeftOut(f *pflag.FlagSet) {
 	w.addRejects(f)
 	settings.Bind(f, settings.To{"filtered-file": &w.filtered, "duplicates-file": &w.duplicates})
 }
 
-// addMerge registers those of a work without an input.
+// addMerge registers the flags of work without an input.
 func (w *workFlags) addMerge(f *pflag.FlagSet) {
 	w.memory = spec.DefaultMemory
 	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers})

@@ -12,18 +12,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addState registers the flag that names where jobs have their state.
+// addState registers the flag of the state directory.
 func addState(f *pflag.FlagSet, state *string) {
 	settings.Bind(f, settings.To{"state": state})
 }
 
-// addJobOfState registers the flags that name a job by its state.
+// addJobOfState registers the flags that select a job of the state directory.
 func addJobOfState(f *pflag.FlagSet, state, job *string) {
 	addState(f, state)
 	settings.Bind(f, settings.To{"job": job})
 }
 
-// currentState returns the directory of all jobs' state as it is now.
+// currentState returns the state directory of all jobs, refreshed to their current state.
 func currentState(ctx context.Context, env *cluster.Env, state string) (string, error) {
 	dir, err := checkpoint.StateDir(env, state)
 	if err == nil {
@@ -32,7 +32,7 @@ func currentState(ctx context.Context, env *cluster.Env, state string) (string, 
 	return dir, err
 }
 
-// jobDir finds the directory of the one job that a word names.
+// jobDir returns the directory of the one job that a word identifies.
 func jobDir(ctx context.Context, env *cluster.Env, state, word string) (string, error) {
 	if word == "" {
 		return "", fail.Usage(settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job"))

@@ -74,7 +74,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 			Schema int                 `json:"schema"`
 			Jobs   []*checkpoint.State `json:"jobs"`
 		}{1, jobs}
-		for _, s := range jobs { // the details are for --job
+		for _, s := range jobs { // --job shows the details
 			s.Attempts, s.Result, s.Live, s.Log = nil, nil, nil, nil
 			speakState(s)
 		}
@@ -101,7 +101,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.Print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
 }
 
-// speakState lets the errors in a job's state name settings as flags: the journal has them in the library's words.
+// speakState names settings as flags in the errors of a job's state: the journal has them in the library's words.
 func speakState(s *checkpoint.State) {
 	s.Error = settings.Spoken(s.Error)
 	for i := range s.Attempts {
@@ -109,7 +109,7 @@ func speakState(s *checkpoint.State) {
 	}
 }
 
-// printJobs prints a line for each job.
+// printJobs prints one line for each job.
 func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 	if len(jobs) == 0 {
 		fmt.Fprintln(out, "no job has state here (--state names another directory)")
@@ -146,7 +146,7 @@ func hourText(t, now time.Time) string {
 	}
 }
 
-// liveLine returns how far a running job is.
+// liveLine returns the progress of a running job.
 func liveLine(s *checkpoint.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, s.PhaseText())
@@ -176,7 +176,7 @@ func liveLine(s *checkpoint.State) string {
 	return b.String()
 }
 
-// printJob prints all that is known of one job.
+// printJob prints all details of one job.
 func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))

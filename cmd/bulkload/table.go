@@ -47,7 +47,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 	}
 }
 
-// regionLine is one region as it is printed.
+// regionLine is the output for one region.
 type regionLine struct {
 	Region string `json:"region"`
 	Start  string `json:"start"`

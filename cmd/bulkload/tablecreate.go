@@ -24,7 +24,7 @@ type createOptions struct {
 	families    []string
 	splits      string
 	salts       int
-	salted      bool // salts are given
+	salted      bool // the flag salts is given
 	like        string
 	compression string
 	encoding    string
@@ -61,7 +61,7 @@ gets families, attributes and split points of another one.`,
 	return cmd
 }
 
-// spec returns the table that the flags describe; a template is what --like names.
+// spec returns the table that the flags describe. The template is the table of --like.
 func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salted && (o.salts < 1 || o.salts > partition.MaxRegions) {
@@ -97,7 +97,7 @@ func (o *createOptions) spec(name loader.TableName, like *table.Template) (loade
 	return spec, spec.Validate()
 }
 
-// family reads NAME or NAME:setting=value,….
+// family parses NAME or NAME:setting=value,….
 func (o *createOptions) family(text string) (loader.Family, error) {
 	name, settings, _ := strings.Cut(text, ":")
 	f := loader.Family{Name: name, Compression: o.compression, Encoding: o.encoding, Bloom: o.bloom, BlockSize: int(o.blockSize), Versions: o.versions, TTL: o.ttl}
@@ -132,7 +132,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 			return f, fmt.Errorf("%s, setting %s: %w", name, key, err)
 		}
 	}
-	// what this program could not load later is refused now
+	// refuse settings that this program could not load into later
 	_, e1 := hfile.ParseCompression(f.Compression)
 	_, e2 := hfile.ParseEncoding(f.Encoding)
 	_, e3 := hfile.ParseBloomType(f.Bloom)
@@ -161,7 +161,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 		return o.print(cmd, g, spec)
 	}
 	if o.like == "" {
-		if _, err := o.spec(name, nil); err != nil { // before a cluster is asked
+		if _, err := o.spec(name, nil); err != nil { // before the cluster is contacted
 			return fail.Usage(err)
 		}
 	}
@@ -198,7 +198,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	})
 }
 
-// planned returns the table to be made, with what another one is like.
+// planned returns the table to create, with the properties of the table of --like.
 func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
 	var like *table.Template
 	if o.like != "" {

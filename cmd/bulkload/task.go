@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newTaskCmd returns the commands that run in the containers of a job on YARN. They are not given by hand.
+// newTaskCmd returns the commands that run in the containers of a job on YARN. Users do not run them.
 func newTaskCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "task", Short: "Run a task of a job on YARN", Hidden: true}
 	process := func() mapreduce.Process {

@@ -71,7 +71,7 @@ table: run refuses it.`,
 }
 
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
-	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
+	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
 	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
 		return fail.Usage(settings.AboutFlags(settings.SpokenError(err), "verify"))
 	}
@@ -103,12 +103,12 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	return settings.SpokenError(err)
 }
 
-// printUndo prints what an undo came to, or would.
+// printUndo prints the result of an undo, or of a dry run.
 func printUndo(w io.Writer, r *result.Undo, err error) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	if r.Timestamp != 0 { // else nothing distinguishes the load's cells
+	if r.Timestamp != 0 { // otherwise nothing distinguishes the load's cells
 		line("timestamp", "%d (%s)", r.Timestamp, time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	markers, files, bytes := int64(0), 0, int64(0)
@@ -157,7 +157,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	}
 }
 
-// printRestore prints what becomes of a table that is restored.
+// printRestore prints the effects of restoring a table.
 func printRestore(line func(name, format string, args ...any), r *result.Undo) {
 	s := r.Restore
 	if r.Into == "" {

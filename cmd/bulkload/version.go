@@ -10,29 +10,28 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is this program's: the linker sets it in what make builds, and main
-// to what the go command has recorded in what it did not set.
+// version is this program's version. The linker sets it in builds by make. Otherwise main sets it to the version that
+// the go command has recorded.
 var version = "dev"
 
-// work says which program this is. Of the time there is only the commit's, so
-// that the same sources make the same program.
+// work identifies this program. Its only time is the commit's, so that the same sources produce the same program.
 type work struct {
-	Version  string `json:"version"`            // such as 0.3.0, or what go install has recorded; dev if nothing is known
+	Version  string `json:"version"`            // such as 0.3.0, or the version that go install has recorded; dev if it is unknown
 	Revision string `json:"revision,omitempty"` // the commit's hash
 	Modified bool   `json:"modified"`           // the sources differed from the commit
 	Date     string `json:"date,omitempty"`     // the commit's time, RFC 3339 in UTC
-	Go       string `json:"go"`                 // of the compiler
+	Go       string `json:"go"`                 // version of the compiler
 	Platform string `json:"platform"`           // operating system/architecture
 }
 
-// thisBuild returns the this build of the running program.
+// thisBuild returns the description of the running program.
 func thisBuild() work {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(version, info)
 }
 
-// buildOf prefers the linker's version, unless it is dev, to the module's. A nil
-// info is one of a program that was built without modules.
+// buildOf prefers the linker's version, unless it is dev, to the module's. A nil info stands for a program that was
+// built without modules.
 func buildOf(linked string, info *debug.BuildInfo) work {
 	b := work{Version: strings.TrimPrefix(linked, "v"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {

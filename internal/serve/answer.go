@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// answer is the body of an answer under way. All of it is made before a byte
-// is sent. What it holds is reserved of the budget.
+// answer is the body of a response in preparation. The whole body is built before the first byte is sent. Its memory
+// is reserved from the budget.
 type answer struct {
 	b        []byte
 	reserved int64
@@ -27,21 +27,21 @@ type answer struct {
 	rereads int           // pages that were read again
 }
 
-// answers makes and takes back answers, whose buffers are used again.
+// answers creates and releases answers, whose buffers are reused.
 type answers struct {
 	memory *budget
 	most   int64
 	pool   sync.Pool
 }
 
-// Buffers of up to keptBuffer bytes are kept for the next answer; tail is left for what closes an answer.
+// Buffers of up to keptBuffer bytes are kept for reuse; tail bytes are left free for the end of an answer.
 const (
 	keptBuffer  = 64 << 10
 	firstBuffer = 8 << 10
 	tail        = 1 << 10
 )
 
-// begin gives an answer, or a problem when no memory is left.
+// begin returns an answer, or a problem if no memory is left.
 func (s *answers) begin() (*answer, error) {
 	a, _ := s.pool.Get().(*answer)
 	if a == nil {
@@ -56,7 +56,7 @@ func (s *answers) begin() (*answer, error) {
 	return a, nil
 }
 
-// end takes an answer back.
+// end releases an answer.
 func (s *answers) end(a *answer) {
 	a.memory.give(a.reserved)
 	a.reserved = 0
@@ -65,13 +65,13 @@ func (s *answers) end(a *answer) {
 	}
 }
 
-// errFull ends the reading of a page; the row that did not fit is not in it.
+// errFull ends the reading of a page; the page does not contain the row that did not fit.
 var (
 	errFull  = errors.New("the answer is full")
 	errSpent = errors.New("no memory is left for the answer")
 )
 
-// room makes room for a row and says when there is none.
+// room reserves space for a row, or returns an error if there is none.
 func (a *answer) room(row loader.Row) error {
 	size := int64(len(row.Key))
 	for i := range row.Cells {
@@ -80,7 +80,7 @@ func (a *answer) room(row loader.Row) error {
 	return a.grow(size)
 }
 
-// grow makes room for bytes, which are reserved before they are there.
+// grow reserves memory for a number of bytes before it allocates them.
 func (a *answer) grow(size int64) error {
 	need := int64(len(a.b)) + size + tail
 	if need > a.most {
@@ -100,7 +100,7 @@ func (a *answer) grow(size int64) error {
 	return nil
 }
 
-// add appends a row, or leaves the answer as it was.
+// add appends a row. On an error it leaves the answer unchanged.
 func (a *answer) add(e *rowjson.Encoder, row loader.Row, first bool) error {
 	if err := a.room(row); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *answer) add(e *rowjson.Encoder, row loader.Row, first bool) error {
 	}
 	a.b = e.Append(a.b, row)
 	a.encode += time.Since(began)
-	a.settle() // escapes may have taken more than was foreseen
+	a.settle() // escapes may have taken more than the estimate
 	if int64(len(a.b))+tail > a.most {
 		a.b = a.b[:before]
 		return errFull
@@ -120,7 +120,7 @@ func (a *answer) add(e *rowjson.Encoder, row loader.Row, first bool) error {
 	return nil
 }
 
-// settle counts what the answer has grown by of itself.
+// settle reserves the memory by which the buffer has grown without a call of grow.
 func (a *answer) settle() {
 	if now := int64(cap(a.b)); now > a.reserved {
 		a.memory.force(now - a.reserved)
@@ -147,14 +147,12 @@ func (a *answer) page(ctx context.Context, from source, q query.Query, shape *ro
 	return nil
 }
 
-// read appends the rows of a page with commas between them, as many as there
-// is room for; the stats name the page that follows. On an error the answer is
-// as it was. A table whose regions change meanwhile is read again from the
-// start of the page. each, if given, sees rows before they are written, from
-// 0 on again when the page is read again.
+// read appends the rows of a page, separated by commas, as many as fit; the stats name the next page. On an error the
+// answer is unchanged. If the table's regions change meanwhile, read starts the page again. each, if not nil, is
+// called with each row before the row is written; i begins at 0 again when the page is read again.
 func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjson.Encoder, each func(i int, row loader.Row)) (*query.ReadStats, error) {
 	before, rows := len(a.b), a.rows
-	var held atomic.Int64 // rows above the reading's own share
+	var held atomic.Int64 // bytes of rows above the reading's own share
 	defer func() { a.memory.give(held.Load()) }()
 	q.Borrowed = true
 	q.More = func(n int64) bool {
@@ -200,5 +198,5 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 func (a *answer) write(w http.ResponseWriter, contentType string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.b)))
-	_, _ = w.Write(a.b) // the client is gone
+	_, _ = w.Write(a.b) // on an error the client is gone
 }

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// AuditKeys is how query keys stand in the audit log.
+// AuditKeys is the form of query keys in the audit log.
 type AuditKeys string
 
-// The ways of AuditKeys. The zero value is Hash.
+// The values of AuditKeys. The zero value means HashKeys.
 const (
-	// HashKeys writes the first 16 hexadecimal digits of the SHA-256 of a key's values with a zero byte after each: who
-	// knows a key finds its readers. Keys of few possible values can be guessed from it.
+	// HashKeys writes the first 16 hexadecimal digits of the SHA-256 of a key's values, each followed by a zero byte.
+	// With a known key, its readers can be found. Keys with few possible values can be guessed from the hash.
 	HashKeys  AuditKeys = "hash"
 	ClearKeys AuditKeys = "clear"
 	NoKeys    AuditKeys = "none"
 )
 
-// Validate reports whether it is one of these.
+// Validate returns an error for any other value.
 func (k AuditKeys) Validate() error {
 	switch k {
 	case "", HashKeys, ClearKeys, NoKeys:
@@ -35,17 +35,17 @@ func (k AuditKeys) Validate() error {
 	return fmt.Errorf("audit keys %q: they are hash, clear or none", string(k))
 }
 
-// auditLine is the entry of a request in the audit log: the client, the table and the amount read, never values of rows.
+// auditLine is the audit log's record of a request: who read how much of which job. It never has values of rows.
 type auditLine struct {
-	Time      time.Time         `json:"time"` // when the request came
+	Time      time.Time         `json:"time"` // time at which the request arrived
 	Request   string            `json:"request"`
-	Client    string            `json:"client,omitempty"`    // where clients are known
-	Principal string            `json:"principal,omitempty"` // of the Kerberos ticket, also of one that is not a client's
+	Client    string            `json:"client,omitempty"`    // if clients are known
+	Principal string            `json:"principal,omitempty"` // of the Kerberos ticket, even if it belongs to no client
 	Address   string            `json:"address"`
 	Route     string            `json:"route"`
 	Job       string            `json:"job"`
-	Action    string            `json:"action,omitempty"` // about a job of the console
-	Keys      []string          `json:"keys,omitempty"`   // as AuditKeys says; of a scan its bounds
+	Action    string            `json:"action,omitempty"` // action on a job of the console
+	Keys      []string          `json:"keys,omitempty"`   // in the form of AuditKeys; for a scan its bounds
 	Caller    map[string]string `json:"caller,omitempty"`
 	Rows      int               `json:"rows"`
 	Bytes     int64             `json:"bytes"`
@@ -54,7 +54,7 @@ type auditLine struct {
 	Millis    float64           `json:"ms"`
 }
 
-// audit writes a line for each request of a job. Nil writes nothing.
+// audit writes a line for each request of a job. If it is nil, nothing is written.
 type audit struct {
 	keys AuditKeys
 	log  *slog.Logger
@@ -65,7 +65,7 @@ type audit struct {
 	failed func()
 }
 
-// key returns how one query key stands in a line.
+// key returns the form of one query key in the log.
 func (k AuditKeys) key(values []string) string {
 	if k == ClearKeys {
 		return strings.Join(values, ",")
@@ -78,7 +78,7 @@ func (k AuditKeys) key(values []string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// write appends a line. A line that cannot be written is in the log of the service, once.
+// write appends a line. If a line cannot be written, the service's log reports that once.
 func (a *audit) write(l auditLine) {
 	b, err := json.Marshal(l)
 	if err == nil {
@@ -100,7 +100,7 @@ func (a *audit) write(l auditLine) {
 	a.log.Error("the audit log cannot be written", "error", err)
 }
 
-// newRequestIDs gives ids of requests: 16 hexadecimal digits at random.
+// newRequestIDs returns a generator of request ids: 16 random hexadecimal digits.
 func newRequestIDs() func() string {
 	var mu sync.Mutex
 	random := bufio.NewReaderSize(rand.Reader, 512)

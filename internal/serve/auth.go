@@ -8,16 +8,16 @@ import (
 
 // the client of a request.
 type caller struct {
-	name      string // the client's, empty where callers are not known
-	principal string // of the ticket by which it is known
+	name      string // name of the client, empty if callers are not known
+	principal string // Kerberos principal of the ticket that identifies the caller
 	address   string
-	inFlight  int        // requests at a time, 0 for what the limits say
-	jobs      *resources // those that are granted
-	tables    []string   // whose jobs the console shows it
+	inFlight  int        // concurrent requests, 0 for the default of the limits
+	jobs      *resources // jobs that the caller may read
+	tables    []string   // tables whose jobs the console shows to the caller
 	control   []console.Action
 }
 
-// key returns the key by which limits count the caller.
+// key returns the key under which limits count the caller.
 func (c *caller) key() string {
 	if c.name != "" {
 		return "client " + c.name
@@ -25,8 +25,8 @@ func (c *caller) key() string {
 	return c.address
 }
 
-// caller finds the client: by certificate, Kerberos ticket or token. Where clients are named, all others are refused. The header
-// of the answer gets what a ticket's sender waits for.
+// caller identifies the client: by certificate, Kerberos ticket or token. If clients are configured, all others are refused. It
+// adds the reply to a Kerberos ticket to the response header.
 func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	l := s.loaded.Load()
 	c := &caller{address: addressOf(r), jobs: l.jobs, tables: []string{"*"}}
@@ -55,7 +55,8 @@ func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error)
 	return c, nil
 }
 
-// challenge says how callers authenticate: those with a Kerberos ticket by it, programs by token, people in a browser by name and token.
+// challenge adds the authentication schemes to the header: Kerberos tickets, tokens for programs, and name and token
+// for browsers.
 func challenge(w http.ResponseWriter, tickets bool) {
 	if tickets {
 		w.Header().Add("WWW-Authenticate", "Negotiate")

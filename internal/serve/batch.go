@@ -7,9 +7,8 @@ import (
 	"net/http"
 )
 
-// postBatch answers with the rows of several query keys, in the order of the
-// request: for each its rows, or a problem of its own. What keeps all of them
-// from being read fails the request.
+// postBatch responds with the rows of several query keys, in the order of the request. The result of each key is its
+// rows or its own problem. An error that affects all keys fails the request.
 func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.resource(r)
 	if err != nil {
@@ -49,7 +48,7 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// body reads a request's body within its limit, its memory reserved until free is called.
+// body reads a request's body, up to its limit. The memory for it stays reserved until free is called.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
 	if r.ContentLength > s.limits.Body {
 		return nil, nil, problem(tooLarge, "the body may have %d bytes", s.limits.Body)
@@ -58,7 +57,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free
 	if size < 0 {
 		size = s.limits.Body
 	}
-	size = 2*size + 1<<10 // and what it is parsed into
+	size = 2*size + 1<<10 // includes the parsed form
 	if !s.answers.memory.take(size) {
 		return nil, nil, problem(overloaded, "all memory for requests is in use")
 	}

@@ -11,16 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// batch is the request of a batch.
+// batch is a parsed request for several keys.
 type batch struct {
 	keys    [][]string // values of the query columns
 	columns []string   // nil: all
 	limit   int
 }
 
-// parseBatch reads {"keys":[{"column":"value",…},…],"columns":["…"],"limit":n}.
-// Members that are not known, or given twice, are errors, as are values that
-// are neither a string nor {"base64":"…"}.
+// parseBatch parses {"keys":[{"column":"value",…},…],"columns":["…"],"limit":n}. Unknown or repeated members are
+// errors, and so are values that are neither a string nor {"base64":"…"}.
 func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 	if !utf8.Valid(body) {
 		return nil, problem(badBody, "it is not UTF-8")
@@ -86,7 +85,7 @@ var errMember = errors.New("a member is not known")
 // batchReader reads JSON strictly, token by token.
 type batchReader struct {
 	d        *json.Decoder
-	replaced bool // the text itself has the character by which the decoder replaces what is none
+	replaced bool // the text itself contains the character that the decoder substitutes for invalid text
 }
 
 func (r *batchReader) token() (json.Token, error) {
@@ -109,7 +108,7 @@ func (r *batchReader) delim(want json.Delim) error {
 	return err
 }
 
-// object calls fn for each member, once for each name.
+// object calls fn for each member. A repeated name is an error.
 func (r *batchReader) object(fn func(name string) error) error {
 	if err := r.delim('{'); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (r *batchReader) array(fn func() error) error {
 	return r.delim(']')
 }
 
-// text reads a string. Half of a pair of \u escapes is none, and would be read as another text.
+// text reads a string. It refuses an incomplete pair of \u escapes, which would be decoded as different text.
 func (r *batchReader) text() (string, error) {
 	t, err := r.token()
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"bulkload/internal/serve/rowjson"
 )
 
-// batchReading reads the keys of a batch, some at a time, and joins what they
-// gave in the order of the request.
+// batchReading reads the keys of a batch, several at a time, and joins the results in the order of the request.
 type batchReading struct {
 	s     *Server
 	res   *resource
@@ -18,14 +17,14 @@ type batchReading struct {
 	shape *rowjson.Shape
 }
 
-// batchPart is the rows of one key, or what kept them from being read.
+// batchPart is the result of one key: its rows or an error.
 type batchPart struct {
 	a   *answer // nil with an error
 	err error
 }
 
-// run appends the results to an answer. The request's own place is for one
-// reading at a time, further ones take free places and wait for none.
+// run appends the results to an answer. The request's own place allows one reading at a time. Further readings take
+// free places and wait for none.
 func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 	keys := len(p.batch.keys)
 	more := p.s.gate.places(c, min(p.s.limits.BatchReads, keys)-1)
@@ -39,7 +38,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 	for i := range parts {
 		parts[i] = make(chan batchPart, 1)
 	}
-	under := make(chan struct{}, 1+more) // being read, or read and not joined yet
+	under := make(chan struct{}, 1+more) // being read, or read and not yet joined
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range keys {
@@ -62,7 +61,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 			}
 		}
 	}()
-	var full *Problem // of the keys after the one that filled the answer
+	var full *Problem // of the keys that follow the one that filled the answer
 	for i := range keys {
 		if i > 0 {
 			a.b = append(a.b, ',')
@@ -99,7 +98,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 	return nil
 }
 
-// read reads the rows of one key into an answer of their own.
+// read reads the rows of one key into a separate answer.
 func (p *batchReading) read(ctx context.Context, i int) batchPart {
 	a, err := p.s.answers.begin()
 	if err != nil {
@@ -122,9 +121,9 @@ func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 	return nil
 }
 
-// join appends one key's rows. Where they do not fit, or there was no memory
-// to read them together with others, they are read again into the answer itself, which
-// may end their page early. A problem is of this key alone.
+// join appends the rows of one key. If they do not fit, or if there was no memory to read them concurrently with
+// others, it reads them again into the answer itself, which may end their page early. A problem is about this key
+// only.
 func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i int) (*Problem, error) {
 	err := part.err
 	if part.a != nil {
@@ -153,7 +152,7 @@ func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i i
 	return nil, err
 }
 
-// drop takes the answer of a part back, once.
+// drop releases the answer of a part, if that was not done before.
 func (p *batchReading) drop(part *batchPart) {
 	if part.a != nil {
 		p.s.answers.end(part.a)
@@ -161,7 +160,7 @@ func (p *batchReading) drop(part *batchPart) {
 	}
 }
 
-// appendProblem appends a result that is a problem.
+// appendProblem appends a problem as the result of a key.
 func (a *answer) appendProblem(p *Problem) error {
 	text, err := json.Marshal(p)
 	if err != nil {

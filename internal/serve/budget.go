@@ -2,8 +2,8 @@ package serve
 
 import "sync/atomic"
 
-// budget is memory that requests share. No request waits for it: one that gets none
-// ends a page early or refuses.
+// budget is memory that requests share. Requests do not wait for it: a request that gets no memory ends a page early,
+// or is refused.
 type budget struct {
 	free atomic.Int64
 }
@@ -14,7 +14,7 @@ func newBudget(bytes int64) *budget {
 	return b
 }
 
-// take reserves bytes, or nothing.
+// take reserves n bytes, or nothing.
 func (b *budget) take(n int64) bool {
 	if b.free.Add(-n) >= 0 {
 		return true
@@ -23,7 +23,7 @@ func (b *budget) take(n int64) bool {
 	return false
 }
 
-// force reserves bytes that are in use already.
+// force reserves n bytes that are already in use.
 func (b *budget) force(n int64) { b.free.Add(-n) }
 
 func (b *budget) give(n int64) { b.free.Add(n) }

@@ -12,20 +12,20 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// source is the source of a page: a table, or an index of it.
+// source is the table, or the index of a table, that a page is read from.
 type source interface {
 	Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error)
 }
 
-// index is an index of a job, as callers may ask for it by=NAME.
+// index is an index of a job, which callers select by by=NAME.
 type index struct {
 	name    string
-	columns []string // of its query key
+	columns []string // columns of its query key
 	rows    *query.Index
 	fit     *fit
 }
 
-// indexesOf returns the indexes of a job, in its order.
+// indexesOf returns the indexes of a job, in the job's order.
 func indexesOf(c query.IndexCluster, job spec.Job) ([]*index, error) {
 	var list []*index
 	for _, t := range job.Targets() {
@@ -41,8 +41,8 @@ func indexesOf(c query.IndexCluster, job spec.Job) ([]*index, error) {
 	return list, nil
 }
 
-// index finds the index that a request names. One that shows columns which the client may not read is forbidden: its page
-// tokens have their values.
+// index returns the index that a request names. If the index shows columns that the client may not read, it is forbidden:
+// its page tokens contain their values.
 func (r *resource) index(name string) (*index, error) {
 	at := slices.IndexFunc(r.indexes, func(x *index) bool { return x.name == name })
 	if at < 0 {
@@ -62,7 +62,7 @@ func (r *resource) index(name string) (*index, error) {
 	return x, nil
 }
 
-// shows reports whether a client that sees this resource may read by the index.
+// shows reports whether a client with access to this resource may read through the index.
 func (r *resource) shows(x *index) bool {
 	if r.granted == nil {
 		return true
@@ -72,7 +72,7 @@ func (r *resource) shows(x *index) bool {
 	})
 }
 
-// getRowsBy answers with the rows that an index leads to.
+// getRowsBy responds with the rows that an index refers to.
 func (s *Server) getRowsBy(w http.ResponseWriter, r *http.Request, res *resource, by string) error {
 	x, err := res.index(by)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) getRowsBy(w http.ResponseWriter, r *http.Request, res *resource
 	return s.getPage(w, r, res, x, given, query.Query{Values: values})
 }
 
-// Read is [query.Index.Read]. What keeps the index's own table from being read does not keep the job's.
+// Read is [query.Index.Read]. A failure of the index's own table does not mark the job's table as failed.
 func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
 	err := x.fit.check(ctx, x.rows)
 	var st *query.ReadStats

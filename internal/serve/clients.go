@@ -21,44 +21,44 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Bounds of a clients file.
+// Limits of a clients file.
 const (
 	maxClients     = 1000
 	maxClientsFile = 4 << 20
 )
 
-// clientEntry is a client as the clients file says.
+// clientEntry is the entry of a client in the clients file.
 type clientEntry struct {
 	Name         string              `yaml:"name"`
 	Tokens       []string            `yaml:"token_sha256"` // hexadecimal
-	Certificates []string            `yaml:"certificates"` // a common name, DNS name or URI of its certificate
-	Principals   []string            `yaml:"principals"`   // of Kerberos, user@REALM
+	Certificates []string            `yaml:"certificates"` // common names, DNS names or URIs of its certificates
+	Principals   []string            `yaml:"principals"`   // Kerberos principals, user@REALM
 	Jobs         []string            `yaml:"jobs"`         // "*" for all
 	Columns      map[string][]string `yaml:"columns"`      // by job; none: all
-	Tables       []string            `yaml:"tables"`       // whose jobs the console shows it; "*" for all
-	Control      []console.Action    `yaml:"control"`      // what it may do about them; "*" for all
+	Tables       []string            `yaml:"tables"`       // tables whose jobs the console shows to the client; "*" for all
+	Control      []console.Action    `yaml:"control"`      // allowed actions on those jobs; "*" for all
 	InFlight     int                 `yaml:"in_flight"`
 }
 
-// client is a client and what it may ask for.
+// client is a client with its rights.
 type client struct {
 	name     string
-	inFlight int // requests at a time, 0 for what the limits say
+	inFlight int // concurrent requests, 0 for the default of the limits
 	jobs     *resources
 	tables   []string
 	control  []console.Action
 }
 
-// access is the clients of one loading and their rights. Nil: all clients may read all.
+// access has the clients of one load of the files, and their rights. If it is nil, all clients may read everything.
 type access struct {
 	byToken       map[[sha256.Size]byte]*client
 	byCertificate map[string]*client
 	byPrincipal   map[string]*client
 }
 
-// loadAccess reads a clients file for the job files that were loaded with it. Tickets says that callers' Kerberos tickets are taken,
-// ofConsole that clients are those of a console, which has jobs of tables in place of job files. One file may be that of both.
-// The error has everything that is wrong.
+// loadAccess reads a clients file for the job files that were loaded with it. tickets means that Kerberos tickets are accepted.
+// ofConsole means that the clients are those of a console, which has jobs of tables instead of job files. One file may serve both.
+// The error lists everything that is wrong.
 func loadAccess(path string, rs *resources, tickets, ofConsole bool) (*access, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func loadAccess(path string, rs *resources, tickets, ofConsole bool) (*access, e
 	var file struct {
 		Clients []clientEntry `yaml:"clients"`
 	}
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // its text has lines of the file, and so tokens
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // the text of YAML's error quotes lines of the file, and so tokens
 		return nil, fmt.Errorf("clients file %s: %s", path, yaml.FormatError(err, false, false))
 	}
 	if err := spec.OneDocument(data); err != nil {
@@ -157,7 +157,7 @@ func (a *access) add(e clientEntry, rs *resources, ofConsole bool) error {
 	return errors.Join(errs...)
 }
 
-// grant makes the jobs that a client sees of all those there are.
+// grant returns the jobs that a client may read.
 func (e clientEntry) grant(rs *resources) (*resources, error) {
 	granted := &resources{byName: map[string]*resource{}}
 	if len(e.Jobs) == 0 {
@@ -191,8 +191,8 @@ func (e clientEntry) grant(rs *resources) (*resources, error) {
 	return granted, errors.Join(errs...)
 }
 
-// only returns the resource with some of its columns. Those of the key must be among them: page tokens and the search page
-// have row keys, and so what these are made of.
+// only returns the resource with some of its columns. They must include the columns of the key, since page tokens and
+// the search page contain row keys, and so the values of those columns.
 func (r *resource) only(columns []string) (*resource, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("columns of %s: the list is empty", r.name)
@@ -217,9 +217,9 @@ func (r *resource) only(columns []string) (*resource, error) {
 	return &some, nil
 }
 
-// certified finds the client by the certificate of the connection.
+// certified returns the client that the connection's certificate identifies, or nil.
 func (a *access) certified(r *http.Request) *client {
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive it
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive its certificate
 		for _, name := range certificateNames(r.TLS.VerifiedChains[0][0]) {
 			if c := a.byCertificate[name]; c != nil {
 				return c
@@ -229,15 +229,15 @@ func (a *access) certified(r *http.Request) *client {
 	return nil
 }
 
-// named finds the client by a token.
+// named returns the client that a token identifies, or nil.
 func (a *access) named(r *http.Request) *client {
 	token, basic := "", ""
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		token = strings.TrimSpace(rest)
-	} else if basic, token, ok = r.BasicAuth(); !ok { // of browsers: the client's name, and the token for a password
+	} else if basic, token, ok = r.BasicAuth(); !ok { // from browsers: the client's name, and the token as the password
 		return nil
 	}
-	// Digests of tokens are looked up, not tokens: how long that takes says nothing of a token.
+	// The lookup is by digests of tokens, so that its duration reveals nothing about a token.
 	c := a.byToken[sha256.Sum256([]byte(token))]
 	if c == nil || token == "" || basic != "" && basic != c.name {
 		return nil
@@ -250,7 +250,7 @@ func certificateNames(c *x509.Certificate) []string {
 	for _, u := range c.URIs {
 		names = append(names, u.String())
 	}
-	if len(names) == 0 { // a common name counts only where nothing else names the client
+	if len(names) == 0 { // a common name counts only if the certificate has no other name
 		names = append(names, c.Subject.CommonName)
 	}
 	return names

@@ -14,8 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// The envelope of the service that this one replaces: status 200 always, the
-// outcome within.
+// The envelope of the service that this one replaces. The status is always 200; the envelope has the outcome.
 const (
 	compatDone   = `{"rtn_sts":"S","rtn_code":"0","rtn_msg":"交易成功","sys_code":"475","data":[`
 	compatFailed = `{"rtn_sts":"E","rtn_code":"-1","rtn_msg":"系统查询异常","sys_code":"475","data":null}`
@@ -36,9 +35,8 @@ func redirect(to string) func(http.ResponseWriter, *http.Request) error {
 	}
 }
 
-// compatGet answers with all rows of a query key, their values texts, in the
-// envelope. More rows than an answer may have are an error there, never a
-// part of them.
+// compatGet responds with all rows of a query key in the envelope, with all values as texts. If there are more rows
+// than a response may have, it is an error; rows are never left out.
 func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.resource(r)
 	if err != nil {
@@ -57,7 +55,7 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 		q.Stored = false
 		a.b = append(a.b, compatDone...)
 		st, err := a.read(ctx, res.table, q, rowjson.NewEncoder(res.shape.Texts().Only()), replaceBytes)
-		if err != nil && failure(ctx, err).is(badQuery) { // no row has a key that cannot be made of these values
+		if err != nil && failure(ctx, err).is(badQuery) { // no row has a key that cannot be computed from these values
 			st, err = &query.ReadStats{}, nil
 		}
 		if err != nil {
@@ -75,19 +73,18 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// compatRefuse answers with the envelope of every error; the log has the problem.
+// compatRefuse responds with the envelope that stands for every error; the log has the problem.
 func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error) error {
 	if p := asProblem(err); p != nil {
 		note(r).problem = p.Type[len(problemPrefix):]
 	}
 	w.Header().Set("Content-Type", compatType)
-	_, _ = w.Write([]byte(compatFailed)) // the client is gone
+	_, _ = w.Write([]byte(compatFailed)) // on an error the client is gone
 	return nil
 }
 
-// compatValues returns the values of the query columns, the first one given of
-// each; other parameters are passed over. The one column of a key is needed,
-// of several a missing one is the text null.
+// compatValues returns the values of the query columns, the first value of each. It ignores other parameters. The
+// column of a key with one column is required; if a key has several, a missing one is the text null.
 func compatValues(u *url.URL, columns []string) ([]string, bool) {
 	given, values := u.Query(), make([]string, len(columns))
 	for i, c := range columns {
@@ -103,7 +100,8 @@ func compatValues(u *url.URL, columns []string) ([]string, bool) {
 	return values, true
 }
 
-// compatCaller returns the fields by which callers of the old service identify themselves: branch, teller, date, time, serial number, system.
+// compatCaller returns the fields in which the old service's callers identify themselves: branch, teller, date, time,
+// serial number, system.
 func compatCaller(u *url.URL) map[string]string {
 	var about map[string]string
 	given := u.Query()
@@ -118,7 +116,7 @@ func compatCaller(u *url.URL) map[string]string {
 	return about
 }
 
-// replaceBytes makes every value text, with U+FFFD for what is none.
+// replaceBytes makes every value valid UTF-8, with U+FFFD for invalid bytes.
 func replaceBytes(_ int, row loader.Row) {
 	for i := range row.Cells {
 		if v := row.Cells[i].Value; !utf8.Valid(v) {
@@ -127,7 +125,7 @@ func replaceBytes(_ int, row loader.Row) {
 	}
 }
 
-// compatList answers with the tables of the job files, one a line.
+// compatList responds with the tables of the job files, one a line.
 func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 	var tables []string
 	for _, r := range note(r).caller.jobs.list {
@@ -135,6 +133,6 @@ func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.Sort(tables)
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(strings.Join(slices.Compact(tables), "\n") + "\n")) // the client is gone
+	_, _ = w.Write([]byte(strings.Join(slices.Compact(tables), "\n") + "\n")) // on an error the client is gone
 	return nil
 }

@@ -7,24 +7,25 @@ import (
 	"sync"
 )
 
-// connections bounds how many are open at a time. The next wait in the listener's backlog. Once there is no place, a
-// connection between two requests is closed, the longest idle first, so that no client keeps others out by being connected.
+// connections limits the number of open connections. Further ones wait in the listener's backlog. If the limit is reached,
+// a connection between two requests is closed, the longest idle one first, so that no client can block others by staying
+// connected.
 type connections struct {
 	most int
 
 	mu       sync.Mutex
 	open     int
-	waiting  bool          // for a place
-	evicting bool          // one is being closed
-	idle     []net.Conn    // longest first
-	room     chan struct{} // has one that waits look again
+	waiting  bool          // a connection waits for a place
+	evicting bool          // a connection is being closed
+	idle     []net.Conn    // longest idle first
+	room     chan struct{} // wakes the one that waits
 }
 
 func newConnections(most int) *connections {
 	return &connections{most: most, room: make(chan struct{}, 1)}
 }
 
-// enter takes a place, if there is one.
+// enter takes a place if one is free.
 func (c *connections) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,16 +49,16 @@ func (c *connections) leave() {
 	}
 }
 
-// evict closes an idle connection, if one waits for its place. The lock is held.
+// evict closes an idle connection if one waits for its place. The caller holds the lock.
 func (c *connections) evict() {
 	if !c.waiting || c.evicting || len(c.idle) == 0 {
 		return
 	}
-	go c.idle[0].Close() // which takes leave; by TLS it writes first
+	go c.idle[0].Close() // this frees its place; with TLS, Close writes first
 	c.idle, c.evicting = slices.Delete(c.idle, 0, 1), true
 }
 
-// state follows the connections of a server (http.Server.ConnState).
+// state tracks the state of a server's connections (http.Server.ConnState).
 func (c *connections) state(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +71,7 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// limit has a listener accept no more than these.
+// limit returns a listener that accepts no more connections than the limit.
 func (c *connections) limit(l net.Listener) net.Listener {
 	return &cappedListener{Listener: l, c: c, closed: make(chan struct{})}
 }

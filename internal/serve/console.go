@@ -18,23 +18,23 @@ import (
 	"bulkload/internal/serve/console"
 )
 
-// Policies of the console: its pages have one script of the service's own; a report, which a job has written, has neither a script nor an
-// origin.
+// Content security policies of the console. Its pages have one script, which is part of the service. A report, which a job has written,
+// has no scripts and no origin.
 const (
 	consolePolicy = contentPolicy + "; script-src 'self'; connect-src 'self'"
 	reportPolicy  = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 const (
-	consoleMemory = 4 << 20 // that making a page takes
-	consoleRows   = 500     // jobs of a page; JSON has all
+	consoleMemory = 4 << 20 // memory to build a page
+	consoleRows   = 500     // jobs of a page; the JSON has all of them
 )
 
-// consolePages are the pages of a state place.
+// consolePages are the pages of a state directory or table.
 type consolePages struct {
 	s         *Server
 	place     *console.Place
-	key       []byte // of the tokens of forms
+	key       []byte // key of the form tokens
 	list, job *template.Template
 }
 
@@ -58,7 +58,7 @@ func (s *Server) consoleRoutes(callers, anybody func(string, handler)) {
 	}
 }
 
-// bounded gives a request its turn, its time and memory for its page.
+// bounded runs a handler within the limits of concurrency, time and memory of a page.
 func (c *consolePages) bounded(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeoutCause(r.Context(), c.s.limits.Deadline, errDeadline)
@@ -78,8 +78,8 @@ func (c *consolePages) bounded(h handler) handler {
 	}
 }
 
-// sees reports whether a caller may see a job: all of its tables are among the caller's. A job whose table is not known yet is for callers
-// of all tables.
+// sees reports whether a caller may see a job: the caller must have access to all of the job's tables. A job whose table is not known yet
+// is visible to callers with access to all tables.
 func (c *caller) sees(s *checkpoint.State) bool {
 	if slices.Contains(c.tables, "*") {
 		return true
@@ -87,12 +87,12 @@ func (c *caller) sees(s *checkpoint.State) bool {
 	return slices.Contains(c.tables, s.Table) && !slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return !slices.Contains(c.tables, t.Table) })
 }
 
-// mayAct reports whether a caller has an action. Where clients are not named, nobody has.
+// mayAct reports whether a caller may perform an action. If clients are not named, no caller may.
 func (c *caller) mayAct(a console.Action) bool {
 	return c.name != "" && (slices.Contains(c.control, "*") || slices.Contains(c.control, a))
 }
 
-// look returns the place with the jobs that the caller may see.
+// look returns the view of the place, with the jobs that the caller may see.
 func (c *consolePages) look(r *http.Request) console.View {
 	v := c.place.Look(r.Context())
 	caller := note(r).caller
@@ -100,7 +100,7 @@ func (c *consolePages) look(r *http.Request) console.View {
 	return v
 }
 
-// find returns the job of a request's path, and the place.
+// find returns the job that a request's path names, and the view.
 func (c *consolePages) find(r *http.Request, name string) (*checkpoint.State, console.View, error) {
 	s, v := c.place.Job(r.Context(), name)
 	if s == nil || !note(r).caller.sees(s) {
@@ -117,17 +117,17 @@ func (c *consolePages) getList(w http.ResponseWriter, r *http.Request) error {
 	return c.s.sendPage(w, r, c.list, newListPage(c.look(r), r.URL.Query().Get("state"), r.URL.Query().Get("table"), isLive(r)))
 }
 
-// isLive reports whether a page renews itself: live=off in its address keeps it as it is.
+// isLive reports whether a page refreshes itself: live=off in its address disables that.
 func isLive(r *http.Request) bool { return r.URL.Query().Get("live") != "off" }
 
-// consoleJSON is the place for programs. Jobs are as status prints them.
+// consoleJSON is the view of the place for programs. Jobs have the form of the output of status.
 type consoleJSON struct {
 	Schema int                 `json:"schema"` // version of this form: 1
 	Place  string              `json:"place"`
 	Seen   time.Time           `json:"seen,omitzero"`
 	Away   time.Time           `json:"away_since,omitzero"`
 	Why    string              `json:"why,omitempty"`
-	More   int                 `json:"more,omitempty"` // older jobs, which are left out
+	More   int                 `json:"more,omitempty"` // number of older jobs that are left out
 	Jobs   []*checkpoint.State `json:"jobs"`
 }
 
@@ -136,7 +136,7 @@ func (c *consolePages) getJSON(w http.ResponseWriter, r *http.Request) error {
 	answer := consoleJSON{1, v.Name, v.Seen, v.Away, v.Why, v.More, []*checkpoint.State{}}
 	for _, s := range v.Jobs {
 		short := *s
-		short.Attempts, short.Result, short.Log = nil, nil, nil // as in the list of status; the job has them
+		short.Attempts, short.Result, short.Log = nil, nil, nil // as in the list of status; the page of a job has them
 		answer.Jobs = append(answer.Jobs, &short)
 	}
 	return writeJSON(w, http.StatusOK, answer)
@@ -169,11 +169,11 @@ func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b) // the client is gone
+	_, _ = w.Write(b) // on an error the client is gone
 	return nil
 }
 
-// postAction does what a form asks for. The job's page says why it is not done.
+// postAction performs the action of a form. If that fails, the job's page shows the reason.
 func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error {
 	action := console.Action(r.PathValue("action"))
 	if !slices.Contains(console.Actions(), action) {
@@ -204,7 +204,7 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 		err = problem(stateAway, "nothing is done about a job that is not seen now: %s", v.Why)
 	case action == console.Clean:
 		page.Cleaning, err = c.place.Clean(r.Context(), s, form["confirm"] == "yes")
-		page.Live = false // it says what is asked
+		page.Live = false // the page shows a confirmation
 	default:
 		err = c.place.Do(r.Context(), s, action)
 	}
@@ -224,7 +224,8 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// isBearer reports whether a request has a token that no browser sends by itself, so that no other site's page can have sent it.
+// isBearer reports whether a request has a token that browsers never send on their own, so that no page of another
+// site can have sent it.
 func isBearer(r *http.Request) bool {
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.EqualFold(scheme, "Bearer")
@@ -243,7 +244,7 @@ func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]
 	return pairs(string(body), []string{"token", "confirm"})
 }
 
-// token returns the token that a form about a job must send back: only a page of the console has it.
+// token returns the token that a form about a job must return: pages of other origins do not have it.
 func (c *consolePages) token(r *http.Request, job string) string {
 	h := hmac.New(sha256.New, c.key)
 	_, _ = h.Write([]byte(note(r).caller.key() + "\x00" + job)) // a hash returns no error

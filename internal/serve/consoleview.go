@@ -14,10 +14,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// consolePage has the data that both pages share.
+// consolePage has the fields of both pages.
 type consolePage struct {
 	Title string
-	Live  bool // it renews itself
+	Live  bool // the page refreshes itself
 	Self  string
 	Place string
 	Seen  *moment
@@ -32,7 +32,7 @@ func newConsolePage(v console.View, title, self string, live bool) consolePage {
 	return consolePage{Title: title, Live: live, Self: self, Place: v.Name, Seen: momentOf(v.Seen), Away: momentOf(v.Away), Why: v.Why}
 }
 
-// moment is a time for people, and for programs.
+// moment is a time in readable form and in RFC 3339.
 type moment struct{ Text, Machine string }
 
 func momentOf(t time.Time) *moment {
@@ -51,14 +51,14 @@ type listPage struct {
 	Trends []console.Trend
 }
 
-// stateLink leads to the jobs of a state.
+// stateLink is a link to the jobs of a state.
 type stateLink struct {
 	Name, Address string
 	Count         int
 	Here          bool
 }
 
-// jobRow is a job in the list.
+// jobRow is the row of a job in the list.
 type jobRow struct {
 	Name, ID, Table, Command string
 	State, Mark, Class       string
@@ -70,7 +70,7 @@ type jobRow struct {
 	Runs                     bool
 }
 
-// marks stand before the word of a state, so that it is seen without colours.
+// marks precede the name of a state, so that states can be distinguished without colours.
 var marks = map[checkpoint.Status]string{checkpoint.JobRunning: "▶", checkpoint.JobDone: "✓", checkpoint.JobFailed: "✗", checkpoint.JobStopped: "■", checkpoint.JobInterrupted: "!"}
 
 func newListPage(v console.View, state, table string, live bool) *listPage {
@@ -159,11 +159,11 @@ type jobPage struct {
 	consolePage
 	Row      jobRow
 	S        *checkpoint.State
-	Facts    []pageField // as name and value
+	Facts    []pageField // names and values
 	Plan     []pageField
 	Phases   []phaseRow
 	Tables   []string
-	Left     []pageField // what it left behind
+	Left     []pageField // files and data that the job left behind
 	Attempts []attemptRow
 	Trend    console.Trend
 	Actions  []pageAction
@@ -182,7 +182,7 @@ type attemptRow struct {
 	Process, End string
 }
 
-// pageAction is a button, or why there is none.
+// pageAction is a button, or the reason why there is none.
 type pageAction struct {
 	Action      console.Action
 	Label, What string
@@ -248,7 +248,7 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 	return p
 }
 
-// factsOf returns the state of the job, in the words of status.
+// factsOf returns the results of a job, in the words of status.
 func factsOf(s *checkpoint.State) []pageField {
 	var facts []pageField
 	add := func(name, text string) {
@@ -294,7 +294,7 @@ func factsOf(s *checkpoint.State) []pageField {
 	return facts
 }
 
-// planOf returns the plan that the job recorded at its start.
+// planOf returns the plan of a job at its beginning.
 func planOf(s *checkpoint.State) []pageField {
 	var plan []pageField
 	add := func(name, text string) {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// docsPage is the description as people read it.
+// docsPage is the readable form of the API description.
 type docsPage struct {
 	At, Job  string
 	Jobs     []string
 	Version  string
 	About    string
-	Security string // how callers authenticate; empty: they need not
+	Security string // ways to authenticate; empty: not required
 	Requests []docsRequest
 	Problems []docsProblem
 }
@@ -38,7 +38,7 @@ type docsParameter struct {
 	Required            bool
 }
 
-// example returns a request with what it needs, or with the bounds of a range.
+// example returns an example request with the required parameters, or with the bounds of a range.
 func (q *docsRequest) example() string {
 	if q.Method != "GET" {
 		return ""
@@ -60,7 +60,7 @@ func (q *docsRequest) example() string {
 	return q.Path + "?" + strings.Join(given, "&")
 }
 
-// values says in words what a parameter may be.
+// values describes the valid values of a parameter.
 func values(raw json.RawMessage) string {
 	var s struct {
 		Type                      string
@@ -107,7 +107,7 @@ type openAPIPart struct {
 	Components struct{ Schemas map[string]json.RawMessage }
 }
 
-// getDocs shows the OpenAPI document that its caller is given.
+// getDocs shows the OpenAPI document that the caller receives.
 func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 	text, err := p.s.openAPIOf(r)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 	return p.s.sendPage(w, r, p.docs, page)
 }
 
-// schema prints a schema with the part of the description that it names, one level deep.
+// schema formats a schema. It resolves a reference to the description's schemas, one level deep.
 func (d *openAPIPart) schema(raw json.RawMessage) string {
 	var named struct {
 		Ref string `json:"$ref"`

@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// errDeadline ends the context of a request that took its time.
+// errDeadline is the cause of a context that ends at the request's deadline.
 var errDeadline = errors.New("the deadline of the request is over")
 
-// failure returns a failed reading as its caller is answered. ctx is that of the
-// reading. Details of HBase's errors go to the log, not to callers.
+// failure returns the problem for a failed read. ctx is the context of the read. Details of HBase's errors go to the
+// log, not to callers.
 func failure(ctx context.Context, err error) *Problem {
 	if p := asProblem(err); p != nil {
 		return p
@@ -55,7 +55,7 @@ func failure(ctx context.Context, err error) *Problem {
 	return problem(internalError, "the service's log says why")
 }
 
-// ours reports whether a problem is not the caller's doing, so that the log should say what caused it.
+// ours reports whether a problem is not caused by the caller, so that the log should have its cause.
 func (p *Problem) ours() bool { return p.Status >= 500 && !p.is(timedOut) }
 
 func isNoRange(err error) bool {

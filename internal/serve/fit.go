@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// fit remembers that a job's salts were held to rows of its table.
+// fit records that a job's salts were compared with rows of its table.
 type fit struct {
 	checked atomic.Bool
-	regions atomic.Pointer[loader.Region] // the first of the list that was known then
+	regions atomic.Pointer[loader.Region] // first element of the list of regions at the time of the check
 	flight  singleflight.Group
 }
 
-// again holds them again when the regions were read again. A change of regions keeps no request waiting.
+// again repeats the check when the list of regions was read again. Requests do not wait for that.
 func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
 	name, err := loader.ParseTableName(r.job.Table)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
 	return nil
 }
 
-// check holds them once, for all callers meanwhile.
+// check compares the salts once. Concurrent callers share the check.
 func (f *fit) check(ctx context.Context, t interface{ CheckSalts(context.Context) error }) error {
 	if f.checked.Load() {
 		return nil

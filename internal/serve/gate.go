@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gate lets so many requests in at a time, so many of them of one client. A
-// few wait in order; a request that would wait longer is refused.
+// gate limits the number of concurrent requests, in total and for each client. Some requests wait in order; requests
+// beyond the queue or the waiting time are refused.
 type gate struct {
 	most, perClient, queue int
 	wait                   time.Duration
@@ -21,23 +21,23 @@ type gate struct {
 
 type waiter struct {
 	client string
-	most   int           // of its client
-	turn   chan struct{} // closed when it is let in
+	most   int           // limit of its client
+	turn   chan struct{} // closed when the request is let in
 }
 
 func newGate(l Limits) *gate {
 	return &gate{most: l.InFlight, perClient: l.PerClient, queue: l.Queue, wait: l.QueueWait, clients: map[string]int{}}
 }
 
-// load returns how many requests are in, and how many wait.
+// load returns the numbers of active and of waiting requests.
 func (g *gate) load() (in, waiting int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.in, len(g.waiting)
 }
 
-// places takes up to so many further places for a request that is in, without waiting and not before any that waits. They
-// are given back by leave, one by one.
+// places takes up to most further places for an active request. It does not wait, and takes none while others wait. Each
+// place is returned by a call of leave.
 func (g *gate) places(c *caller, most int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,7 @@ func (g *gate) places(c *caller, most int) int {
 	return n
 }
 
-// share returns how many places a caller may have at a time.
+// share returns the number of places that a caller may have at a time.
 func (g *gate) share(c *caller) int {
 	if c.inFlight > 0 {
 		return c.inFlight
@@ -56,7 +56,7 @@ func (g *gate) share(c *caller) int {
 	return g.perClient
 }
 
-// enter lets a request in, or gives a problem or the context's error. A request that was let in leaves.
+// enter waits for a place, or returns a problem or the context's error. After success the request must call leave.
 func (g *gate) enter(ctx context.Context, c *caller) error {
 	client, most := c.key(), g.share(c)
 	g.mu.Lock()
@@ -88,10 +88,10 @@ func (g *gate) enter(ctx context.Context, c *caller) error {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 		return err
 	}
-	return nil // its turn came at the same moment
+	return nil // it was let in at the same moment
 }
 
-// admit counts a request in, if there is room. The lock is held.
+// admit takes a place if one is free. The caller holds the lock.
 func (g *gate) admit(client string, most int) bool {
 	if g.in >= g.most || g.clients[client] >= most {
 		return false
@@ -101,7 +101,7 @@ func (g *gate) admit(client string, most int) bool {
 	return true
 }
 
-// leave gives a place to the first that waits for one like it.
+// leave returns a place, which goes to the first waiting request that may have it.
 func (g *gate) leave(c *caller) {
 	client := c.key()
 	g.mu.Lock()

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// Handler answers callers. What [http.Server] bounds, times of headers and
-// connections, is [Server.Serve]'s.
+// Handler returns the handler for callers' requests. The limits of [http.Server], on header times and connections,
+// are set by [Server.Serve].
 func (s *Server) Handler() http.Handler { return s.answering(s.mux, true) }
 
-// answering serves a mux: every request ends in an answer or a problem, and in
-// the logs and metrics.
+// answering serves a mux. Every request ends with a response or a problem, and is recorded in the logs and metrics.
 func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -37,7 +36,7 @@ func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
 	})
 }
 
-// guarded makes a panic a problem and a line in the log; [http.Server] would close the connection.
+// guarded turns a panic into a problem and a log line; [http.Server] would close the connection.
 func (s *Server) guarded(w *sentWriter, r *http.Request, mux *http.ServeMux, callers bool) {
 	defer func() {
 		p := recover()
@@ -46,17 +45,17 @@ func (s *Server) guarded(w *sentWriter, r *http.Request, mux *http.ServeMux, cal
 		}
 		s.log.Error("request failed", "request", note(r).id, "panic", p, "stack", string(debug.Stack()))
 		if w.status > 0 {
-			panic(http.ErrAbortHandler) // the answer has begun: its caller sees it cut off
+			panic(http.ErrAbortHandler) // the response has begun: the caller sees that it is cut off
 		}
 		s.refuse(w, r, problem(internalError, "the service's log says why"))
 	}()
 	s.route(w, r, mux, callers)
 }
 
-// mostMethod is how much of a method is logged, which callers choose.
+// mostMethod is the logged length of a method, which callers choose.
 const mostMethod = 16
 
-// ended writes of a request to the logs and metrics.
+// ended records a request in the logs and metrics.
 func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.Time) {
 	took := time.Since(began)
 	s.log.Info("request", "request", n.id, "method", r.Method[:min(len(r.Method), mostMethod)], "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
@@ -67,7 +66,7 @@ func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.T
 	}
 	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Principal: n.caller.principal, Address: n.caller.address, Route: n.route, Job: cmp.Or(n.job, n.state), Action: n.action, Caller: n.about,
 		Rows: n.rows, Bytes: sent.bytes, Status: sent.status, Problem: n.problem, Millis: float64(took.Microseconds()) / 1000}
-	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // that was refused
+	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // which was refused
 		l.Job = asked
 	}
 	if s.audit.keys != NoKeys {
@@ -78,7 +77,7 @@ func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.T
 	s.audit.write(l)
 }
 
-// refuse answers with a problem; a client that is gone gets no answer.
+// refuse responds with a problem. It sends nothing if the client is gone.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
 	if p == nil {
@@ -95,7 +94,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w)
 }
 
-// route finds the handler; what the mux would say in plain text is a problem.
+// route finds the handler. It turns the plain text errors of the mux into problems.
 func (s *Server) route(w http.ResponseWriter, r *http.Request, mux *http.ServeMux, callers bool) {
 	if callers && !s.ourHost(r.Host) {
 		s.refuse(w, r, problem(badHost, "name the service by one of its names"))
@@ -125,7 +124,7 @@ func (s *Server) ourHost(host string) bool {
 	return slices.Contains(s.o.Hosts, host)
 }
 
-// addressOf returns the address that a request is from, without its port.
+// addressOf returns the address that a request comes from, without the port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tableState is the result of the last probe of a table; no problem means that a row was read, or that the table is empty.
+// tableState is the result of the last probe of a table. Without a problem, a row was read, or the table is empty.
 type tableState struct {
 	problem *Problem
 }
 
-// probeTime bounds a probe, and probesAtOnce how many are under way.
+// probeTime is the time limit of a probe, probesAtOnce the number of concurrent probes.
 const (
 	probeTime    = 2 * time.Second
 	probesAtOnce = 8
 )
 
-// probing reads a row of each table over and over.
+// probing reads a row of each table periodically.
 func (s *Server) probing(ctx context.Context) {
 	tick := time.NewTicker(s.o.ProbeEvery)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (s *Server) probing(ctx context.Context) {
 	}
 }
 
-// probeSoon asks for probes without waiting for their time.
+// probeSoon requests probes before their regular time.
 func (s *Server) probeSoon() {
 	select {
 	case s.probes <- struct{}{}:
@@ -50,7 +50,7 @@ func (s *Server) probeSoon() {
 }
 
 func (s *Server) probeAll(ctx context.Context) {
-	if _, err := s.held.get(); err != nil { // which is in the log by itself
+	if _, err := s.held.get(); err != nil { // the log reports that error separately
 		for _, r := range s.resources().list {
 			r.state.Store(&tableState{problem: failure(ctx, err)})
 		}
@@ -64,10 +64,10 @@ func (s *Server) probeAll(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = g.Wait() // none has an error
+	_ = g.Wait() // no probe returns an error
 }
 
-// probe reads one row. If no row can be read, it asks the master about the table.
+// probe reads one row. If it cannot read a row, it asks the master for the state of the table.
 func (s *Server) probe(ctx context.Context, r *resource) {
 	read, cancel := context.WithTimeoutCause(ctx, probeTime, errDeadline)
 	defer cancel()
@@ -96,7 +96,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 	s.failed(r, p, err)
 }
 
-// state asks the master whether a table is there and in service.
+// state asks the master whether a table exists and is enabled.
 func (s *Server) state(ctx context.Context, r *resource) *Problem {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -114,7 +114,7 @@ func (s *Server) state(ctx context.Context, r *resource) *Problem {
 	return nil
 }
 
-// failed notes what keeps a table from being read, and logs it once.
+// failed records why a table cannot be read, and logs it once.
 func (s *Server) failed(r *resource, p *Problem, err error) {
 	before := r.state.Swap(&tableState{problem: p})
 	if before == nil || before.problem == nil || before.problem.Type != p.Type {
@@ -126,24 +126,24 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// JobState is a job as /readyz reports it.
+// JobState is the state of a job in the response of /readyz.
 type JobState struct {
 	Job string `json:"job"`
-	// Ready says that the last probe could read the table; Problem is the type of what kept it from that, empty before the first probe.
+	// Ready means that the last probe could read the table. Otherwise Problem is the type of the problem, empty
+	// before the first probe.
 	Ready   bool   `json:"ready"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// getReady reports whether requests should be sent here: at least one table can
-// be read, and the service is not about to end. A table that is out of service
-// does not take the others with it.
+// getReady reports whether the service is ready for requests: at least one table can be read, and the service is not
+// draining. A disabled table does not make the others unavailable.
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	answer := struct {
 		Status string       `json:"status"` // ready, draining or unavailable
 		Jobs   []JobState   `json:"jobs,omitempty"`
 		Ticket *TicketState `json:"ticket,omitempty"`
 	}{Status: "unavailable"}
-	if s.o.Console != nil { // it answers, also while the place of the state does not
+	if s.o.Console != nil { // it answers even while the state cannot be reached
 		answer.Status = "ready"
 	}
 	for _, r := range s.resources().list {
@@ -157,7 +157,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		answer.Jobs = append(answer.Jobs, st)
 	}
 	if s.o.Admin == nil && s.o.Clients != "" {
-		answer.Jobs = nil // the client is not known
+		answer.Jobs = nil // the client is not authenticated
 	}
 	if t := s.ticket.Load(); t.over(time.Now()) {
 		answer.Status, answer.Ticket = "unavailable", &TicketState{t.ends.UTC()}
@@ -172,7 +172,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusServiceUnavailable, answer)
 }
 
-// writeJSON sends what is not made of rows.
+// writeJSON sends a response that has no rows.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -182,6 +182,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client is gone
+	_, _ = w.Write(b) // on an error the client is gone
 	return nil
 }

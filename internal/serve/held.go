@@ -12,21 +12,20 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Cluster is the cluster that the service reads; a *[loader.Cluster] implements it.
+// Cluster is the cluster that the service reads: a *[loader.Cluster].
 type Cluster interface {
 	query.IndexCluster
 	Close() error
 }
 
-// errNotDialed is a cluster that was not found yet.
+// errNotDialed is the error while the cluster has not been found.
 var errNotDialed = errors.New("HBase was not found yet")
 
-// held is one open cluster for all requests. It is dialed until that
-// succeeds; from then on it finds by itself what has moved. Before, all calls
-// give an error at once.
+// held is one open cluster for all requests. It is dialed until that succeeds; from then on it locates moved regions
+// itself. Before that, all calls return an error at once.
 type held struct {
 	dial   func(ctx context.Context) (Cluster, error)
-	dialed func() // is called when it succeeded
+	dialed func() // called after success
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -34,7 +33,7 @@ type held struct {
 	err     error
 }
 
-// run dials, and closes the cluster when the context ends.
+// run dials the cluster, and closes it when the context ends.
 func (h *held) run(ctx context.Context) {
 	for tries := 1; ; tries++ {
 		c, err := h.dial(ctx)

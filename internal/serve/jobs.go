@@ -2,23 +2,23 @@ package serve
 
 import "net/http"
 
-// Job is a job as /v1/jobs reports it.
+// Job is a job in the response of /v1/jobs.
 type Job struct {
 	Name string `json:"name"`
-	// Query are the columns of a query key, parameters of rows.
+	// Query are the columns of a query key, which are parameters of rows.
 	Query []string `json:"query"`
 	Key   string   `json:"key"`
-	// Columns are the columns that every row has, null where it has no such cell. With OtherColumns rows may have more.
+	// Columns are the members of every row, null where it has no such cell. With OtherColumns rows may have more.
 	Columns      []JobColumn `json:"columns"`
 	OtherColumns bool        `json:"other_columns"`
-	// Indexes are the indexes that the caller may read rows by.
+	// Indexes are the indexes that the caller may use.
 	Indexes []JobIndex `json:"indexes,omitempty"`
 }
 
-// JobIndex is an index, which the parameter by names.
+// JobIndex is an index, selected by the parameter by.
 type JobIndex struct {
 	Name string `json:"name"`
-	// Query are the columns whose values it is asked for.
+	// Query are the columns of the index's query key.
 	Query []string `json:"query"`
 }
 

@@ -7,52 +7,54 @@ import (
 	"time"
 )
 
-// Limits bound what requests take. The zero value of each field is its default.
+// Limits of the resources of requests. The zero value of each field selects its default.
 type Limits struct {
-	// Deadline is the time for an answer, from the request's header to its last row. Default 2 s.
+	// Deadline is the time limit of a response, from the request's header to the last row. Default 2 s.
 	Deadline time.Duration
-	// Rows is the most that an answer has, whatever its caller asks for. Default 1000.
+	// Rows is the greatest number of rows in a response. Callers cannot raise it. Default 1000.
 	Rows int
-	// DefaultRows is how many an answer has when its caller names no limit. Default 100, or Rows if that is less.
+	// DefaultRows is the number of rows if the caller gives no limit. Default 100, or Rows if that is less.
 	DefaultRows int
-	// Bytes is the most that an answer has; a page ends early. Default 8 MiB.
+	// Bytes is the greatest size of a response; a page ends early. Default 8 MiB.
 	Bytes int64
-	// Keys is the most that a batch may ask for. Default 100.
+	// Keys is the greatest number of keys in a batch. Default 100.
 	Keys int
-	// Body is the most that a request's body may have, in bytes. Default 256 KiB.
+	// Body is the greatest size of a request's body, in bytes. Default 256 KiB.
 	Body int64
-	// Header is the most that a request's header may have, in bytes. Default 64 KiB.
+	// Header is the greatest size of a request's header, in bytes. Default 64 KiB.
 	Header int
-	// InFlight is how many requests read at a time. Default 256.
+	// InFlight is the number of requests that read concurrently. Default 256.
 	InFlight int
-	// PerClient is how many of them are of one client, which is an IP address where clients are not named. Default half of InFlight.
+	// PerClient is the part of InFlight for one client, or for one IP address if clients are not named. Default half
+	// of InFlight.
 	PerClient int
-	// Rate is how many requests a second each client may make, as many of them at once. Default: any number.
+	// Rate is the number of requests a second of each client, and the size of a burst. Default: unlimited.
 	Rate float64
-	// BatchReads is how many keys of a batch are read at a time, each in a place of InFlight, as far as places are free.
-	// Default 8.
+	// BatchReads is the number of keys of a batch that are read concurrently. Each takes a place of InFlight, if one is
+	// free. Default 8.
 	BatchReads int
-	// Queue is how many requests wait for their turn, QueueWait for how long; others are refused with 429. Default 256 and
-	// 500 ms; a negative Queue lets none wait.
+	// Queue is the number of requests that wait for a place, QueueWait their longest waiting time; further requests are
+	// refused with 429. Default 256 and 500 ms; with a negative Queue none waits.
 	Queue     int
 	QueueWait time.Duration
-	// Connections is how many may be open; the next wait to be accepted. Default 1024.
+	// Connections is the number of open connections; further ones wait to be accepted. Default 1024.
 	Connections int
-	// ScanMemory is about how many bytes of rows a request holds besides its answer. HBase is asked for a fifth of it at a time, by its own
-	// count of about 230 bytes for a small cell; with less than a page in that, a page takes several calls. Default 640 KiB.
+	// ScanMemory is the approximate number of bytes of rows that a request holds besides its response. A request to HBase asks for a fifth
+	// of it, counted as HBase does, about 230 bytes for a small cell. If that is less than a page, a page takes several calls. Default 640
+	// KiB.
 	ScanMemory int64
-	// Memory is for answers, bodies and rows of all requests together: InFlight × ScanMemory are set aside, the rest is for
-	// answers and bodies. Default 256 MiB.
+	// Memory is the memory for the responses, bodies and rows of all requests. InFlight × ScanMemory of it are for rows,
+	// the rest is for responses and bodies. Default 256 MiB.
 	Memory int64
-	// HeaderWait is the time for a request's header, Write for taking an answer after the deadline, Idle for the next request
-	// on a connection. Defaults 5 s, 20 s and 60 s.
+	// HeaderWait is the time limit for a request's header, Write for sending a response after the deadline, and Idle for the
+	// next request on a connection. Defaults 5 s, 20 s and 60 s.
 	HeaderWait, Write, Idle time.Duration
-	// DrainDelay is how long the server answers as before after the end of its context, no more ready; Drain is the time for the requests
-	// under way after that. Defaults 0 and 20 s.
+	// DrainDelay is the time after the end of its context for which the server still accepts requests, while it reports that it is not
+	// ready. Drain is the time limit for running requests after that. Defaults 0 and 20 s.
 	DrainDelay, Drain time.Duration
 }
 
-// WithDefaults fills in what is not given.
+// WithDefaults fills in the defaults.
 func (l Limits) WithDefaults() Limits {
 	l.Deadline = cmp.Or(l.Deadline, 2*time.Second)
 	l.Rows = cmp.Or(l.Rows, 1000)
@@ -76,7 +78,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Validate returns an error if limits, with their defaults, contradict each other.
+// Validate checks limits that have their defaults for contradictions.
 func (l Limits) Validate() error {
 	var errs []error
 	for _, n := range []struct {
@@ -106,5 +108,5 @@ func (l Limits) Validate() error {
 	return nil
 }
 
-// answers returns the memory for answers and bodies.
+// answers returns the memory for responses and bodies.
 func (l Limits) answers() int64 { return l.Memory - int64(l.InFlight)*l.ScanMemory }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are the metrics of one server. Labels are routes, jobs and codes, never what callers write.
+// metrics are the metrics of one server. Labels are routes, jobs and codes, never text from callers.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -21,17 +21,17 @@ type metrics struct {
 	audits   prometheus.Counter
 }
 
-// stage is a part of the time for an answer.
+// stage is a part of the time of a response.
 type stage string
 
-// The stages: until the request's turn, rows from HBase, rows as JSON.
+// The stages: waiting for a place, reading rows from HBase, encoding rows as JSON.
 const (
 	stageWait   stage = "wait"
 	stageHBase  stage = "hbase"
 	stageEncode stage = "encode"
 )
 
-// secondsBuckets returns the histograms' bounds, from half a millisecond to 8 s.
+// secondsBuckets returns the bounds of the histograms, from half a millisecond to 8 s.
 func secondsBuckets() []float64 { return prometheus.ExponentialBuckets(0.0005, 2, 15) }
 
 func newMetrics(s *Server) *metrics {
@@ -82,7 +82,7 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// readiness has a gauge for each job as it is loaded.
+// readiness collects a gauge for each loaded job.
 type readiness struct{ s *Server }
 
 func (r readiness) desc() *prometheus.Desc {
@@ -101,7 +101,7 @@ func (r readiness) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// request counts one that has ended.
+// request counts a request that has ended.
 func (m *metrics) request(n *noted, status int, took time.Duration) {
 	route := n.route
 	if route == "" {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// loadKeytab reads the key by which callers' tickets are read.
+// loadKeytab reads the key that decrypts callers' tickets.
 func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
 	if s.o.Clients == "" {
 		return nil, errors.New("the keytab of HTTP/HOST needs the clients that principals stand for")
@@ -31,14 +31,14 @@ func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
 
 const negotiate = "Negotiate"
 
-// negotiateToken returns the token of a request with HTTP Negotiate (RFC 4559), as it is written.
+// negotiateToken returns the encoded token of a request with HTTP Negotiate (RFC 4559).
 func negotiateToken(r *http.Request) (string, bool) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, negotiate)
 }
 
-// byTicket finds the client by a Kerberos ticket. Each token is for one request: nothing is remembered of a connection, which
-// may be that of a proxy for many callers.
+// byTicket identifies the client by a Kerberos ticket. Each token is for one request: nothing is stored for a connection,
+// which may be that of a proxy for many callers.
 func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, proof string) (*client, string, error) {
 	token, err := base64.StdEncoding.DecodeString(proof)
 	if err != nil {
@@ -62,13 +62,13 @@ func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, pro
 	return known, principal, nil
 }
 
-// quiet is for lines that others can cause: one of them is a warning for a while, the rest are for debugging.
+// quiet limits log lines that others can cause: the first is a warning, further ones within quietFor are debug lines.
 type quiet struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// quietFor is how long.
+// quietFor is the time for which further lines are debug lines.
 const quietFor = 10 * time.Second
 
 func (q *quiet) level(now time.Time) slog.Level {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noted describes an ended request, for its lines in the logs and for metrics.
+// noted collects data about a request for its log lines and for metrics.
 type noted struct {
 	id      string
 	route   string // the pattern, never the path or the query
@@ -15,12 +15,12 @@ type noted struct {
 	action  string // likewise
 	problem string
 	rows    int
-	gone    bool // the caller has hung up
+	gone    bool // the caller has closed the connection
 
-	wait, read, encode time.Duration // for its turn; for the rows, encoding included; for encoding
+	wait, read, encode time.Duration // waiting for a place; reading rows, including encoding; encoding
 
 	keys  [][]string        // query keys, or the bounds of a scan: for the audit log only
-	about map[string]string // what the old service's callers say of themselves
+	about map[string]string // fields in which the old service's callers identify themselves
 }
 
 type notedKey struct{}
@@ -32,7 +32,7 @@ func note(r *http.Request) *noted {
 	return &noted{caller: &caller{}}
 }
 
-// sentWriter counts what was sent.
+// sentWriter records the status and the number of bytes of a response.
 type sentWriter struct {
 	http.ResponseWriter
 	status int
@@ -57,7 +57,7 @@ func (w *sentWriter) Write(b []byte) (int, error) {
 
 func (w *sentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// headerOnly takes the status and the header of an answer and drops the rest.
+// headerOnly keeps the status and the header of a response and discards the body.
 type headerOnly struct {
 	header http.Header
 	status int

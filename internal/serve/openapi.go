@@ -11,8 +11,8 @@ import (
 // object is a JSON object of the description.
 type object = map[string]any
 
-// describe makes the OpenAPI 3.1 document of job files.
-// Ways are those to authenticate, by the names of their schemes.
+// describe returns the OpenAPI 3.1 document of job files. ways are the ways to authenticate, by the names of their
+// schemes.
 func describe(rs *resources, l Limits, version string, ways []string) ([]byte, error) {
 	if version == "" {
 		version = "0"
@@ -100,7 +100,8 @@ func rangeParameters(r *resource) (list []any) {
 	return list
 }
 
-// rangeAbout names the columns of a bound, and those that both bounds must have alike. It is "" if there are no ranges.
+// rangeAbout lists the columns of a bound, and the columns whose values must be the same in both bounds. It returns
+// "" if there are no ranges.
 func rangeAbout(r *resource) string {
 	alike, ordered := r.table.Ranges()
 	switch {
@@ -112,7 +113,7 @@ func rangeAbout(r *resource) string {
 	return "values of " + strings.Join(slices.Concat(alike, ordered), ", ") + ", with commas between them. The same " + strings.Join(alike, ", ") + " must be in both bounds, since the key does not keep its order"
 }
 
-// indexParameters are by and the columns of indexes that are not of the query key.
+// indexParameters returns the parameter by and the columns of indexes that are not in the query key.
 func indexParameters(r *resource) []any {
 	var names, columns []string
 	for _, x := range r.indexes {
@@ -136,7 +137,7 @@ func indexParameters(r *resource) []any {
 	return list
 }
 
-// ways returns the ways to authenticate, none where callers need not be known.
+// ways returns the ways to authenticate, or none if authentication is not required.
 func (s *Server) ways() []string {
 	if s.o.Clients == "" {
 		return nil
@@ -151,7 +152,7 @@ func (s *Server) ways() []string {
 	return ways
 }
 
-// howToAuthenticate describes the credentials that callers may send.
+// howToAuthenticate describes the ways to authenticate.
 func howToAuthenticate(ways []string) string {
 	how := []string{}
 	for _, way := range ways {
@@ -181,7 +182,7 @@ func parameter(name string, required bool, about string, schema object) object {
 	return object{"name": name, "in": "query", "required": required, "description": about, "schema": schema}
 }
 
-// operation returns a request with its answer.
+// operation describes a request and its response.
 func operation(id, summary string, parameters []any, schema object) object {
 	o := object{"operationId": id, "summary": summary, "responses": object{
 		"200": object{"description": "The answer, whole.", "content": object{jsonType: object{"schema": schema}}},
@@ -194,7 +195,7 @@ func operation(id, summary string, parameters []any, schema object) object {
 	return o
 }
 
-// rowSchema returns a row with all its columns; one of selected columns has only those.
+// rowSchema returns the schema of a row with all its columns; a row of selected columns has only those.
 func rowSchema(r *resource) object {
 	properties := object{}
 	for _, c := range r.shape.Columns {
@@ -218,7 +219,7 @@ func pageSchema(r *resource) object {
 		"next_page": object{"type": []string{"string", "null"}, "description": "The page token of what follows; null when these are all rows."}}}
 }
 
-// openAPIOf returns the description of what a caller may ask.
+// openAPIOf returns the description of the requests that a caller may send.
 func (s *Server) openAPIOf(r *http.Request) ([]byte, error) {
 	jobs := note(r).caller.jobs
 	if jobs.openAPI != nil {
@@ -234,6 +235,6 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // the client is gone
+	_, _ = w.Write(text) // on an error the client is gone
 	return nil
 }

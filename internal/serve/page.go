@@ -17,10 +17,10 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// contentPolicy lets pages have the service's own style and nothing else: no script at all.
+// contentPolicy allows pages only the service's own style, and no scripts.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// pageBytes and pageRows bound what a page shows; pageMemory is what making one takes.
+// pageBytes and pageRows limit the contents of a page; pageMemory is the memory to build one.
 const (
 	pageBytes  = 1 << 20
 	pageRows   = 100
@@ -30,7 +30,7 @@ const (
 //go:embed page
 var pageFiles embed.FS
 
-// pages are the templates, which are the program's own: a test parses them.
+// pages are the templates, which are part of the program: a test parses them.
 type pages struct {
 	s            *Server
 	search, docs *template.Template
@@ -53,7 +53,7 @@ func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
 	})
 }
 
-// newPage returns the page of a job before anything is asked, or of no job.
+// newPage returns the page of a job before a query, or of no job.
 func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 	page := &searchPage{MaxRow: min(pageRows, p.s.limits.Rows), At: "search"}
 	for _, r := range note(r).caller.jobs.list {
@@ -91,8 +91,8 @@ func (p *pages) getSearch(w http.ResponseWriter, r *http.Request) error {
 	return p.s.sendPage(w, r, p.search, p.newPage(r, res))
 }
 
-// postSearch shows the rows of a form: those of a query key, or of a range.
-// Keys come in its body, since addresses are kept in the logs of those between.
+// postSearch shows the rows of a form's query key or range. The keys are in the body, since intermediaries log
+// addresses.
 func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	s := p.s
 	res, err := s.resource(r)
@@ -136,7 +136,7 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.sendPage(w, r, p.search, page)
 }
 
-// find fills in the rows; x is the index that the form was of, or nil.
+// find fills in the rows; x is the index that the form uses, or nil.
 func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]string, page *searchPage) error {
 	s := p.s
 	lim := s.limits
@@ -154,7 +154,7 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 	}
 	if page.Scan {
 		for name, text := range given {
-			if text == "" { // a field that was left empty bounds nothing
+			if text == "" { // an empty field is no bound
 				delete(given, name)
 			}
 		}
@@ -198,7 +198,7 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 	return page.fill(b.Bytes(), res.shape, keys)
 }
 
-// send makes a page whole before it is sent. One with a problem has its status.
+// send builds a complete page before it sends it. A page with a problem has the problem's status.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Template, page any) error {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "page", page); err != nil {
@@ -216,11 +216,11 @@ func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Te
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client is gone
+	_, _ = w.Write(b.Bytes()) // on an error the client is gone
 	return nil
 }
 
-// bodyOnly takes the body of an answer.
+// bodyOnly captures the body of a response.
 type bodyOnly struct {
 	headerOnly
 	b *bytes.Buffer

@@ -14,21 +14,21 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// searchPage is the data of the page.
+// searchPage is the template data of the search page.
 type searchPage struct {
-	At      string // which page it is
+	At      string // name of the page
 	Jobs    []string
 	Job     string
 	Table   string
 	Key     string
-	Fields  []pageField // of a query key
-	Bounds  []pageField // of a range
-	Range   string      // its columns; empty: the key has no ranges
-	Scan    bool        // the range was asked for
-	By      string      // the index that was asked for
+	Fields  []pageField // fields of a query key
+	Bounds  []pageField // bounds of a range
+	Range   string      // columns of the range; empty: the key has no ranges
+	Scan    bool        // the query is a range
+	By      string      // the selected index
 	Indexes []pageIndex
 	Limit   string
-	Asked   bool // with the rows below
+	Asked   bool // a query was sent; its rows are below
 	Names   []string
 	Rows    []pageRow
 	Next    string
@@ -56,10 +56,10 @@ type pageValue struct {
 	Text string
 	Null bool
 	Raw  bool // base64
-	Word bool // a number, a time, a short word, which is shown in one line
+	Word bool // a number, a time or a short word, which is shown on one line
 }
 
-// wordLength is up to how many characters a value without blanks is shown in one line.
+// wordLength is the length in characters up to which a value without blanks is shown on one line.
 const wordLength = 40
 
 func isWord(text string) bool {
@@ -67,7 +67,7 @@ func isWord(text string) bool {
 }
 
 type pageWhere struct {
-	Parts  []pageField // part and bytes as HBase prints them
+	Parts  []pageField // parts, and bytes in HBase's notation
 	Start  string
 	Salts  int
 	Region loader.Region
@@ -75,7 +75,7 @@ type pageWhere struct {
 	To     string
 }
 
-// keep has the form show what was typed.
+// keep fills the form with the submitted values.
 func (p *searchPage) keep(given map[string]string) {
 	fields := p.Asking()
 	for i := range fields {
@@ -86,7 +86,7 @@ func (p *searchPage) keep(given map[string]string) {
 	}
 }
 
-// Asking returns the fields of the form that was sent, for the one of the next page.
+// Asking returns the fields of the submitted form, for the form of the next page.
 func (p *searchPage) Asking() []pageField {
 	if p.Scan {
 		return p.Bounds
@@ -99,7 +99,7 @@ func (p *searchPage) Asking() []pageField {
 	return p.Fields
 }
 
-// times are those of the request by its parts.
+// times adds the durations of the request's parts.
 func (p *searchPage) times(n *noted, all time.Duration) {
 	for _, t := range []struct {
 		name string
@@ -124,7 +124,7 @@ func wherePage(w *query.Where) *pageWhere {
 	return p
 }
 
-// fill makes the table of the JSON of an answer, so that both are the same.
+// fill builds the table from the JSON of a response, so that both are the same.
 func (p *searchPage) fill(body []byte, shape *rowjson.Shape, keys []string) error {
 	var answer struct {
 		Rows []map[string]json.RawMessage `json:"rows"`

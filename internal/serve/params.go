@@ -10,17 +10,15 @@ import (
 	"strings"
 )
 
-// Parameters of the service's own. A query column of one of these names is
-// refused when its job is loaded.
+// The service's own parameters. If a query column has one of these names, its job is refused.
 var ownParameters = []string{"limit", "page", "columns", "by", "from", "to", "prefix"}
 
-// parameters reads a query string. Each may be given once, and none but those
-// that are known.
+// parameters parses a query string. Each parameter may be given once. Unknown parameters are errors.
 func parameters(r *http.Request, known ...string) (map[string]string, error) {
 	return pairs(r.URL.RawQuery, known)
 }
 
-// pairs reads name=value with & between them.
+// pairs parses name=value pairs that are separated by &.
 func pairs(text string, known []string) (map[string]string, error) {
 	values, err := url.ParseQuery(text)
 	if err != nil {
@@ -39,7 +37,7 @@ func pairs(text string, known []string) (map[string]string, error) {
 	return given, nil
 }
 
-// limit reads how many rows are wanted.
+// limit parses the requested number of rows.
 func (l Limits) limit(given map[string]string) (int, error) {
 	text, ok := given["limit"]
 	if !ok {
@@ -52,7 +50,7 @@ func (l Limits) limit(given map[string]string) (int, error) {
 	return n, nil
 }
 
-// columnList reads names with commas between them.
+// columnList parses names that are separated by commas.
 func columnList(given map[string]string) ([]string, error) {
 	text, ok := given["columns"]
 	if !ok {
@@ -64,7 +62,7 @@ func columnList(given map[string]string) ([]string, error) {
 	return strings.Split(text, ","), nil
 }
 
-// keyValues takes the values of the query columns.
+// keyValues returns the values of the query columns.
 func keyValues(given map[string]string, columns []string) ([]string, error) {
 	values := make([]string, len(columns))
 	for i, c := range columns {
@@ -77,7 +75,7 @@ func keyValues(given map[string]string, columns []string) ([]string, error) {
 	return values, nil
 }
 
-// asProblem returns an error as what its caller is answered, or nil.
+// asProblem returns the problem that an error wraps, or nil.
 func asProblem(err error) *Problem {
 	p, _ := errors.AsType[*Problem](err)
 	return p

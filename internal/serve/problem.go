@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// problemPrefix begins the type of every problem. Types are part of the
-// service's contract: callers decide by them.
+// problemPrefix is the prefix of the type of every problem. Types are part of the service's contract, since callers
+// depend on them.
 const problemPrefix = "urn:bulkload:problem:"
 
 // kind is a type of problem.
@@ -19,7 +19,7 @@ type kind struct {
 	retry  int // seconds of Retry-After; 0: none
 }
 
-// The kinds of problems. docs/reading.md lists them, and a test holds it to this list.
+// The kinds of problems. docs/reading.md lists them, and a test compares the two lists.
 var (
 	badParameter    = kind{"parameter", "A parameter is wrong", http.StatusBadRequest, 0}
 	badColumn       = kind{"column", "Column not available", http.StatusBadRequest, 0}
@@ -62,7 +62,7 @@ type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	// Parameter is the one that is wrong, if one is.
+	// Parameter is the name of the wrong parameter, if there is one.
 	Parameter string `json:"parameter,omitempty"`
 
 	retry int
@@ -74,7 +74,7 @@ func problem(k kind, format string, args ...any) *Problem {
 	return &Problem{Type: problemPrefix + k.name, Title: k.title, Status: k.status, Detail: fmt.Sprintf(format, args...), retry: k.retry}
 }
 
-// about names the parameter of a problem, cut to what a message bears.
+// about sets the parameter of a problem, cut to a reasonable length.
 func (p *Problem) about(parameter string) *Problem {
 	const most = 100
 	if len(parameter) > most {
@@ -90,7 +90,7 @@ func (p *Problem) is(k kind) bool { return p.Type == problemPrefix+k.name }
 // write sends the problem.
 func (p *Problem) write(w http.ResponseWriter) {
 	b, err := json.Marshal(p)
-	if err != nil { // of texts and a number it has none
+	if err != nil { // impossible for strings and a number
 		b = []byte("{}")
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -99,5 +99,5 @@ func (p *Problem) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(b) // the client is gone
+	_, _ = w.Write(b) // on an error the client is gone
 }

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostRates is how many callers' rates are remembered.
+// mostRates is the number of callers whose rates are stored.
 const mostRates = 10_000
 
-// rates bounds the requests a second of each caller. Nil bounds nothing.
+// rates limits the requests a second of each caller. Nil means no limit.
 type rates struct {
 	each  rate.Limit
 	burst int
@@ -25,7 +25,7 @@ func newRates(each float64) *rates {
 	return &rates{each: rate.Limit(each), burst: max(1, int(each)), by: map[string]*rate.Limiter{}}
 }
 
-// allow counts a request.
+// allow counts a request, and reports whether it is within the limit.
 func (r *rates) allow(caller string) bool {
 	if r == nil {
 		return true

@@ -12,18 +12,18 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// loaded is the content of the files, all read at one time.
+// loaded is the result of one load of all files.
 type loaded struct {
 	jobs   *resources
-	access *access            // nil: anybody may ask
-	keys   *kerberos.Acceptor // nil: callers' tickets are not taken
+	access *access            // nil: no authentication
+	keys   *kerberos.Acceptor // nil: Kerberos tickets are not accepted
 	tls    *tls.Config        // nil: connections are not encrypted
-	files  string             // the fingerprint of all that was read
+	files  string             // fingerprint of all files that were read
 }
 
-// Reload reads job files, clients, the keytab and certificates again. All of them are
-// right and replace those before, or none does and the error says what is
-// wrong. Requests under way end with what they began with.
+// Reload reads job files, clients, the keytab and certificates again. If all of them are valid, they replace the
+// previous ones. Otherwise none does, and the error lists what is wrong. Running requests end with the data that they
+// began with.
 func (s *Server) Reload() error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -79,8 +79,7 @@ func (s *Server) load() (*loaded, error) {
 	return l, nil
 }
 
-// watch reloads when the files have changed and then were left alone for one
-// look.
+// watch reloads the files after they have changed and then stayed unchanged for one interval.
 func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(s.o.WatchEvery)
 	defer tick.Stop()
@@ -103,7 +102,7 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// fingerprint changes with the files: their names, sizes and times.
+// fingerprint returns a text that changes with the names, sizes and times of the files.
 func (s *Server) fingerprint() string {
 	var names []string
 	if s.o.Console == nil {

@@ -16,36 +16,35 @@ import (
 	"bulkload/internal/serve/rowjson"
 )
 
-// Bounds of a directory of job files.
+// Limits of a directory of job files.
 const (
 	maxJobs    = 1000
 	maxJobFile = 1 << 20
 )
 
-// resource is a job file as its callers see it. It does not change but for its state.
+// resource is a job file as its callers see it. It is immutable except for its state.
 type resource struct {
 	name    string
 	job     spec.Job
-	bound   []byte   // what its page tokens are bound to: the file's name and content
-	columns []string // of a query key
+	bound   []byte   // data that its page tokens are bound to: the file's name and content
+	columns []string // columns of a query key
 	shape   *rowjson.Shape
-	granted []string // columns that a client may see, nil for all
+	granted []string // columns that a client may read, nil for all
 	all     *rowjson.Shape
 	table   *query.Table
 	indexes []*index
 	fit     *fit
-	state   *atomic.Pointer[tableState] // shared with the resource of the same name that it replaces
+	state   *atomic.Pointer[tableState] // shared with the resource of the same name that this one replaces
 }
 
-// resources are the resources of one loading, in order of their names.
+// resources are the resources of one load, in the order of their names.
 type resources struct {
 	list    []*resource
 	byName  map[string]*resource
 	openAPI []byte
 }
 
-// loadResources reads the job files of a directory, all or none. The error
-// says everything that is wrong with them.
+// loadResources reads all job files of a directory, or none. The error lists everything that is wrong with them.
 func loadResources(dir string, c query.IndexCluster, before *resources) (*resources, error) {
 	files, err := jobFiles(dir)
 	if err != nil {
@@ -163,7 +162,7 @@ func isJobName(name string) bool {
 	return len(name) > 0 && len(name) <= 64
 }
 
-// shapeOf returns the shape of the columns asked for, all for none.
+// shapeOf returns the shape of the given columns, or of all columns for nil.
 func (r *resource) shapeOf(columns []string) (*rowjson.Shape, error) {
 	if columns == nil {
 		return r.shape, nil

@@ -15,7 +15,7 @@ import (
 
 const jsonType = "application/json"
 
-// resource returns the job of a request's path.
+// resource returns the job that a request's path names.
 func (s *Server) resource(r *http.Request) (*resource, error) {
 	name := r.PathValue("job")
 	res := note(r).caller.jobs.byName[name]
@@ -29,7 +29,7 @@ func (s *Server) resource(r *http.Request) (*resource, error) {
 	return res, nil
 }
 
-// getRows answers with the rows of a query key.
+// getRows responds with the rows of a query key.
 func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.resource(r)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 	return s.getPage(w, r, res, res.table, given, query.Query{Values: values})
 }
 
-// getScan answers with the rows of a range of the original key.
+// getScan responds with the rows of a range of the original key.
 func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.resource(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
 	return s.getPage(w, r, res, res.table, given, q)
 }
 
-// rangeOf reads the bounds of a scan.
+// rangeOf parses the bounds of a scan.
 func rangeOf(given map[string]string, q *query.Query) error {
 	for name, dst := range map[string]*[]string{"from": &q.From, "to": &q.To, "prefix": &q.Prefix} {
 		text, ok := given[name]
@@ -83,7 +83,7 @@ func rangeOf(given map[string]string, q *query.Query) error {
 	return nil
 }
 
-// getPage reads what the parameters of pages say, and answers.
+// getPage evaluates the parameters of pages, and responds with a page.
 func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, from source, given map[string]string, q query.Query) error {
 	limit, err := s.limits.limit(given)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 	})
 }
 
-// onePage makes the answer of one query.
+// onePage fills the answer of one query.
 func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from source, q query.Query, shape *rowjson.Shape) error {
 	if err := s.ready(ctx, res); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from sou
 	return nil
 }
 
-// asked returns a query with what all queries of the service have.
+// asked returns a query with the settings of all queries of the service.
 func (s *Server) asked(res *resource, q query.Query) query.Query {
 	q.Memory, q.Stored, q.Steady, q.Bound, q.RowBytes = spec.Size(s.limits.ScanMemory), true, true, res.bound, s.limits.Bytes
 	if q.Columns == nil {
@@ -130,7 +130,8 @@ func (s *Server) asked(res *resource, q query.Query) query.Query {
 	return q
 }
 
-// ready returns an error if a table is known not to be readable. Before the first rows of a job its salts are decided and held to rows.
+// ready returns the known reason why a table cannot be read. Before the first rows of a job it determines the job's
+// salts and compares them with rows.
 func (s *Server) ready(ctx context.Context, res *resource) error {
 	if st := res.state.Load(); st != nil && st.problem != nil && (st.problem.is(noTable) || st.problem.is(tableDisabled) || st.problem.is(tableUnfit)) {
 		return st.problem
@@ -150,7 +151,8 @@ func (s *Server) ready(ctx context.Context, res *resource) error {
 	return nil
 }
 
-// saltProblem returns an error of a job's salts: the job does not fit the table, whatever the caller asks.
+// saltProblem returns the problem for an error of a job's salts: the job does not fit the table, independent of the
+// request.
 func saltProblem(ctx context.Context, err error) *Problem {
 	p := failure(ctx, err)
 	if p.is(badQuery) {
@@ -159,8 +161,7 @@ func saltProblem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// reading makes an answer within a request's deadline, place and memory, and
-// sends it when it is whole.
+// reading builds an answer within a request's deadline, place and memory, and sends it when it is complete.
 func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType string, fill func(ctx context.Context, a *answer) error) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.Deadline, errDeadline)
 	defer cancel()
@@ -184,14 +185,14 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 	if a.rereads > 0 {
 		s.metrics.rereads.WithLabelValues(n.job).Add(float64(a.rereads))
 	}
-	leave() // a client that takes the answer slowly keeps no other waiting
+	leave() // a client that receives slowly does not delay others
 	if err != nil {
 		p := failure(ctx, err)
 		if p.ours() && asProblem(err) == nil {
 			s.log.Warn("request failed", "request", n.id, "job", n.job, "error", err)
 		}
 		if res := n.caller.jobs.byName[n.job]; res != nil && (p.is(noTable) || p.is(tableDisabled)) {
-			s.failed(res, p, err) // others are refused at once until a probe finds it in service
+			s.failed(res, p, err) // further requests are refused at once until a probe finds the table enabled
 		}
 		if p.is(timedOut) || p.is(unavailable) || p.is(noTable) || p.is(tableDisabled) {
 			s.probeSoon()

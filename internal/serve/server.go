@@ -14,44 +14,45 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options configures a server.
+// Options of a [Server].
 type Options struct {
 	// Jobs is the directory of the job files. Required, unless there is a Console.
 	Jobs string
-	// Console has the jobs of a state place, which are served in place of rows.
+	// Console is the state directory or table whose jobs are served instead of rows.
 	Console *console.Place
-	// Clients is the file of clients and their rights. Default: all clients may read all.
+	// Clients is the file of clients and their rights. Default: all clients may read everything.
 	Clients string
-	// Keytab has the key of HTTP/HOST, by which callers with Kerberos tickets are known (HTTP Negotiate); it needs Clients. Default: they
-	// are not.
+	// Keytab has the key of HTTP/HOST, which authenticates callers with Kerberos tickets (HTTP Negotiate); it needs Clients. Default:
+	// tickets are not accepted.
 	Keytab string
-	// TLS are the files by which connections are encrypted. Default: they are not.
+	// TLS are the files for encrypted connections. Default: no encryption.
 	TLS *TLSFiles
-	// Dial opens the cluster; it is called again until it succeeds. Required, unless there is a Console.
+	// Dial opens the cluster; it is called until it succeeds. Required, unless there is a Console.
 	Dial func(ctx context.Context) (Cluster, error)
-	// Ticket keeps the Kerberos ticket for HBase renewed and gives when it ends, zero for none; an error says why it was not
-	// renewed. Default: there is none.
+	// Ticket keeps the Kerberos ticket for HBase renewed. It returns the ticket's end, zero if there is no ticket, and an
+	// error if the renewal failed. Default: no ticket.
 	Ticket func(ctx context.Context) (ends time.Time, err error)
 	// Limits of requests.
 	Limits Limits
-	// Compat serves the paths of the service that this one replaces, too.
+	// Compat also serves the paths of the service that this one replaces.
 	Compat bool
-	// Hosts are the names by which callers may reach the service, without ports. Default: any. A service without
-	// authentication names those of its own machine, so that no page of another site can have a browser read from it.
+	// Hosts are the names of the service that callers may use, without ports. Default: any. A service without
+	// authentication lists the names of its own machine, so that no page of another site can make a browser read from
+	// it.
 	Hosts []string
-	// Admin serves health and metrics to every client that reaches it, unencrypted; the other listener then has neither. Serve closes
-	// it. Default: they are on the one listener.
+	// Admin serves health and metrics, unencrypted, to every client that can reach it; the other listener then has neither. Serve
+	// closes it. Default: the one listener serves them.
 	Admin net.Listener
-	// Audit takes a line of JSON for each request of a job, with keys as AuditKeys says. It is called by one goroutine at a
-	// time. Default: nothing is audited.
+	// Audit receives a line of JSON for each request of a job, with keys in the form of AuditKeys. Calls are never
+	// concurrent. Default: no audit log.
 	Audit     io.Writer
 	AuditKeys AuditKeys
-	// Version of the program, for the description. Default: none.
+	// Version of the program, for the description. Default: empty.
 	Version string
-	// Log takes what happens, and a line for each request, at level info. Keys and values are never in it. Default: nothing
-	// is logged.
+	// Log receives events, and a line for each request, at level info. It never contains keys or values. Default: no log.
 	Log *slog.Logger
-	// WatchEvery is how often the files are looked at, ProbeEvery how often a row of each table is read. Defaults 2 s and 5 s.
+	// WatchEvery is the interval of checking the files for changes, ProbeEvery the interval of reading a row of each
+	// table. Defaults 2 s and 5 s.
 	WatchEvery, ProbeEvery time.Duration
 }
 
@@ -67,9 +68,9 @@ type Server struct {
 	metrics *metrics
 	audit   *audit
 	newID   func() string
-	mux     *http.ServeMux // of callers
-	admin   *http.ServeMux // of those who run the service, nil without Options.Admin
-	probes  chan struct{}  // asks for probes at once
+	mux     *http.ServeMux // for callers
+	admin   *http.ServeMux // for operators, nil without Options.Admin
+	probes  chan struct{}  // requests immediate probes
 
 	seen    kerberos.Seen // tokens of callers
 	refused quiet
@@ -80,8 +81,8 @@ type Server struct {
 	draining atomic.Bool
 }
 
-// Open loads the job files, clients and certificates, which are right all
-// together or not at all. Nothing is dialed before [Server.Serve].
+// Open loads the job files, clients and certificates. All of them must be valid. It does not dial before
+// [Server.Serve].
 func Open(o Options) (*Server, error) {
 	o.Limits = o.Limits.WithDefaults()
 	if err := o.Limits.Validate(); err != nil {
@@ -113,10 +114,10 @@ func Open(o Options) (*Server, error) {
 	return s, nil
 }
 
-// resources returns all that are served.
+// resources returns all resources.
 func (s *Server) resources() *resources { return s.loaded.Load().jobs }
 
-// handler answers a request, or gives what keeps it from that.
+// handler handles a request, or returns an error.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (s *Server) routes() {
@@ -135,7 +136,7 @@ func (s *Server) routes() {
 	callers := func(pattern string, h handler) {
 		anybody(pattern, func(w http.ResponseWriter, r *http.Request) error {
 			c, err := s.caller(w, r)
-			if err != nil && !s.rates.allow(note(r).caller.key()) { // a client that guesses has the rate of its address
+			if err != nil && !s.rates.allow(note(r).caller.key()) { // a client that guesses tokens is limited by the rate of its address
 				err = problem(tooManyRequests, "more than %g requests a second", s.limits.Rate)
 			}
 			if err != nil {

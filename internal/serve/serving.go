@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Serve answers on a listener, which it closes, until ctx ends; then it is no
-// more ready, lets the requests under way end, and returns nil if all of them did.
+// Serve serves a listener, which it closes, until ctx ends. Then it reports that it is not ready, waits for the
+// running requests, and returns nil if all of them have ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	lim := s.limits
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -75,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = errors.Join(fmt.Errorf("requests were under way for more than %s, and were cut off: %w", lim.Drain, err), srv.Close())
 	}
 	for _, admin := range servers[1:] {
-		err = errors.Join(err, admin.Close()) // it answers to the last
+		err = errors.Join(err, admin.Close()) // it serves until the end
 	}
 	for range servers {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
@@ -85,7 +85,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// server has the times of requests. Connections carry one request at a time (HTTP/1.1), so that their number bounds memory.
+// server sets the time limits of requests. A connection has one request at a time (HTTP/1.1), so that the number of
+// connections limits memory.
 func (s *Server) server(h http.Handler) *http.Server {
 	lim := s.limits
 	protocols := &http.Protocols{}

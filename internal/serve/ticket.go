@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// ticketState is the Kerberos ticket for HBase as it was last looked at.
+// ticketState is the last known state of the Kerberos ticket for HBase.
 type ticketState struct {
-	ends time.Time // zero: there is none
-	err  error     // why it was not renewed, although that was due
+	ends time.Time // zero: there is no ticket
+	err  error     // error of a renewal that was due
 }
 
-// TicketState is a ticket that is about to end, or has, as /readyz reports it.
+// TicketState describes a ticket that has expired or is about to expire, in the response of /readyz.
 type TicketState struct {
 	Ends time.Time `json:"ends"`
 }
 
-// notBefore is how long before its end a ticket that cannot be renewed makes the service not ready, so that requests are
-// sent elsewhere before they fail here.
+// notBefore is the time before its end at which a ticket that cannot be renewed makes the service not ready, so that
+// requests go elsewhere before they fail here.
 const notBefore = 2 * time.Minute
 
-// over says that a ticket will end without another one.
+// over reports whether a ticket has expired, or will without a successor.
 func (t *ticketState) over(now time.Time) bool {
 	return t != nil && !t.ends.IsZero() && (!now.Before(t.ends) || t.err != nil && t.ends.Sub(now) < notBefore)
 }
 
-// ticketing keeps the ticket for HBase renewed. Connections that are open last beyond it, so that without this none would
-// ask for another one, and its end would say nothing.
+// ticketing keeps the ticket for HBase renewed. Open connections outlive the ticket, so that without ticketing nothing
+// would request a new one, and its end would go unnoticed.
 func (s *Server) ticketing(ctx context.Context) {
 	tick := time.NewTicker(s.o.ProbeEvery)
 	defer tick.Stop()

@@ -12,7 +12,7 @@ import (
 // TLSFiles are PEM files. They are read again with the job files.
 type TLSFiles struct {
 	Cert, Key string
-	// ClientCA has the certificates that those of clients are verified by. Default: clients' certificates are not asked for.
+	// ClientCA has the certificates that verify client certificates. Default: client certificates are not requested.
 	ClientCA string
 }
 
@@ -49,7 +49,7 @@ func (f *TLSFiles) files() []string {
 
 var errNoTLS = errors.New("no TLS configuration is loaded")
 
-// tlsConfig gives each connection the files as they were last loaded.
+// tlsConfig uses the last loaded files for each connection.
 func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		if c := s.loaded.Load().tls; c != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Target is a server's address, with what it holds of secrets kept apart. It prints without them.
+// Target is a server's address, with its secrets kept separately. It prints without them.
 type Target struct {
 	address  string // without user and query
 	query    string
@@ -14,7 +14,8 @@ type Target struct {
 	password string
 }
 
-// ParseTarget reads an http or https address, which may have user and password. The error does not repeat the address.
+// ParseTarget parses an http or https address, which may have a user and a password. The error does not repeat the
+// address.
 func ParseTarget(address string) (Target, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -27,7 +28,7 @@ func ParseTarget(address string) (Target, error) {
 	return t, nil
 }
 
-// IsAddress says that a word is meant as a server's address, not as a file's name.
+// IsAddress reports whether a word is a server's address rather than a file name.
 func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
@@ -35,7 +36,7 @@ func IsAddress(s string) bool {
 // String returns the address without user, password and query.
 func (t Target) String() string { return t.address }
 
-// Query returns the text after the question mark.
+// Query returns the query, without the question mark.
 func (t Target) Query() string { return t.query }
 
 // User returns the user and password; ok is false if there are none.
@@ -43,13 +44,13 @@ func (t Target) User() (name, password string, ok bool) {
 	return t.user, t.password, t.user != "" || t.password != ""
 }
 
-// Join returns the address with a path after it.
+// Join returns the address with a path appended.
 func (t Target) Join(path string) Target {
 	t.address = strings.TrimRight(t.address, "/") + "/" + strings.TrimLeft(path, "/")
 	return t
 }
 
-// HasPath says that the address names more than a server.
+// HasPath reports whether the address has a path besides the server.
 func (t Target) HasPath() bool {
 	u, err := url.Parse(t.address)
 	return err == nil && strings.Trim(u.Path, "/") != ""

@@ -14,37 +14,38 @@ import (
 )
 
 const (
-	// Tries is how often a message is sent at most.
+	// Tries is the greatest number of attempts to send a message.
 	Tries = 3
-	// Timeout bounds one try.
+	// Timeout is the time limit of one attempt.
 	Timeout = 10 * time.Second
-	// pause is the time before the second try; it doubles.
+	// pause is the time before the second attempt; it doubles with each further one.
 	pause = 500 * time.Millisecond
-	// maxText is how much of an answer's text an error repeats, in bytes.
+	// maxText is the length in bytes of the part of a response's text that an error repeats.
 	maxText = 300
 )
 
-// Client sends a message once. Its connections are closed after each answer, since a next message may be hours away.
+// Client returns a client for one message. It closes its connection after each response, since the next message may
+// be hours away.
 func Client() *http.Client {
 	return &http.Client{Timeout: Timeout, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: Timeout, ResponseHeaderTimeout: Timeout,
 	}}
 }
 
-// final marks an error that another try would meet again.
+// final marks an error that a retry would not avoid.
 type final struct{ err error }
 
 func (f final) Error() string { return f.err.Error() }
 func (f final) Unwrap() error { return f.err }
 
-// Check returns the error that an answer stands for, with the first words of its text; nil for those from 200 to 299. It closes
-// the answer's body unless it returns nil.
+// Check returns the error of a response, with the beginning of its text. It returns nil for the status codes 200 to 299;
+// otherwise it closes the response body.
 func Check(answer *http.Response) error {
 	code := answer.StatusCode
 	if code/100 == 2 {
 		return nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxText)) // what there is of it
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxText)) // as much as can be read
 	_ = answer.Body.Close()
 	err := fmt.Errorf("it answered %d %s: %q", code, http.StatusText(code), bytes.TrimSpace(text))
 	if code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code/100 == 5 {
@@ -53,8 +54,8 @@ func Check(answer *http.Response) error {
 	return final{err}
 }
 
-// Try calls send until it succeeds, up to tries times, with pauses between. The error is the last, without the addresses
-// that package net/http puts into it.
+// Try calls send until it succeeds, at most tries times, with pauses between the attempts. It returns the last error,
+// without the address that package net/http adds.
 func Try(ctx context.Context, tries int, send func(context.Context) error) error {
 	pauses := retry.Policy{First: pause, Most: Timeout}
 	for n := 1; ; n++ {
@@ -71,7 +72,7 @@ func Try(ctx context.Context, tries int, send func(context.Context) error) error
 	}
 }
 
-// bare takes the request's address, which may reveal secrets in its query, from an error of package net/http.
+// bare removes the request's address, whose query may hold secrets, from an error of package net/http.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

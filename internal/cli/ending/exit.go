@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// Exit codes of commands that have not failed. Failures have that of their kind.
+// Exit codes of commands that have not failed. A failure has the exit code of its kind.
 const (
 	done     = 0
 	already  = 99
@@ -22,10 +22,11 @@ const (
 type Exit struct {
 	Code    int
 	Meaning string
-	Next    string // what its caller does then
+	Next    string // what the caller does next
 }
 
-// Exits returns the one list of exit codes: help exit-codes, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
+// Exits returns the list of all exit codes, which help exit-codes, man pages and docs/commands.md print. Failures are
+// in fail/kinds.go.
 func Exits() []Exit {
 	list := []Exit{
 		{done, "done", "nothing"},
@@ -41,18 +42,19 @@ func Exits() []Exit {
 	return list
 }
 
-// ErrAlready ends a run that had nothing to do.
+// ErrAlready is the error of a run whose job was done before.
 var ErrAlready = errors.New("the job was done before")
 
-// Signal is why a command was stopped.
+// Signal is the signal that stopped a command, as the cause of its context.
 type Signal syscall.Signal
 
 func (s Signal) Error() string { return syscall.Signal(s).String() }
 
-// Is makes a stop by a signal a cancellation.
+// Is makes a stop by a signal match context.Canceled.
 func (s Signal) Is(target error) bool { return target == context.Canceled }
 
-// CodeOf returns the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
+// CodeOf returns the exit code of a command that ended with an error. If a signal stopped the command, the code is
+// that of the signal.
 func CodeOf(ctx context.Context, err error) int {
 	if s, ok := errors.AsType[Signal](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		return bySignal + int(s)
@@ -63,10 +65,10 @@ func CodeOf(ctx context.Context, err error) int {
 	return fail.KindOf(err).ExitCode()
 }
 
-// Stopped reports whether an exit code says that a signal stopped the command.
+// Stopped reports whether an exit code stands for a stop by a signal.
 func Stopped(code int) bool { return code > bySignal }
 
-// statusOf says in a word how a command ended.
+// statusOf returns the status of a command that has ended.
 func statusOf(code int, r *result.Result) string {
 	switch {
 	case code == already, code == done && r != nil && r.Already:
@@ -81,10 +83,10 @@ func statusOf(code int, r *result.Result) string {
 	return "failed"
 }
 
-// stopped stands for the kind in results when a signal stopped the command.
+// stopped replaces the kind of a failure in results where a signal stopped the command.
 const stopped = "stopped"
 
-// kindOfCode returns the word for what an exit code stands for, empty if that is not a failure.
+// kindOfCode returns the name of the failure kind that an exit code stands for, or "" if the code is not a failure.
 func kindOfCode(code int) string {
 	if Stopped(code) {
 		return stopped

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Outcome is how a command's work on a job ended.
+// Outcome describes how a command's work on a job ended.
 type Outcome struct {
 	Result   *result.Result // nil if nothing is known
 	Err      error
@@ -27,8 +27,9 @@ type Outcome struct {
 	Object   *Object // of [Outcome.Describe]
 }
 
-// Object is the object that run, build, merge and load print at their end with --output json. docs/result.schema.json is its schema,
-// docs/result.md says what its fields mean. Fields may be added; none goes or changes its meaning within a schema.
+// Object is the final output of run, build, merge and load with --output json. Its schema is docs/result.schema.json,
+// and docs/result.md describes its fields. Within a schema version fields may be added, but none is removed and none
+// changes its meaning.
 type Object struct {
 	Schema    int       `json:"schema"`
 	Status    string    `json:"status"`
@@ -56,11 +57,11 @@ type Object struct {
 	Reading *progress.Reading `json:"reading,omitempty"`
 
 	*result.Result
-	// Build printed its manifest before there was this object: its fields stay where they were.
+	// Build printed its manifest before Object existed: the manifest's fields stay at the top level.
 	*manifest.Manifest
 }
 
-// phase is a phase that was begun.
+// phase is a phase that has begun.
 type phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -69,14 +70,14 @@ type phase struct {
 	Files   int64   `json:"files,omitempty"`
 }
 
-// rates are over the whole time.
+// rates are averages over the whole time.
 type rates struct {
 	Rows   float64 `json:"rows_per_second"`
 	Input  float64 `json:"input_bytes_per_second"`
 	HFiles float64 `json:"hfile_bytes_per_second"`
 }
 
-// Failure is the object of a failed command that has no result of a job.
+// Failure is the output of a failed command that has no result of a job.
 type Failure struct {
 	Schema    int    `json:"schema"`
 	Command   string `json:"command"`
@@ -86,12 +87,12 @@ type Failure struct {
 	ErrorKind string `json:"error_kind,omitempty"`
 }
 
-// NewFailure says how a command failed; cmd is nil if none was found.
+// NewFailure describes the failure of a command; cmd is nil if no command was found.
 func NewFailure(cmd *cobra.Command, err error, code int) Failure {
 	return Failure{Schema: 1, Command: CommandName(cmd), Status: statusOf(code, nil), ExitCode: code, Error: errorText(err), ErrorKind: kindOfCode(code)}
 }
 
-// flagValue returns the value of a flag, empty if the command has none of that name.
+// flagValue returns the value of a flag, or "" if the command has no flag of that name.
 func flagValue(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
@@ -99,7 +100,7 @@ func flagValue(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// End says how the command ended, which may differ from how its work on the job did.
+// End sets the end of the command, which may differ from the end of its work on the job.
 func (r *Object) End(err error, code int) {
 	r.Status, r.ExitCode = statusOf(code, r.Result), code
 	r.Error, r.ErrorKind = errorText(err), ""
@@ -111,8 +112,8 @@ func (r *Object) End(err error, code int) {
 	}
 }
 
-// Describe makes the object of the outcome. A version is the program's. A table is the job's, where nothing else
-// says it; empty: that of the flag.
+// Describe creates the outcome's object. version is the version of the program. table is the job's table if it is not
+// known otherwise; if it is empty, the flag names the table.
 func (o *Outcome) Describe(cmd *cobra.Command, version, table string) {
 	o.Object = o.object(cmd, table)
 	o.Object.Schema, o.Object.Command, o.Object.Version, o.Object.PID = 1, CommandName(cmd), version, os.Getpid()
@@ -127,7 +128,7 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	for _, s := range p.Sums() {
 		r.Phases = append(r.Phases, phase{s.Name, seconds(s.Ended.Sub(s.Began)), s.Done.Rows, s.Done.Bytes, s.Done.Files})
 	}
-	if p.Start.Parts == 0 { // each directory of a run that was split is read in its own way
+	if p.Start.Parts == 0 { // the directories of a split run are each read in their own way
 		r.Reading = p.Start.Reading
 	}
 	if o.Result == nil {
@@ -139,7 +140,7 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	}
 	r.Table, r.Job, r.Attempt = cmp.Or(r.Result.Table, r.Table), cmp.Or(r.Result.Job, r.Job), cmp.Or(r.Result.Attempt, r.Attempt)
 	if abs, err := filepath.Abs(r.Job); err == nil && r.Job != "" {
-		r.Job = abs // the reader may be elsewhere
+		r.Job = abs // the reader may run in another directory
 	}
 	if r.Share != nil {
 		r.Rejected, r.Filtered = r.Share.Rejected, r.Share.Filtered
@@ -162,12 +163,12 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	return r
 }
 
-// seconds prints a time span with milliseconds.
+// seconds returns a duration in seconds, rounded to milliseconds.
 func seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond)) / float64(time.Second)
 }
 
-// CommandName returns a command without the program's name.
+// CommandName returns a command's path without the program's name.
 func CommandName(cmd *cobra.Command) string {
 	if cmd == nil {
 		return ""
@@ -176,7 +177,7 @@ func CommandName(cmd *cobra.Command) string {
 	return name
 }
 
-// mostError is how much of an error a result has, in bytes.
+// mostError is the length limit of an error in a result, in bytes.
 const mostError = 4000
 
 // errorText returns the message of an error that is a failure.
@@ -187,7 +188,7 @@ func errorText(err error) string {
 	return Bounded(err.Error())
 }
 
-// Bounded returns an error's message, shortened where it would be longer than a result may be.
+// Bounded returns an error's message, cut to the length limit of a result.
 func Bounded(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= mostError {

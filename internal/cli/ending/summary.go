@@ -14,7 +14,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Print prints the result of the job: the parts and clusters of a failed one, otherwise one line.
+// Print prints a summary of the job. For a failed job it lists the state of the job's parts and clusters, otherwise
+// it prints the work done in one line.
 func (o *Outcome) Print(w io.Writer) error {
 	if o.Result == nil {
 		return nil
@@ -110,7 +111,7 @@ func (o *Outcome) summary() string {
 	return b.String()
 }
 
-// expectedText says how many expectations were met.
+// expectedText returns the number of expectations that were met, as text.
 func expectedText(findings []expectation.Finding) string {
 	met, bad, unchecked := 0, 0, 0
 	for _, f := range findings {
@@ -136,7 +137,7 @@ func expectedText(findings []expectation.Finding) string {
 	return text
 }
 
-// replaceText returns the part of the summary about the rows that --replace has deleted.
+// replaceText returns the part of a summary about the rows that a run with --replace has deleted.
 func replaceText(r *result.Replace) string {
 	if r == nil {
 		return ""
@@ -144,7 +145,8 @@ func replaceText(r *result.Replace) string {
 	return fmt.Sprintf("; replaced: %s", r)
 }
 
-// differingText says of how many files the columns differ; empty where all are alike.
+// differingText returns the number of files whose columns differ, as text. It is empty if all files have the same
+// columns.
 func differingText(s progress.Start) string {
 	if s.Reading == nil || s.Parts > 0 {
 		return ""
@@ -159,7 +161,7 @@ func differingText(s progress.Start) string {
 	return text
 }
 
-// inFiles returns the same within a sentence, empty if there is no file.
+// inFiles is the same as part of a sentence; it is empty if there is no such file.
 func inFiles(r *result.Result, first string, of func(result.Part) string) string {
 	if first == "" {
 		return ""
@@ -167,7 +169,7 @@ func inFiles(r *result.Result, first string, of func(result.Part) string) string
 	return ", in " + r.Parts.Files(first, of)
 }
 
-// printParts prints the results of the parts that this run worked on.
+// printParts prints the state of each part that this run worked on.
 func printParts(w io.Writer, parts result.Parts) {
 	for _, p := range parts {
 		switch p.Status {
@@ -181,7 +183,7 @@ func printParts(w io.Writer, parts result.Parts) {
 	fmt.Fprintln(w, parts.Text())
 }
 
-// printClusters prints the result of the load into each cluster.
+// printClusters prints the state of the load into each cluster.
 func printClusters(w io.Writer, clusters []result.Cluster) {
 	for _, c := range clusters {
 		name := cmp.Or(c.Conf, "the command's own")

@@ -23,8 +23,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// describeRun returns the part that all events of a run share. A name is the job's, empty for one of its subject; begin and end are the time that the
-// run is for; zero: not known.
+// describeRun returns the fields that all events of a run share. name is the job's name; if it is empty, the name is derived from the
+// subject. begin and end are the nominal time of the run; zero: not known.
 func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
 	e := Event{Producer: p.URI(), Schema: schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
 	var err error
@@ -68,7 +68,8 @@ func parentRun(p producer, env func(string) string) (*parentFacet, error) {
 	return f, nil
 }
 
-// lineageName returns the same for all runs of a table and a key: dates and inputs are not in it.
+// lineageName returns the job's name. It is the same for all runs of a table and a key: it has no dates and no
+// inputs.
 func lineageName(w Subject) string {
 	parts := []string{"bulkload", w.Command}
 	if table := w.Table(); table != "" {
@@ -98,7 +99,8 @@ func documentation(w Subject) string {
 	return text
 }
 
-// inputDatasets returns the inputs as they were given; of a pattern, the directory that it is looked for in.
+// inputDatasets returns the inputs as they were given. For a pattern it returns the directory that the pattern
+// searches.
 func inputDatasets(w Subject) []dataset {
 	list := []dataset{}
 	for _, name := range w.Spec.Inputs {
@@ -121,7 +123,7 @@ func inputDatasets(w Subject) []dataset {
 	return list
 }
 
-// outputDatasets returns the tables, or a build's directory.
+// outputDatasets returns the tables, or the directory of a build.
 func outputDatasets(w Subject) []dataset {
 	if w.Command == "build" {
 		if d, ok := pathDataset(w.Env.Conf, w.Out); ok {
@@ -136,8 +138,8 @@ func outputDatasets(w Subject) []dataset {
 	return list
 }
 
-// hbaseNamespace returns a cluster by its ZooKeeper, or by the servers of its RPC registry, whatever the order in which they are listed,
-// and by its root in ZooKeeper where that is not HBase's own default.
+// hbaseNamespace returns the namespace of a cluster. It has the ZooKeeper servers, or the servers of the RPC registry, independent
+// of their order, and the root in ZooKeeper if that is not HBase's default.
 func hbaseNamespace(conf *hdfsio.Conf) string {
 	servers := strings.Split(conf.Quorum(), ",")
 	registry, err := cluster.FindRegistry(conf)
@@ -160,7 +162,7 @@ func pathDataset(conf *hdfsio.Conf, name string) (dataset, bool) {
 	}
 	l, err := conf.Resolve(name)
 	if err != nil {
-		return dataset{}, false // the job says so
+		return dataset{}, false // the job reports the error
 	}
 	d := dataset{Namespace: "file", Name: l.Path}
 	if !l.Local() {
@@ -169,7 +171,8 @@ func pathDataset(conf *hdfsio.Conf, name string) (dataset, bool) {
 	return d, true
 }
 
-// withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
+// withAssertions adds the expectations to the inputs. With several inputs, the expectations are about all of them
+// together.
 func withAssertions(e Event, p producer, o ending.Outcome) Event {
 	var list []assertion
 	for _, f := range o.Result.Findings() {
@@ -192,7 +195,8 @@ func withAssertions(e Event, p producer, o ending.Outcome) Event {
 	return e
 }
 
-// withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
+// withAmounts adds columns and amounts to the datasets. With several inputs, the amount read from each one is not
+// known.
 func withAmounts(e Event, p producer, command string, input progress.Amount, o ending.Outcome) Event {
 	if o.Result == nil || o.Result.Manifest == nil {
 		return e
@@ -231,7 +235,8 @@ func columnFields(m *manifest.Manifest) []field {
 	return fields
 }
 
-// cellFields returns the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
+// cellFields returns the columns of a table's rows, as family:qualifier. It leaves out qualifiers that records
+// supply, which are not known.
 func cellFields(m *manifest.Manifest) []field {
 	fields := []field{}
 	for _, c := range m.CellNames() {
@@ -240,8 +245,8 @@ func cellFields(m *manifest.Manifest) []field {
 	return fields
 }
 
-// nominal returns the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
-// time of day was given: it does not say for how long.
+// nominal returns the nominal time of a run: the day that was given, or the day in the names of its inputs. The end is
+// zero if a time of day was given, since that does not define a duration.
 func nominal(cmd *cobra.Command) (begin, end time.Time) {
 	s := settings.Of(cmd)
 	if !s.Dated && s.Origins["date"] == "" {

@@ -12,10 +12,10 @@ import (
 	"bulkload/internal/cli/deliver"
 )
 
-// Sink takes events, each as one line of JSON.
+// Sink receives events, each as one line of JSON.
 type Sink interface {
-	fmt.Stringer // what it is, without secrets
-	// Send delivers a line, in up to so many tries.
+	fmt.Stringer // describes the sink without secrets
+	// Send delivers a line in at most the given number of attempts.
 	Send(ctx context.Context, line []byte, tries int) error
 }
 
@@ -34,7 +34,7 @@ func (f File) Send(_ context.Context, line []byte, _ int) error {
 	return errors.Join(err, out.Close())
 }
 
-// httpSink is a server that takes events by POST.
+// httpSink is a server that receives events by POST.
 type httpSink struct {
 	Target deliver.Target
 	Key    string // API key; empty: none is sent
@@ -73,14 +73,14 @@ func (e httpSink) Send(ctx context.Context, line []byte, tries int) error {
 	})
 }
 
-// emitter delivers events in their order, in the background.
+// emitter delivers events in order, in the background.
 type emitter struct {
 	queue  chan Event
 	done   chan error
 	cancel context.CancelFunc
 }
 
-// queued is how many events wait at most: a run has two.
+// queued is the capacity of the queue of events: a run has two.
 const queued = 8
 
 // newEmitter starts an emitter. The caller closes it.
@@ -91,7 +91,7 @@ func newEmitter(sink Sink) *emitter {
 	return e
 }
 
-// Emit hands an event over. It does not wait; an event that finds the queue full is lost.
+// Emit queues an event without waiting. If the queue is full, the event is lost.
 func (e *emitter) Emit(ev Event) {
 	select {
 	case e.queue <- ev:
@@ -99,7 +99,7 @@ func (e *emitter) Emit(ev Event) {
 	}
 }
 
-// Close waits until all events are delivered, or until the context ends. No event may be emitted then.
+// Close waits until all events are delivered, or until the context ends. No event may be emitted afterwards.
 func (e *emitter) Close(ctx context.Context) error {
 	close(e.queue)
 	defer e.cancel()
@@ -112,7 +112,7 @@ func (e *emitter) Close(ctx context.Context) error {
 	}
 }
 
-// deliverAll gives a sink that failed once only one try more for each event.
+// deliverAll delivers the events of a queue. After the sink's first failure, each event gets only one attempt.
 func deliverAll(ctx context.Context, sink Sink, queue <-chan Event) error {
 	var errs []error
 	tries := deliver.Tries

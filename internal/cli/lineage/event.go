@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// schema is the definition that events follow.
+// schema is the URL of the definition that events follow.
 const schema = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 
 // Types of events.
@@ -17,10 +17,10 @@ const (
 	aborted   = "ABORT"
 )
 
-// Event is one word about a run.
+// Event is a run event of OpenLineage.
 type Event struct {
 	Type     string    `json:"eventType"`
-	Time     string    `json:"eventTime"` // RFC 3339, see stamp
+	Time     string    `json:"eventTime"` // RFC 3339, formatted by stamp
 	Run      run       `json:"run"`
 	Job      job       `json:"job"`
 	Inputs   []dataset `json:"inputs"`
@@ -35,7 +35,7 @@ type run struct {
 	Facets runFacets `json:"facets"`
 }
 
-// job is the job of a run. Its name is the same every night.
+// job is the job that runs belong to. Its name is the same every night.
 type job struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
@@ -51,13 +51,13 @@ type dataset struct {
 	OutputFacets *outputFacets `json:"outputFacets,omitempty"`
 }
 
-// Facet has the fields with which all facets begin.
+// Facet has the fields that all facets share.
 type Facet struct {
 	Producer string `json:"_producer"`
 	Schema   string `json:"_schemaURL"`
 }
 
-// runFacets are facts about a run.
+// runFacets are the facets of a run.
 type runFacets struct {
 	Engine      *engineFacet  `json:"processing_engine,omitempty"`
 	NominalTime *nominalFacet `json:"nominalTime,omitempty"`
@@ -65,21 +65,21 @@ type runFacets struct {
 	Error       *errorFacet   `json:"errorMessage,omitempty"`
 }
 
-// engineFacet is which program does the work.
+// engineFacet names the program that does the work.
 type engineFacet struct {
 	Facet
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// nominalFacet is the time that a run is for, not that at which it works.
+// nominalFacet is the time that a run is for, as opposed to the time at which it works.
 type nominalFacet struct {
 	Facet
 	Start string `json:"nominalStartTime"`
 	End   string `json:"nominalEndTime,omitempty"`
 }
 
-// parentFacet is the run that started this one.
+// parentFacet identifies the run that started this one.
 type parentFacet struct {
 	Facet
 	Run  runID      `json:"run"`
@@ -87,37 +87,37 @@ type parentFacet struct {
 	Root *rootFacet `json:"root,omitempty"`
 }
 
-// rootFacet is the first of all runs that led to this one.
+// rootFacet identifies the first of all runs that led to this one.
 type rootFacet struct {
 	Run runID `json:"run"`
 	Job jobID `json:"job"`
 }
 
-// runID names a run.
+// runID identifies a run.
 type runID struct {
 	ID string `json:"runId"`
 }
 
-// jobID names a job.
+// jobID identifies a job.
 type jobID struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// errorFacet is why a run failed.
+// errorFacet is the error of a failed run.
 type errorFacet struct {
 	Facet
 	Message  string `json:"message"`
 	Language string `json:"programmingLanguage"`
 }
 
-// jobFacets are facts about a job.
+// jobFacets are the facets of a job.
 type jobFacets struct {
 	Type          *typeFacet          `json:"jobType,omitempty"`
 	Documentation *documentationFacet `json:"documentation,omitempty"`
 }
 
-// typeFacet has the kind of the job.
+// typeFacet is the type of a job.
 type typeFacet struct {
 	Facet
 	Processing  string `json:"processingType"`
@@ -125,18 +125,18 @@ type typeFacet struct {
 	Type        string `json:"jobType"`
 }
 
-// documentationFacet is a job in words.
+// documentationFacet is a job's description.
 type documentationFacet struct {
 	Facet
 	Description string `json:"description"`
 }
 
-// datasetFacets are facts about a dataset, whatever a run does with it.
+// datasetFacets are the facets of a dataset that do not depend on a run.
 type datasetFacets struct {
 	Schema *schemaFacet `json:"schema,omitempty"`
 }
 
-// schemaFacet is the columns of a dataset.
+// schemaFacet lists the columns of a dataset.
 type schemaFacet struct {
 	Facet
 	Fields []field `json:"fields"`
@@ -149,31 +149,31 @@ type field struct {
 	Description string `json:"description,omitempty"`
 }
 
-// inputFacets are facts about what a run read of a dataset.
+// inputFacets are the facets of the data that a run read from a dataset.
 type inputFacets struct {
 	Statistics *statisticsFacet `json:"inputStatistics,omitempty"`
 	Assertions *assertionsFacet `json:"dataQualityAssertions,omitempty"`
 }
 
-// assertionsFacet has the expectations of a dataset.
+// assertionsFacet lists the expectations of a dataset.
 type assertionsFacet struct {
 	Facet
 	Assertions []assertion `json:"assertions"`
 }
 
-// assertion is an expectation, and whether it is met.
+// assertion is an expectation, with whether it was met.
 type assertion struct {
 	Assertion string `json:"assertion"`
 	Success   bool   `json:"success"`
-	Column    string `json:"column,omitempty"` // empty: of the dataset as a whole
+	Column    string `json:"column,omitempty"` // empty: the dataset as a whole
 }
 
-// outputFacets are facts about what a run wrote to a dataset.
+// outputFacets are the facets of the data that a run wrote to a dataset.
 type outputFacets struct {
 	Statistics *statisticsFacet `json:"outputStatistics,omitempty"`
 }
 
-// statisticsFacet is amounts.
+// statisticsFacet has amounts of data.
 type statisticsFacet struct {
 	Facet
 	Rows  int64 `json:"rowCount"`
@@ -181,18 +181,18 @@ type statisticsFacet struct {
 	Files int64 `json:"fileCount"`
 }
 
-// Amount makes statistics of a facet by its definition.
+// Amount returns the statistics facet of a definition.
 func (p producer) Amount(def string, rows, bytes, files int64) *statisticsFacet {
 	return &statisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
 }
 
-// stamp returns a time as events have it.
+// stamp formats a time for events.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// producer is the program's version; it makes the URI by which all facets name their producer.
+// producer is the program's version. It forms the URI that identifies the producer in all facets.
 type producer string
 
-// URI names the program.
+// URI returns the URI of the program.
 func (p producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(p)) }
 
 // Facets that this program sends, with the versions of their definitions.
@@ -209,7 +209,7 @@ const (
 	outputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
 )
 
-// Facet returns the head of a facet by its definition.
+// Facet returns the common fields of a facet of a definition.
 func (p producer) Facet(def string) Facet {
 	_, name, _ := strings.Cut(def, "/")
 	return Facet{Producer: p.URI(), Schema: "https://openlineage.io/spec/facets/" + def + ".json#/$defs/" + name}

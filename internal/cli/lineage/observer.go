@@ -17,26 +17,26 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Observer emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job
-// done, or another process at work on it, did nothing with the data and has none.
+// Observer emits the events of a run: START when its work begins, and one event at its end. A run whose job is done
+// already, or is being worked on by another process, did nothing with the data and has no events.
 type Observer struct {
 	emitter  *emitter
 	sink     Sink
 	producer producer
 	command  string
 	input    func() progress.Amount
-	base     Event // what all events of the run have
+	base     Event // fields that all events of the run share
 	start    sync.Once
 }
 
-// Options configures the content of a run's events.
+// Options are the contents of a run's events.
 type Options struct {
 	Cmd     *cobra.Command
 	Log     *slog.Logger
 	About   Subject
-	Job     string                 // its name; empty: one of the subject
-	Version string                 // of the program
-	Input   func() progress.Amount // what was read, or is to be read
+	Job     string                 // name of the job; empty: derived from the subject
+	Version string                 // version of the program
+	Input   func() progress.Amount // amount that was read, or is to be read
 }
 
 // Observe returns the observer of a run. It starts a goroutine that ends with the last event.
@@ -50,9 +50,9 @@ func newObserver(sink Sink, p producer, command string, input func() progress.Am
 	return &Observer{emitter: newEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
 }
 
-// Events returns the events by which it follows the job.
+// Events returns the callbacks through which the observer follows the job.
 func (l *Observer) Events() progress.Events {
-	var done atomic.Bool // by an earlier run: what follows only looks
+	var done atomic.Bool // by an earlier run: this one does no work on the data
 	return progress.Events{
 		OnStart: func(s progress.Start) {
 			if done.Store(s.Attempt == 0); s.Attempt > 0 {
@@ -75,7 +75,7 @@ func (l *Observer) begin(at time.Time) {
 	})
 }
 
-// Tell emits the last event, and waits for all.
+// Tell emits the last event, and waits until all events are delivered.
 func (l *Observer) Tell(ctx context.Context, o ending.Outcome) error {
 	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
 		l.begin(o.Began) // a run that failed before its work began
@@ -87,7 +87,7 @@ func (l *Observer) Tell(ctx context.Context, o ending.Outcome) error {
 	return nil
 }
 
-// endEvent says how a run ended, and of a successful one what it read and wrote.
+// endEvent returns the event of the run's end. For a successful run it has the amounts read and written.
 func (l *Observer) endEvent(o ending.Outcome) Event {
 	e := l.base
 	e.Time = stamp(o.Ended)
@@ -108,5 +108,5 @@ func (l *Observer) endEvent(o ending.Outcome) Event {
 	return withAssertions(e, l.producer, o)
 }
 
-// maxErrorText bounds an error's message in an event, in bytes.
+// maxErrorText is the length limit of an error's message in an event, in bytes.
 const maxErrorText = 4 << 10

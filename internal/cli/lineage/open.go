@@ -7,11 +7,11 @@ import (
 	"bulkload/internal/cli/deliver"
 )
 
-// endpoint is where OpenLineage's servers take events.
+// endpoint is the path at which OpenLineage servers receive events.
 const endpoint = "api/v1/lineage"
 
-// Open finds the sink for a flag's value, a file's name or a server's address; "" means what OpenLineage's own variables of
-// the environment say. It is nil if no events are wanted.
+// Open returns the sink for a flag's value, which is a file name or a server's address. For "" it uses OpenLineage's own
+// environment variables. The result is nil if no events are wanted.
 func Open(to string, env func(string) string) (Sink, error) {
 	if disabled := env("OPENLINEAGE_DISABLED"); to == "" && strings.EqualFold(disabled, "true") {
 		return nil, nil

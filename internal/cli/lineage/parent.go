@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// newRunID makes the id of a run; later ones sort after earlier ones.
+// newRunID returns a new id of a run. Later ids sort after earlier ones.
 func newRunID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
 }
 
-// parseParent reads namespace/job/run, as Airflow's macro lineage_parent_id writes it. Only the namespace may have slashes.
+// parseParent parses namespace/job/run, the format of Airflow's macro lineage_parent_id. Only the namespace may have
+// slashes.
 func parseParent(s string) (rootFacet, error) {
 	rest, run := cutLast(s)
 	namespace, job := cutLast(rest)

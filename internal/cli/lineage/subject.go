@@ -8,16 +8,16 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Subject has the inputs and outputs of a command, as far as they are known before it begins.
+// Subject describes the work of a command, as far as it is known before the command begins.
 type Subject struct {
 	Command string    // run, build (and merge, which ends one) or load
 	Spec    spec.Spec // of load: the table, and the directory as the only input
 	Out     string    // of build
-	Into    string    // the table that takes the place of the spec's, empty: none
+	Into    string    // the table that replaces the spec's table; empty: none
 	Env     *cluster.Env
 }
 
-// filled returns the names of the tables that the command fills, as OpenLineage has them, in the order of the job's tables.
+// filled returns the OpenLineage names of the tables that the command fills, in the order of the job's tables.
 func (s Subject) filled() []string {
 	names := []string{cmp.Or(s.Into, s.Spec.Table)}
 	for _, t := range s.Spec.Tables {
@@ -31,7 +31,7 @@ func (s Subject) filled() []string {
 	return names
 }
 
-// Table returns the table's name as HBase writes it; of a build it may be empty.
+// Table returns the table's name in HBase's form. It may be empty for a build.
 func (s Subject) Table() string {
 	if name, err := loader.ParseTableName(s.Spec.Table); err == nil {
 		return name.String()

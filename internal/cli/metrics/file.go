@@ -16,12 +16,12 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// maxFormer bounds what is read of a former file: one of this package has a few kilobytes.
+// maxFormer is the number of bytes read from an earlier file: a file of this package has a few kilobytes.
 const maxFormer = 1 << 20
 
-// WriteFile writes a run's metrics for node_exporter's textfile collector, under another name in the same directory first.
-// It keeps the time of the last success of a former file for the same labels if the run knows of none that is newer. The
-// file is written even if the former cannot be read; the error then says so.
+// WriteFile writes a run's metrics for node_exporter's textfile collector. It writes to another name in the same directory
+// first. It keeps the time of the last success from the earlier file for the same labels, unless the run has a newer one.
+// If the earlier file cannot be read, WriteFile still writes the file and returns an error.
 func WriteFile(name string, r Run, l Labels) error {
 	former, formerErr := lastSuccess(name, l)
 	if former.After(r.Success) {
@@ -37,7 +37,7 @@ func WriteFile(name string, r Run, l Labels) error {
 	return formerErr
 }
 
-// lastSuccess returns the time of the last success that a file has for these labels; zero if there is none.
+// lastSuccess returns the time of the last success in a file for these labels, or zero if there is none.
 func lastSuccess(name string, l Labels) (time.Time, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func labelsOf(m *dto.Metric) Labels {
 		l[pair.GetName()] = pair.GetValue()
 	}
 	if _, ok := l["table"]; !ok {
-		l["table"] = "" // an empty label and none are the same
+		l["table"] = "" // an empty label and a missing one are the same
 	}
 	return l
 }

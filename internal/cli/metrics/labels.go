@@ -8,13 +8,14 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Labels are the labels of every series of a job. The key "table" is the table's name; the others are the caller's.
+// Labels are the labels of every series of a job. The key "table" is the table's name; the other labels are the
+// caller's.
 type Labels map[string]string
 
-// taken are labels that have another meaning here, or that Prometheus sets.
+// taken lists labels that have another meaning here, or that Prometheus sets.
 var taken = []string{"table", "further", "phase", "version", "revision", "goversion", "job", "instance", "le", "quantile"}
 
-// ParseLabels reads name=value pairs of the caller's and adds the table.
+// ParseLabels parses the caller's name=value pairs and adds the table.
 func ParseLabels(table string, pairs []string) (Labels, error) {
 	l := Labels{"table": table}
 	for _, pair := range pairs {

@@ -8,15 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Live is a run that is under way.
+// Live provides the metrics of the current run.
 type Live struct {
 	Progress func() progress.Progress
-	Moved    func() time.Time // when something was last done
-	Paused   func() bool      // it waits because it was paused; nil: it never does
+	Moved    func() time.Time // time of the last progress
+	Paused   func() bool      // the job is paused; nil: it never is
 	Build    Build
 }
 
-// moment is a run at one moment.
+// moment is the state of a run at one moment.
 type moment struct {
 	progress.Progress
 	moved  time.Time
@@ -24,7 +24,7 @@ type moment struct {
 	build  Build
 }
 
-// live are the metrics of a run under way. Counters begin at 0 with each process.
+// live are the metrics of the current run. Counters begin at 0 with each process.
 var live = []metric[moment]{
 	{name: "bulkload_phase_active", help: "1 for the phase that is under way, 0 for the others.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellActive},
 	{name: "bulkload_phase_duration_seconds", help: "How long each phase has taken up to now.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellDurations},
@@ -50,14 +50,14 @@ var live = []metric[moment]{
 		tell: func(m moment, set func(float64, ...string)) { m.build.tell(set) }},
 }
 
-// Collector collects the run's metrics, without the labels of the job.
+// Collector returns a collector of the run's metrics, without the labels of the job.
 func (l Live) Collector() prometheus.Collector {
 	return newCollector(live, func() moment { return moment{l.Progress(), l.Moved(), l.paused(), l.Build} })
 }
 
 func (l Live) paused() bool { return l.Paused != nil && l.Paused() }
 
-// done returns the work done in a phase, in all its turns together.
+// done returns the amount done in a phase, summed over all its occurrences.
 func (m moment) done(phase string) progress.Amount {
 	var sum progress.Amount
 	for _, p := range m.Phases {
@@ -114,7 +114,8 @@ func (m moment) tellFailed(set func(float64, ...string)) {
 	}
 }
 
-// Phase returns the name of the phase that is under way: empty before the first, and between a phase's end and the next.
+// Phase returns the name of the current phase. It is empty before the first phase, and between a phase's end and the
+// next phase.
 func Phase(p progress.Progress) string {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Ended.IsZero() {
 		return p.Phases[n-1].Name

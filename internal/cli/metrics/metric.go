@@ -4,17 +4,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metric is an entry of a table of metrics. S gives its value.
+// metric is an entry of a table of metrics. Its value is computed from S.
 type metric[S any] struct {
 	name   string
 	help   string
 	kind   prometheus.ValueType
 	labels []string
-	// tell gives a value for each set of label values; none: the metric is left out.
+	// tell sets a value for each set of label values. If it sets none, the metric is left out.
 	tell func(s S, set func(v float64, labels ...string))
 }
 
-// collector collects a table of metrics from what now returns.
+// collector collects a table of metrics from the result of now.
 type collector[S any] struct {
 	all  []metric[S]
 	now  func() S
@@ -44,7 +44,7 @@ func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// one returns the value of a metric without labels.
+// one returns the tell function of a metric without labels.
 func one[S any](f func(S) float64) func(S, func(float64, ...string)) {
 	return func(s S, set func(float64, ...string)) { set(f(s)) }
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 )
 
-// PushJob is the value of the label job under which runs are pushed.
+// PushJob is the value of the label job of pushed runs.
 const PushJob = "bulkload"
 
 // Push sends a run's metrics to a Pushgateway, in the group of job "bulkload" and the labels. It replaces metrics of the
-// same names and leaves the others, so that the time of the last success survives a failure, which does not send one.
+// same names and keeps the others. So the time of the last success survives a failure, which does not send that metric.
 func Push(ctx context.Context, to deliver.Target, tries int, r Run, l Labels) error {
 	client := deliver.Client()
 	defer client.CloseIdleConnections()
@@ -31,7 +31,7 @@ func Push(ctx context.Context, to deliver.Target, tries int, r Run, l Labels) er
 	return nil
 }
 
-// checked has answers judged before the pusher puts its whole address into an error.
+// checked is a client that checks responses itself: the pusher would put its whole address into the error.
 type checked struct{ client *http.Client }
 
 func (c checked) Do(r *http.Request) (*http.Response, error) {

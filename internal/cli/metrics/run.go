@@ -11,26 +11,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Run is a run that has ended.
+// Run provides the metrics of a run that has ended.
 type Run struct {
 	Code     int // exit code
 	Began    time.Time
 	Ended    time.Time
 	Result   *result.Result  // nil if nothing is known
-	Input    progress.Amount // files and bytes, as they are stored
+	Input    progress.Amount // files and bytes, in their stored size
 	Progress progress.Progress
-	Loads    bool      // it is about a table, not only about files
-	Success  time.Time // when the newest success was; zero: not known, or none
+	Loads    bool      // the run is about a table, not only about files
+	Success  time.Time // time of the latest success; zero: not known, or none
 	Build    Build
 }
 
-// Build is which program it was.
+// Build identifies the program.
 type Build struct{ Version, Revision, Go string }
 
-// phases are the phases that a run can have, in their order.
+// phases are all phases that a run can have, in order.
 var phases = []string{"read", "sort", "write", "snapshot", "check", "replace", "upload", "load", "verify"}
 
-// lastRun are the metrics of a run that has ended. What a failed run did not get to is 0, so that no rule misses it.
+// lastRun are the metrics of a run that has ended. Metrics of work that a failed run did not reach are 0, so that
+// rules find every metric.
 var lastRun = []metric[*Run]{
 	{name: "bulkload_last_success_timestamp_seconds", help: "Unix time at which a run last ended with its data in place; a failure leaves it as it was, and so does a run that finds its job done before.",
 		tell: func(r *Run, set func(float64, ...string)) {
@@ -73,7 +74,7 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", labels: []string{"version", "revision", "goversion"}, tell: func(r *Run, set func(float64, ...string)) { r.Build.tell(set) }},
 }
 
-// Collector collects the run's metrics, without the labels of the job.
+// Collector returns a collector of the run's metrics, without the labels of the job.
 func (r *Run) Collector() prometheus.Collector {
 	all := make([]metric[*Run], len(lastRun))
 	copy(all, lastRun)
@@ -94,7 +95,7 @@ func (r *Run) result() *result.Result {
 	return r.Result
 }
 
-// manifest has the amounts: those of the build if it was finished, else as far as it came.
+// manifest returns the amounts: those of the build if it finished, otherwise the amounts done so far.
 func (r *Run) manifest() *manifest.Manifest {
 	if m := r.result().Manifest; m != nil {
 		return m
@@ -143,7 +144,7 @@ func (r *Run) verified() bool {
 	return r.Code == 0 && shown(r.result().Verify)
 }
 
-// furtherTables reports a value of each further table of the run.
+// furtherTables returns a tell function that reports a value for each further table of the run.
 func furtherTables(value func(t result.Table) float64) func(r *Run, set func(float64, ...string)) {
 	return func(r *Run, set func(float64, ...string)) {
 		for _, t := range r.result().Tables {

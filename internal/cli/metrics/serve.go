@@ -15,16 +15,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ServeOptions configures a [Server].
+// ServeOptions configure a [Server].
 type ServeOptions struct {
 	Live    Live
 	Labels  Labels
-	Stalled time.Duration    // without progress, after which a run is not healthy; 0: it always is
+	Stalled time.Duration    // time without progress after which a run is unhealthy; 0: it is always healthy
 	Log     *slog.Logger     // default: nothing is logged
 	Now     func() time.Time // default time.Now
 }
 
-// Server reports a run under way: /metrics for Prometheus, /healthz, and /status with all that is known as JSON.
+// Server serves the state of the current run: /metrics for Prometheus, /healthz, and /status with all details as
+// JSON.
 type Server struct {
 	o        ServeOptions
 	listener net.Listener
@@ -66,10 +67,10 @@ func Serve(address string, o ServeOptions) (*Server, error) {
 	return s, nil
 }
 
-// Addr returns where the server listens.
+// Addr returns the server's address.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close lets requests under way end until the context does, and then cuts them off.
+// Close waits for running requests until the context ends, and then closes their connections.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	if err != nil {
@@ -84,13 +85,13 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// Health is the answer of /healthz.
+// Health is the response of /healthz.
 type Health struct {
 	Status string `json:"status"` // ok, paused or stalled
 	Phase  string `json:"phase"`  // empty between phases
-	// Since is the time since something was last done, in seconds.
+	// Since is the time since the last progress, in seconds.
 	Since float64 `json:"since_progress_seconds"`
-	// After is how much of it is too much; 0: no time is.
+	// After is the value of Since from which the run is stalled; 0: it never is.
 	After float64 `json:"stalled_after_seconds"`
 }
 
@@ -109,5 +110,5 @@ func answer(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // the client is gone
+	_ = json.NewEncoder(w).Encode(v) // on an error the client is gone
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// report puts together what is known.
+// report builds the document from all available data.
 func (w *Reporter) report(o ending.Outcome) *document {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *Reporter) report(o ending.Outcome) *document {
 	return r
 }
 
-// addInputs reports the files that were read.
+// addInputs adds the files that were read.
 func (w *Reporter) addInputs(r *document) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	addReading(r, w.start.Reading)
@@ -56,14 +56,14 @@ func (w *Reporter) addInputs(r *document) {
 		r.Inputs = append(r.Inputs, inputFile{Path: f.Path, Bytes: f.Bytes})
 	}
 	if len(r.Inputs) == 0 && r.InputFiles == 0 {
-		for _, name := range w.options.Spec.Inputs { // it did not come as far as to look at them
+		for _, name := range w.options.Spec.Inputs { // the job ended before it listed the files
 			r.Inputs = append(r.Inputs, inputFile{Path: name})
 		}
 		r.InputFiles = len(r.Inputs)
 	}
 }
 
-// addReading reports how the inputs were read.
+// addReading adds the ways in which the inputs were read.
 func addReading(r *document, reading *progress.Reading) {
 	if reading == nil {
 		return
@@ -81,7 +81,7 @@ func addReading(r *document, reading *progress.Reading) {
 	r.PassedOver, r.MorePassed = differing(reading.PassedOver)
 }
 
-// differing returns a list for the report, and how many files it leaves out.
+// differing returns a list for the report, and the number of files that it leaves out.
 func differing(list []progress.FileColumns) (first []differingFiles, more int) {
 	for _, l := range list[:min(len(list), mostInputs)] {
 		columns, files := l.Text()
@@ -95,20 +95,20 @@ func addPhases(r *document, o ending.Outcome) {
 		phase := phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
 		r.Phases = append(r.Phases, phase)
 	}
-	// The tracker closes the last phase at the end, whatever the end was.
+	// The tracker closes the last phase at the end of the job, even if the job failed.
 	if n := len(r.Phases); n > 0 && o.Err != nil {
 		r.Phases[n-1].Ended = time.Time{}
 	}
 }
 
-// addParts reports the directories of a run that was split: those that it had to do with, the one at which it ended
-// before all others. The inputs are as they were given.
+// addParts adds the directories of a split run that the run worked on. The directory at which the run ended comes
+// first. The inputs are listed as they were given.
 func (w *Reporter) addParts(r *document, parts result.Parts) {
-	r.PartsText, r.Timestamp = parts.Text(), 0 // each has its own
+	r.PartsText, r.Timestamp = parts.Text(), 0 // each part has its own timestamp
 	for _, name := range w.options.Spec.Inputs[:min(len(w.options.Spec.Inputs), mostInputs)] {
 		r.Inputs = append(r.Inputs, inputFile{Path: name})
 	}
-	under := "" // what all paths begin with
+	under := "" // common prefix of all paths
 	if len(w.options.Spec.Inputs) == 1 {
 		under = strings.TrimSuffix(w.options.Spec.Inputs[0], "/") + "/"
 	}
@@ -133,7 +133,7 @@ func (w *Reporter) addParts(r *document, parts result.Parts) {
 	}
 }
 
-// addCounts adds the counts of what was read and written; for a failed run, up to the failure.
+// addCounts adds the amounts that were read and written; for a failed run, the amounts so far.
 func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	var m *manifest.Manifest
 	if o.Result != nil {
@@ -167,7 +167,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs, FilteredFile: m.FilteredFile, DuplicatesFile: m.DuplicatesFile}
 		r.RejectFile = m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
-		if len(m.Files) > 0 { // those of earlier attempts too
+		if len(m.Files) > 0 { // files of earlier attempts too
 			regions = map[int]region{}
 			for _, f := range m.Files {
 				addFile(regions, f.Region, f.Rows, f.Bytes)
@@ -190,7 +190,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	}
 }
 
-// verified describes the verification; it is empty if that is not known.
+// verified returns the result of the verification as text, or "" if it is not known.
 func verified(v *result.Verification) string {
 	if text := v.Text(); text != "" || v == nil {
 		return text
@@ -198,7 +198,8 @@ func verified(v *result.Verification) string {
 	return "no (--verify off)"
 }
 
-// regionList returns all regions in the order of keys. Where split points are not known a region goes by its first row.
+// regionList returns all regions in the order of keys. Where split points are not known, the first row of a region
+// identifies it.
 func regionList(regions map[int]region, n int, splits [][]byte, files []manifest.File) []region {
 	if len(regions) == 0 {
 		return nil
@@ -225,7 +226,8 @@ func regionList(regions map[int]region, n int, splits [][]byte, files []manifest
 	return list
 }
 
-// addState adds data from the state directory: servers, earlier attempts, and the files of a job that was done before.
+// addState adds data from the state directory: servers, earlier attempts, and the files of a job that was done
+// before.
 func (w *Reporter) addState(r *document, o ending.Outcome) {
 	if r.Job == "" {
 		return
@@ -257,7 +259,7 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 	}
 }
 
-// servers counts regions and files by server.
+// servers returns the numbers of regions and files of each server.
 func servers(taken []checkpoint.Taken) []server {
 	var list []server
 	for _, t := range taken {
@@ -276,7 +278,7 @@ func servers(taken []checkpoint.Taken) []server {
 	return list
 }
 
-// addRejects reads the first bad records, also of a run that failed and has written them.
+// addRejects adds the first bad records, also for a failed run that has written them.
 func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 	name := r.RejectFile
 	if failed, ok := errors.AsType[*fail.RejectsError](o.Err); ok && name == "" {
@@ -305,7 +307,7 @@ func settingsOf(cmd *cobra.Command) []settingValue {
 	return list
 }
 
-// advice returns a text that says what to do about a failure. A job with state resumes.
+// advice returns what the user can do about a failure. A job with state resumes.
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {

@@ -1,13 +1,11 @@
-// Package report gathers what a job does while it runs ([Gather]), and draws it at
-// the end as one HTML file that needs nothing else: no script, no font, no picture
-// from elsewhere. It is a record to be kept with a job and sent by mail.
+// Package report collects data about a job while it runs ([Gather]), and writes it at the end as one self-contained
+// HTML file, without scripts, fonts or pictures from elsewhere. The file is a record to keep with a job and to send
+// by mail.
 //
-// A document is plain data, in whatever order the chapters are; Write makes
-// the file of it. Everything in it is text of others (table names, keys,
-// errors), so all of it is escaped by html/template, and the file forbids
-// itself to load or run anything.
+// A document is plain data, independent of the order of the chapters; Write creates the file from it. All of its text
+// comes from outside (table names, keys, errors), so html/template escapes all of it, and the file's own policy
+// forbids it to load or run anything.
 //
-// Charts are SVG whose horizontal places are per cent, so that they fill a
-// wide screen and a phone with letters of one size. Each has a title and a
-// description, and a table with the same figures.
+// Charts are SVG whose horizontal positions are percentages, so that they fill a wide screen and a phone with letters
+// of one size. Each has a title and a description, and a table with the same figures.
 package report

@@ -16,7 +16,7 @@ var functions = template.FuncMap{
 	"span": func(from, to time.Time) string { return took(to.Sub(from)) },
 }
 
-// count prints a number with its thousands apart.
+// count formats a number with separated thousands.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -38,7 +38,7 @@ func plural(n int, one, many string) string {
 
 func bytesText(n int64) string { return scaled(float64(n), 1024, "B", "KiB", "MiB", "GiB", "TiB") }
 
-// rate prints rows a second.
+// rate formats a number of rows a second.
 func rate(perSecond float64) string { return scaled(perSecond, 1000, "", "k", "M", "G") }
 
 func perSecond(n int64, from, to time.Time) string {
@@ -62,7 +62,7 @@ func scaled(v, by float64, units ...string) string {
 	return strings.TrimSpace(text + " " + units[i])
 }
 
-// took prints a time span with three digits or so.
+// took formats a duration with about three digits.
 func took(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s < 0:
@@ -87,7 +87,7 @@ func clock(t time.Time) string {
 
 func share(part float64) string { return strconv.FormatFloat(100*part, 'f', 1, 64) + " %" }
 
-// cut shortens a text to a number of characters.
+// cut shortens a text to n characters.
 func cut(n int, s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if utf8.RuneCountInString(s) <= n {

@@ -22,16 +22,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Options has the subject and destination of a report, apart from the state directory of the job.
+// Options are the subject and the target of a report, besides the state directory of the job.
 type Options struct {
 	Cmd     *cobra.Command
 	Spec    spec.Spec
 	Tracker *progress.Tracker
-	File    string // empty: nowhere
-	Records bool   // bad records are shown
+	File    string // empty: no file
+	Records bool   // show bad records
 }
 
-// Gather begins to gather what a report says. A file for which there is no directory is the caller's mistake.
+// Gather starts to collect the data of a report. If the directory of the file does not exist, it returns a usage
+// error.
 func Gather(o Options) (*Reporter, error) {
 	if o.File != "" {
 		if info, err := os.Stat(filepath.Dir(o.File)); err != nil {
@@ -49,7 +50,7 @@ func newReporter(o Options) *Reporter {
 	return &Reporter{options: o, regions: map[int]region{}, part: map[int]region{}, stop: make(chan struct{})}
 }
 
-// Bounds of what a report holds.
+// Limits of the contents of a report.
 const (
 	mostSamples  = 600
 	mostWarnings = 100
@@ -58,7 +59,7 @@ const (
 	mostWays     = 10
 )
 
-// Reporter gathers what a job does, and writes its report at the end.
+// Reporter collects data about a job, and writes the report at the job's end.
 type Reporter struct {
 	options Options
 	stop    chan struct{}
@@ -66,14 +67,14 @@ type Reporter struct {
 
 	mu         sync.Mutex
 	start      progress.Start
-	regions    map[int]region // of files written now, those of the part under way left out
-	part       map[int]region // of that one: all there is, if the job was not split
+	regions    map[int]region // of the files written in this run, except those of the current part
+	part       map[int]region // of the current part; all regions, if the job was not split
 	warnings   []string
 	moreWarned int
 	samples    []sample
 }
 
-// loop takes a sample each second; of a long job, less often.
+// loop takes a sample each second, or less often for a long job.
 func (w *Reporter) loop() {
 	every := time.Second
 	for {
@@ -91,7 +92,7 @@ func (w *Reporter) loop() {
 	}
 }
 
-// sample returns how far the job is now.
+// sample returns the current progress of the job.
 func (w *Reporter) sample() sample { return sampleOf(w.options.Tracker.Progress()) }
 
 func sampleOf(p progress.Progress) sample {
@@ -109,7 +110,7 @@ func sampleOf(p progress.Progress) sample {
 	return s
 }
 
-// mark takes a sample where the rates change, so that a short job has some.
+// mark takes an extra sample where the rates change, so that a short job has samples too.
 func (w *Reporter) mark() {
 	const least = 50 * time.Millisecond
 	w.mu.Lock()
@@ -120,7 +121,7 @@ func (w *Reporter) mark() {
 	}
 }
 
-// Events returns the events by which the report follows the job.
+// Events returns the callbacks through which the reporter follows the job.
 func (w *Reporter) Events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) {
@@ -147,7 +148,7 @@ func (w *Reporter) Events() progress.Events {
 	}
 }
 
-// endPart adds what a part has written to what all have. The lock is held.
+// endPart adds the regions of a part to those of all parts. The caller holds the lock.
 func (w *Reporter) endPart() {
 	for i, p := range w.part {
 		r := w.regions[i]
@@ -156,7 +157,8 @@ func (w *Reporter) endPart() {
 	clear(w.part)
 }
 
-// addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.
+// addFile adds a file to its region. The rows of a region are those of one family: the families have all of the rows,
+// or fewer.
 func addFile(regions map[int]region, region int, rows, bytes int64) {
 	r := regions[region]
 	r.Rows = max(r.Rows, rows)
@@ -165,7 +167,7 @@ func addFile(regions map[int]region, region int, rows, bytes int64) {
 	regions[region] = r
 }
 
-// noteText returns a message with its values, as the log has it.
+// noteText formats a message with its values like the log does.
 func noteText(msg string, kv []any) string {
 	var b bytes.Buffer
 	b.WriteString(msg)
@@ -175,8 +177,8 @@ func noteText(msg string, kv []any) string {
 	return b.String()
 }
 
-// End writes the report. One that is busy is another process's to report; the state of one that was done before keeps
-// the report of the run that did it.
+// End writes the report. If another process works on the job, that process reports it. If the job was done before,
+// its state keeps the report of the run that did it.
 func (w *Reporter) End(o ending.Outcome) error {
 	close(w.stop)
 	w.done.Wait()
@@ -208,13 +210,13 @@ func (w *Reporter) End(o ending.Outcome) error {
 	errs := make([]error, len(names))
 	var writing sync.WaitGroup
 	for i, name := range names {
-		writing.Go(func() { // each waits for the disk
+		writing.Go(func() { // each one waits for the disk
 			if err := durable.Replace(name, b.Bytes()); err != nil {
 				errs[i] = fmt.Errorf("report: %w", err)
 			}
 		})
 		if name == w.options.File {
-			writing.Wait() // it may be one of the others by another name
+			writing.Wait() // it may be one of the other files under another name
 		}
 	}
 	writing.Wait()

@@ -27,7 +27,7 @@ func newPage(title string) pageHead {
 	return pageHead{title, template.CSS(style), base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// write makes a page by a template.
+// write executes a template and writes the page.
 func write(w io.Writer, text string, v any) error {
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err == nil {
@@ -40,6 +40,6 @@ func write(w io.Writer, text string, v any) error {
 	if err := t.Execute(&b, v); err != nil {
 		return err
 	}
-	_, err = w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))) // html/template lets other bytes pass
+	_, err = w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))) // html/template does not check that bytes are UTF-8
 	return err
 }

@@ -11,18 +11,18 @@ import (
 	"bulkload/internal/formats/profile"
 )
 
-// Profile is a page about the columns of an input.
+// Profile is a page that describes the columns of an input.
 type Profile struct {
 	Inputs  []string
 	Version string
-	At      time.Time // when it was read
+	At      time.Time // time at which it was read
 	*profile.Profile
 }
 
 //go:embed profile.html.tmpl
 var profileText string
 
-// Write makes the file.
+// Write writes the page.
 func (p *Profile) Write(w io.Writer) error {
 	v := profileView{Profile: p, pageHead: newPage("bulkload profile of " + strings.Join(p.Inputs, ", "))}
 	for i := range p.Profile.Columns {
@@ -37,7 +37,7 @@ type profileView struct {
 	List []columnView
 }
 
-// columnView is the data of a column's drawing.
+// columnView is the template data of a column.
 type columnView struct {
 	*profile.Column
 	N         int
@@ -46,10 +46,10 @@ type columnView struct {
 	Distinct  string
 	Bars      *barsView
 	Values    []valueBar
-	Height    int // of them
+	Height    int // height of the values
 }
 
-// barsView is a histogram in a field of 1000 by 100.
+// barsView is a histogram in a field of 1000 by 100 units.
 type barsView struct {
 	Of    string
 	Path  string
@@ -60,7 +60,7 @@ type barsView struct {
 	label func(float64) string
 }
 
-// Label returns how an end of a bar is written.
+// Label formats a bound of a bar.
 func (b *barsView) Label(x float64) string { return b.label(x) }
 
 // valueBar is a frequent value.
@@ -111,7 +111,7 @@ func newBars(h *profile.Histogram) *barsView {
 	from, to := h.Bars[0].From, h.Bars[len(h.Bars)-1].To
 	b.Last = h.Label(to)
 	b.Ticks = []tick{{"0%", "start", h.Label(from)}, {"100%", "end", b.Last}}
-	if middle := h.Label(from/2 + to/2); len(middle) <= 12 { // there is room for three on a phone
+	if middle := h.Label(from/2 + to/2); len(middle) <= 12 { // a phone has space for three labels
 		b.Ticks = slices.Insert(b.Ticks, 1, tick{"50%", "middle", middle})
 	}
 	return b

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Bounds of what is drawn of regions.
+// Limits of the charts and tables of regions.
 const (
-	mostBars   = 40   // each with its key; more become a dense chart
-	mostDense  = 1000 // columns of that; more regions are put together
-	mostListed = 2000 // in the table of all
+	mostBars   = 40   // bars with keys; more regions become a dense chart
+	mostDense  = 1000 // columns of a dense chart; more regions are combined
+	mostListed = 2000 // in the table of all regions
 	topListed  = 10
 	barStep    = 34 // pixels
 )
 
-// spread is how rows and bytes are spread over the regions.
+// spread is the distribution of rows and bytes over the regions.
 type spread struct {
 	Regions   []numbered
 	Total     int64 // bytes
@@ -30,10 +30,10 @@ type spread struct {
 	Uneven    bool
 
 	Height int         // of the bars
-	Bars   []regionBar // nil: there are too many
+	Bars   []regionBar // nil: too many regions
 	Dense  *dense
 	Top    []numbered
-	Listed bool // all are in the table
+	Listed bool // the table has all regions
 }
 
 // numbered is a region with its number, from 1.
@@ -41,7 +41,7 @@ type numbered struct {
 	region
 	N     int
 	Name  string
-	Share float64 // of the bytes
+	Share float64 // share of the bytes
 }
 
 type regionBar struct {
@@ -51,16 +51,16 @@ type regionBar struct {
 	Heavy bool
 }
 
-// dense is a chart of columns in a field of 1000 by 100.
+// dense is a chart of columns in a field of 1000 by 100 units.
 type dense struct {
 	Path, Heavy string
-	MeanY       string // per cent
+	MeanY       string // percent
 	Top, Mean   string
 	Ticks       []tick
 	Each        int // regions in a column
 }
 
-// heavy is how many times the mean makes a region stand out.
+// heavy is the multiple of the mean above which a region is highlighted.
 const heavy = 2
 
 func newSpread(regions []region) *spread {
@@ -104,7 +104,7 @@ func newSpread(regions []region) *spread {
 	return s
 }
 
-// gini is 0 if all have the same, near 1 if one has all.
+// gini returns the Gini coefficient: 0 if all sizes are equal, near 1 if one has everything.
 func gini(sizes []int64) float64 {
 	v := slices.Clone(sizes)
 	slices.Sort(v)
@@ -128,13 +128,13 @@ func (s *spread) bars() {
 	}
 }
 
-// columns draws more regions than can have a line each.
+// columns draws more regions than the chart of bars can show.
 func (s *spread) columns() *dense {
 	each := (len(s.Regions) + mostDense - 1) / mostDense
 	top := niceTop(float64(s.Largest.Bytes), 1024)
 	d := &dense{Each: each, Top: bytesText(int64(top)), Mean: "mean " + bytesText(int64(s.Mean)), MeanY: percent(100 - 100*s.Mean/top)}
 	n := (len(s.Regions) + each - 1) / each
-	gap := 0.85 // between columns, where there is room for one
+	gap := 0.85 // between columns, where there is space for one
 	if n > 200 {
 		gap = 1
 	}
@@ -142,7 +142,7 @@ func (s *spread) columns() *dense {
 	for i := range n {
 		bytes := int64(0)
 		for _, r := range s.Regions[i*each : min((i+1)*each, len(s.Regions))] {
-			bytes = max(bytes, r.Bytes) // a mean would hide what the chart is for
+			bytes = max(bytes, r.Bytes) // a mean would hide the large regions that the chart shows
 		}
 		b := &all
 		if float64(bytes) > heavy*s.Mean {

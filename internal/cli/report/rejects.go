@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// Bounds of the examples in a report.
+// Limits of the examples in a report.
 const (
 	mostRejects      = 20
 	mostReject       = 200 // characters of a record
@@ -23,8 +23,8 @@ const (
 	mostRejectLine   = 64 << 10 // bytes of a line that are read
 )
 
-// readRejects reads the first lines of a file of bad records, and counts all. Reasons may quote a value; what is quoted is
-// left out with the records.
+// readRejects reads the first lines of a file of bad records, and counts all of them. Reasons may quote a value; without
+// the records, the quoted values are left out too.
 func readRejects(name string, records bool) (list []reject, all int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -41,12 +41,12 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 			return list, all, fmt.Errorf("bad records: %w", err)
 		}
 		if bytes.HasPrefix(line, []byte(`{"bulkload_rejects":`)) {
-			continue // how the records were read
+			continue // the header with the settings of reading
 		}
 		if all++; len(list) == mostRejects {
 			continue
 		}
-		if !whole { // the record comes last
+		if !whole { // the record is the last field
 			line = append(line[:max(0, bytes.Index(line, []byte(`,"raw`)))], '}')
 		}
 		r, err := parseReject(line, records)
@@ -57,7 +57,7 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 	}
 }
 
-// rejectLine reads a line, or of a long one as much as is looked at.
+// rejectLine reads a line, or the beginning of a long line.
 func rejectLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	line, err = in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -100,7 +100,7 @@ func parseReject(line []byte, records bool) (reject, error) {
 	return r, nil
 }
 
-// withoutQuotes leaves out what a reason quotes: a value of the record.
+// withoutQuotes removes quoted values, which come from the record, from a reason.
 func withoutQuotes(s string) string {
 	var b strings.Builder
 	for {
@@ -124,7 +124,7 @@ func withoutQuotes(s string) string {
 	}
 }
 
-// shorten cuts a text to so many bytes, between characters.
+// shorten cuts a text to at most the given number of bytes, at a character boundary.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

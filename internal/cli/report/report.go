@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// document is the data of a job's report. Empty parts are left out of the file.
+// document is the data of a report. The file leaves out empty parts.
 type document struct {
 	Command  string // run, build or load
 	Status   string // done, already, failed or stopped
 	ExitCode int
-	Error    string // why it is not done
+	Error    string // why the job is not done
 	Advice   string // what to do about it
 
 	Table     string
@@ -31,31 +31,31 @@ type document struct {
 	Inputs      []inputFile // the first of them
 	InputFiles  int         // all
 	InputBytes  int64
-	ReadAs      []string         // how files were read, a way each
-	Partitions  string           // columns by directories, and what chose among them
+	ReadAs      []string         // one line for each way of reading
+	Partitions  string           // columns from directory names, and the conditions on them
 	Lacking     []differingFiles // files without columns of the job
-	MoreLacking int              // such files that are not listed
-	PassedOver  []differingFiles // files with columns that were not asked for
+	MoreLacking int              // further such files, not listed
+	PassedOver  []differingFiles // files with columns that the job does not read
 	MorePassed  int
 	Counts      *counts // nil: not known
 	Expected    []expected
 	Regions     []region
 	Phases      []phase
 	Parts       []part    // directories of a run that was split, instead of phases
-	PartsText   string    // how many came to what
+	PartsText   string    // number of parts in each state
 	MoreParts   int       // done, and not listed
 	Samples     []sample  // in the order of time
 	Tasks       *taskList // of a job on YARN
 	Tables      []table   // further tables and indexes of the job, in the order of loading
 	Load        *loadCounts
-	Replaced    string // which rows a run with --replace has taken away; empty: it was none
-	Verify      string // what verification found; empty: there was none
+	Replaced    string // rows that a run with --replace has deleted; empty: the run has no --replace
+	Verify      string // result of the verification; empty: there was none
 	Rejects     []reject
 	Rejected    int64
 	RejectFile  string
-	WithRecords bool // rejects say what the records hold
+	WithRecords bool // rejects include the records
 	Warnings    []string
-	MoreWarned  int // warnings beyond those
+	MoreWarned  int // further warnings
 	Settings    []settingValue
 	Attempts    []attempt // earlier ones
 }
@@ -66,14 +66,14 @@ type inputFile struct {
 	Bytes int64
 }
 
-// differingFiles is files that differ from the job's columns in the same way.
+// differingFiles is a group of files that differ from the job's columns in the same way.
 type differingFiles struct {
 	Columns string
 	Files   int
 	First   string // the first of them
 }
 
-// counts are the sums of a build.
+// counts are the totals of a build.
 type counts struct {
 	Records    int64 // read
 	Rows       int64
@@ -87,17 +87,17 @@ type counts struct {
 	SpillBytes int64
 	SpillRuns  int64
 
-	FilteredFile   string // that has the records of Filtered; empty: they are only counted
-	DuplicatesFile string // likewise
+	FilteredFile   string // file with the records of Filtered; empty: they are only counted
+	DuplicatesFile string // likewise for Duplicates
 }
 
-// expected is one expectation with its finding.
+// expected is an expectation of the records, with its result.
 type expected struct {
-	Column string // empty: of the records
+	Column string // empty: about whole records
 	Name   string
 	Found  string
 	Status string
-	Warn   bool // it fails no job
+	Warn   bool // it never fails the job
 	Bad    bool
 }
 
@@ -109,7 +109,7 @@ type region struct {
 	Files int
 }
 
-// phase is a part of the job, Ended zero if it was not.
+// phase is a phase of the job. Ended is zero if the phase did not end.
 type phase struct {
 	Name         string
 	Began, Ended time.Time
@@ -118,7 +118,7 @@ type phase struct {
 	Files        int64
 }
 
-// part is a directory of a run that was split, Ended zero if it was not done.
+// part is a directory of a split run. Ended is zero if the part is not done.
 type part struct {
 	Input        string
 	Status       string
@@ -128,7 +128,7 @@ type part struct {
 	Rejected     int64
 }
 
-// sample is how far the job was at one moment. Numbers only grow.
+// sample is the progress of the job at one moment. The numbers never decrease.
 type sample struct {
 	At       time.Time
 	Read     int64 // rows
@@ -141,26 +141,26 @@ type sample struct {
 // table is a further table of the job, or an index.
 type table struct {
 	Name     string
-	Index    string // its name, if it is one
+	Index    string // name of the index, if the table is one
 	Rows     int64
 	Cells    int64
-	Filtered int64 // records left out by the job's filter and its own
+	Filtered int64 // records left out by the filters of the job and of the table
 	HFiles   int
 	Bytes    int64
-	Regions  int // that took files
+	Regions  int // regions that received files
 	Took     time.Duration
 	Verify   string
 }
 
-// taskList are the task list of a job on YARN.
+// taskList is the list of tasks of a job on YARN.
 type taskList struct {
 	Text  string
 	First []task // stragglers, and the slowest
 	Rest  []task
-	More  int // that are not listed
+	More  int // number of tasks that are not listed
 }
 
-// task is one of them.
+// task is a task of a job on YARN.
 type task struct {
 	Name      string // map 7, reduce 0
 	Attempts  int
@@ -173,7 +173,7 @@ type task struct {
 	Straggler bool
 }
 
-// loadCounts counts the files, bytes and calls of the load into HBase.
+// loadCounts are the numbers of regions and files that HBase loaded.
 type loadCounts struct {
 	Regions int
 	Files   int
@@ -181,22 +181,22 @@ type loadCounts struct {
 	Servers []server
 }
 
-// server is a region server that was asked to take files.
+// server is a region server that was asked to load files.
 type server struct {
 	Name    string
 	Regions int
 	Files   int
 }
 
-// reject is a record that was set aside.
+// reject is a rejected record.
 type reject struct {
 	Place  string
 	Column string
 	Reason string
-	Record string // its beginning; empty unless the report is to hold data
+	Record string // beginning of the record; empty unless the report may hold data
 }
 
-// settingValue is a setting with where its value is from.
+// settingValue is a setting with the origin of its value.
 type settingValue struct{ Name, Value, Origin string }
 
 // attempt is an earlier attempt at the job.
@@ -211,7 +211,7 @@ type attempt struct {
 //go:embed report.html.tmpl
 var reportText string
 
-// Write makes the file.
+// Write writes the report.
 func (r *document) Write(w io.Writer) error {
 	title := r.Status + ": bulkload " + r.Command
 	if r.Table != "" {
@@ -231,7 +231,7 @@ type view struct {
 	Spread   *spread
 }
 
-// PerSecond returns a rate over the whole time.
+// PerSecond returns an average rate over the whole time.
 func (v view) PerSecond(n int64) float64 {
 	if s := v.Took.Seconds(); s > 0 {
 		return float64(n) / s
@@ -239,7 +239,7 @@ func (v view) PerSecond(n int64) float64 {
 	return 0
 }
 
-// MoreInputs returns how many files are not listed. Those of a run that was split are in directories.
+// MoreInputs returns the number of files that are not listed. The files of a split run are listed by directory.
 func (v view) MoreInputs() int {
 	if v.PartsText != "" {
 		return 0
@@ -247,10 +247,10 @@ func (v view) MoreInputs() int {
 	return v.InputFiles - len(v.Inputs)
 }
 
-// Warned returns how many warnings there were.
+// Warned returns the number of warnings.
 func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 
-// MoreRejects returns how many rejected records are not listed.
+// MoreRejects returns the number of rejected records that are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
 // Given returns the settings that are set.
@@ -258,10 +258,10 @@ func (v view) Given() []settingValue {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin == "default" })
 }
 
-// Defaults returns the others.
+// Defaults returns the settings that have their default.
 func (v view) Defaults() []settingValue {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin != "default" })
 }
 
-// CellTime returns the cells' timestamp as a time.
+// CellTime returns the timestamp of the cells as a time.
 func (v view) CellTime() time.Time { return time.UnixMilli(v.Timestamp) }

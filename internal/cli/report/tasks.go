@@ -9,13 +9,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Bounds of the tasks in a report: those that are seen at once, and all. The file of tasks has every one.
+// Limits of the tasks in a report: visible at first, and in total. The file of tasks has all of them.
 const (
 	firstTasks = 10
 	mostTasks  = 1000
 )
 
-// tasksOf lists the tasks of a job on YARN: stragglers first, then others, each from the slowest on.
+// tasksOf lists the tasks of a job on YARN: the stragglers, then the others, each group in descending order of
+// duration.
 func tasksOf(y *result.YARN) *taskList {
 	if y == nil {
 		return nil

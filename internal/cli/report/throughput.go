@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// chart is rates over the job's time.
+// chart shows rates over the job's time.
 type chart struct {
 	ID, Title, Desc string
-	Top             string // of the axis
+	Top             string // top value of the axis
 	Half            string
 	Lines           []line
 	Ticks           []tick
 	Rows            []chartRow
 }
 
-// line is one rate. Path is in a field of 1000 by 100.
+// line is one rate. Path is in a field of 1000 by 100 units.
 type line struct {
 	Name, Class, Path string
 	Peak              string
 }
 
-// chartRow is a line of the chart's table.
+// chartRow is a row of the chart's table.
 type chartRow struct {
 	At     string
 	Values []string
 }
 
-// series is a number that grows.
+// series is a number that increases over time.
 type series struct {
 	name string
 	of   func(sample) int64
 }
 
-// tableRows is how many lines a chart's table has.
+// tableRows is the number of rows of a chart's table.
 const tableRows = 30
 
 func newCharts(r *document) []chart {
@@ -55,7 +55,7 @@ func newCharts(r *document) []chart {
 	return charts
 }
 
-// newChart draws what grew at all; false if nothing did.
+// newChart draws the series that have increased; it returns false if there are none.
 func newChart(r *document, id, title string, text func(float64) string, unit float64, all []series) (chart, bool) {
 	c := chart{ID: id, Title: title, Ticks: timeTicks(r.Ended.Sub(r.Began))}
 	last := r.Samples[len(r.Samples)-1]
@@ -88,19 +88,20 @@ func newChart(r *document, id, title string, text func(float64) string, unit flo
 	return c, true
 }
 
-// rates are those between each sample and the one before.
+// rates returns the rates between successive samples.
 func (s series) rates(samples []sample) []float64 {
 	v := make([]float64, len(samples)-1)
 	for i := range v {
 		if d := samples[i+1].At.Sub(samples[i].At).Seconds(); d > 0 {
-			// Rows that are written again are taken back first.
+			// Rows that are written again are first subtracted.
 			v[i] = max(float64(s.of(samples[i+1])-s.of(samples[i]))/d, 0)
 		}
 	}
 	return v
 }
 
-// stepPath draws a rate as steps, since it is a mean of the time between two samples. Nothing is drawn where it is 0.
+// stepPath draws a rate as steps, since each rate is a mean over the time between two samples. It draws nothing where
+// the rate is 0.
 func stepPath(r *document, rates []float64, top float64) string {
 	var b strings.Builder
 	drawing := false
@@ -121,7 +122,7 @@ func stepPath(r *document, rates []float64, top float64) string {
 	return b.String()
 }
 
-// niceTop returns a round number that is not below v; units are 1000 or 1024 times each other.
+// niceTop returns a round number that is at least v. Successive units differ by a factor of 1000 or 1024.
 func niceTop(v, unit float64) float64 {
 	scale := 1.0
 	for v/scale >= unit {
@@ -139,7 +140,7 @@ func niceTop(v, unit float64) float64 {
 	return scale * step * 10
 }
 
-// chartRows returns the figures of the chart, put together to few lines.
+// chartRows returns the figures of the chart, combined into a few rows.
 func chartRows(r *document, all []series, text func(float64) string) []chartRow {
 	n := len(r.Samples)
 	step := max((n-1+tableRows-1)/tableRows, 1)
@@ -155,8 +156,8 @@ func chartRows(r *document, all []series, text func(float64) string) []chartRow 
 	return rows
 }
 
-// thin drops every other sample but the last when there are more than most, so that a job of any length has a bounded
-// number of them. It says by how much the time between samples has grown: 1 or 2.
+// thin drops every second sample except the last if there are more than most, so that a job of any length has a
+// bounded number of samples. It returns the factor by which the time between samples has grown: 1 or 2.
 func thin(samples []sample, most int) ([]sample, time.Duration) {
 	if len(samples) <= most {
 		return samples, 1

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// timeline is the phases as bars over the job's time.
+// timeline shows the phases as bars over the job's time.
 type timeline struct {
 	Height int
 	Bars   []timeBar
 	Ticks  []tick
 }
 
-// timeBar is a phase. X and Width are per cent.
+// timeBar is a phase. X and Width are percentages.
 type timeBar struct {
 	phase
 	Y        int
 	X, Width string
-	Open     bool // it had not ended when the job did
+	Open     bool // the phase had not ended when the job did
 }
 
 // tick is a mark of the time axis.
@@ -25,7 +25,7 @@ type tick struct {
 	X, Anchor, Text string
 }
 
-const timeStep = 40 // pixels for a phase
+const timeStep = 40 // pixels of a phase
 
 func newTimeline(r *document) *timeline {
 	all := r.Ended.Sub(r.Began)
@@ -45,7 +45,7 @@ func newTimeline(r *document) *timeline {
 	return t
 }
 
-// place returns where a moment is between beginning and end, 0 to 100.
+// place returns the position of a moment between the job's beginning and end, 0 to 100.
 func place(t time.Time, r *document) float64 {
 	return min(max(100*float64(t.Sub(r.Began))/float64(r.Ended.Sub(r.Began)), 0), 100)
 }

@@ -1,4 +1,4 @@
-// Package session is what a command says while it runs and when it ends. A [Program] has what all commands say: a log, results for people or
-// programs, and how they ended. A [Session] is a command's work on a job: the job's events go to the log, to a view of the progress, to the
-// state directory, and to what [Watch] asks for (the report, metrics, lineage), and so does its end.
+// Package session is the output of a command while it runs and when it ends. A [Program] has the output of all commands: the log, results as
+// text or JSON, and exit codes. A [Session] is a command's work on a job. It passes the job's events and its end to the log, to a view of
+// the progress, to the state directory, and to the targets that [Watch] selects (the report, metrics, lineage).
 package session

@@ -13,7 +13,8 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// jobAttrs has the attributes of the job in every line: job, table, attempt and phase, as soon as they are known.
+// jobAttrs are the attributes of every log line about the job: job, table, attempt and phase, as soon as they are
+// known.
 type jobAttrs struct {
 	start atomic.Pointer[progress.Start]
 	phase atomic.Pointer[string]
@@ -21,7 +22,7 @@ type jobAttrs struct {
 	tail  logTail
 }
 
-// events returns the events by which it learns. They are to come before those that log.
+// events returns the callbacks that update the attributes. They must come before the callbacks that log.
 func (a *jobAttrs) events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) { a.start.Store(&s); a.know() },
@@ -29,7 +30,7 @@ func (a *jobAttrs) events() progress.Events {
 	}
 }
 
-// know is called when something has changed.
+// know recomputes the attributes after a change.
 func (a *jobAttrs) know() {
 	var attrs []slog.Attr
 	add := func(key, value string) {
@@ -54,11 +55,11 @@ func (a *jobAttrs) know() {
 	a.attrs.Store(&attrs)
 }
 
-// jobHandler puts them on every line, before the line's own, and keeps the last lines.
+// jobHandler adds the attributes to every line, before the line's own, and keeps the last lines.
 type jobHandler struct {
 	slog.Handler
 	about *jobAttrs
-	last  slog.Handler // that writes to the tail
+	last  slog.Handler // writes to the tail
 }
 
 func newJobHandler(h slog.Handler) jobHandler {
@@ -67,7 +68,7 @@ func newJobHandler(h slog.Handler) jobHandler {
 	return jobHandler{h, about, last}
 }
 
-// Enabled adds what the tail takes: a terminal with a live view shows less than that.
+// Enabled also accepts the levels of the tail: with a live view, the terminal shows fewer.
 func (h jobHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.Handler.Enabled(ctx, level) || h.last.Enabled(ctx, level)
 }
@@ -103,25 +104,26 @@ func (h jobHandler) WithGroup(name string) slog.Handler {
 	return jobHandler{h.Handler.WithGroup(name), h.about, h.last.WithGroup(name)}
 }
 
-// jobAttrsOf returns the attributes of the job in a logger's lines; the logger of another program has none.
+// jobAttrsOf returns the attributes of a logger. For a logger without a jobHandler they are empty.
 func jobAttrsOf(log *slog.Logger) *jobAttrs {
 	h, _ := log.Handler().(jobHandler)
 	return cmp.Or(h.about, &jobAttrs{})
 }
 
-// Bounds of the tail of a log: lines, and bytes of one.
+// Limits of a log's tail: lines, and bytes of one line.
 const (
 	tailLines = 40
 	tailLine  = 400
 )
 
-// logTail has the last lines of a log, for status and the console. Rows and their keys are in debug lines only, which it does not take.
+// logTail keeps the last lines of a log, for status and the console. Rows and their keys are only in debug lines,
+// which the tail does not keep.
 type logTail struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// Write takes one line.
+// Write adds one line.
 func (t *logTail) Write(line []byte) (int, error) {
 	text := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), tailLine)]), "\n"), "")
 	t.mu.Lock()

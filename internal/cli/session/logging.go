@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags are the flags that configure the log.
+// logFlags are the flags of the log.
 type logFlags struct {
 	level  string
 	format string
 	quiet  bool
-	calm   bool // a live view shows what the log would: warnings and errors only, unless a level is given
+	calm   bool // a live view replaces the log: only warnings and errors are logged, unless a level is given
 }
 
 func (l *logFlags) add(f *pflag.FlagSet) {
@@ -37,7 +37,7 @@ func (l *logFlags) check() error {
 	return nil
 }
 
-// newLogger makes a logger of what was asked for, whose lines go to w. untimed leaves the time out of text.
+// newLogger returns the logger that the flags select, which writes to w. untimed omits the time from text lines.
 func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
@@ -64,8 +64,8 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	return slog.New(newJobHandler(slog.NewTextHandler(w, o)))
 }
 
-// calmBy leaves the log's lines about what a job does to the live view, where the command has one, the log is text for a person, and
-// no level is given.
+// calmBy reduces the log to warnings and errors if the command shows a live view, the log is text for a terminal, and no level is
+// given.
 func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
 	progress, level := cmd.Flags().Lookup("progress"), cmd.Flags().Lookup("log-level")
 	if progress == nil || level == nil {
@@ -75,7 +75,7 @@ func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
 	l.calm = !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
 }
 
-// spokenAttr returns an attribute in which errors and texts name settings as flags.
+// spokenAttr returns the attribute with settings named as flags in errors and texts.
 func spokenAttr(a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindAny {
 		a.Value = slog.AnyValue(settings.SpokenValue(a.Value.Any()))
@@ -83,7 +83,8 @@ func spokenAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// inJournal reports whether systemd's journal reads the file, by what systemd.exec(5) says of JOURNAL_STREAM.
+// inJournal reports whether a file is connected to systemd's journal, according to JOURNAL_STREAM; see
+// systemd.exec(5).
 func inJournal(f *os.File, stream string) bool {
 	var device, inode uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &device, &inode); err != nil {
@@ -97,23 +98,24 @@ func inJournal(f *os.File, stream string) bool {
 	return ok && uint64(stat.Dev) == device && stat.Ino == inode
 }
 
-// phaseLog logs what each phase came to, when it has ended.
+// phaseLog logs a summary of each phase when the phase has ended.
 type phaseLog struct {
 	log     *slog.Logger
 	tracker *progress.Tracker
-	told    int // phases
-	part    int // to which they belong
+	told    int // number of logged phases
+	part    int // the part that they belong to
 }
 
-// events are to come after those of the tracker. Phases begin one after another, so there is no lock.
+// events returns the callbacks, which must come after those of the tracker. Phases begin one after another, so there
+// is no lock.
 func (p *phaseLog) events() progress.Events {
 	return progress.Events{OnPhase: func(string) { p.tell() }}
 }
 
-// tell reports those that have ended since it was last called.
+// tell logs the phases that have ended since the last call.
 func (p *phaseLog) tell() {
 	now := p.tracker.Progress()
-	if now.Start.Part != p.part { // the earlier parts' phases are one for each name
+	if now.Start.Part != p.part { // phases of the same name in earlier parts are combined
 		p.part, p.told = now.Start.Part, 0
 		for p.told < len(now.Phases) && now.Start.Part > 1 && !now.Phases[p.told].Ended.IsZero() {
 			p.told++
@@ -137,7 +139,7 @@ func (p *phaseLog) tell() {
 	}
 }
 
-// LogEvents reports a job's progress in the log.
+// LogEvents returns callbacks that log a job's progress.
 func LogEvents(log *slog.Logger) progress.Events {
 	return progress.Events{
 		OnPhase: func(name string) { log.Info("phase begins", "phase", name) },

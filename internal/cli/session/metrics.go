@@ -13,15 +13,15 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// atEnd has the metrics that are reported only at the end.
+// atEnd is an observer that only reports the end.
 type atEnd func(context.Context, ending.Outcome) error
 
 func (atEnd) Events() progress.Events { return progress.Events{} }
 
 func (f atEnd) Tell(ctx context.Context, o ending.Outcome) error { return f(ctx, o) }
 
-// lastRun returns a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
-// the same day night after night must not look healthy.
+// lastRun returns the metrics of the run. A job that was done before keeps the time of its earlier success: a cron job
+// that requests the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.program.build()}
 	switch {
@@ -34,7 +34,7 @@ func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 	return r
 }
 
-// build is which program this is.
+// build identifies this program.
 func (p *Program) build() metrics.Build {
 	b := metrics.Build{Version: p.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -48,11 +48,11 @@ func (p *Program) build() metrics.Build {
 	return b
 }
 
-// closingTime is how long requests under way have to end.
+// closingTime is the time limit for running requests at the end.
 const closingTime = time.Second
 
-// listener serves a run under way, and remembers when something was last done. It reports no end: the server goes with
-// the process.
+// listener serves the current run's metrics, and records the time of the last progress. It does not report the end:
+// the server ends with the process.
 type listener struct {
 	server *metrics.Server
 	moved  atomic.Int64 // nanoseconds of Unix time
@@ -61,7 +61,7 @@ type listener struct {
 
 func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
 
-// serve opens the server of a run under way.
+// serve starts the server for the current run.
 func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) {
 	if _, _, err := net.SplitHostPort(t.listen); err != nil {
 		return nil, fmt.Errorf("%q is not a host:port", t.listen)
@@ -77,7 +77,7 @@ func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) 
 	return w, err
 }
 
-// Events note the time of all that is work; notes and warnings are not, since a retry warns without end.
+// Events record the time of all work. Notes and warnings do not count, since a retry warns endlessly.
 func (l *listener) Events() progress.Events {
 	move := func() { l.moved.Store(time.Now().UnixNano()) }
 	return progress.Events{

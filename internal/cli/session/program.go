@@ -21,17 +21,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is the output of every command: its log, its results, and its end.
+// Program is the output of every command: its log, its results, and its exit code.
 type Program struct {
-	Console  *ui.Console  // never nil where something is said
+	Console  *ui.Console  // never nil where something is printed
 	Args     []string     // of the program
 	Version  string       // of the program
 	Log      *slog.Logger // nil: see Logger
-	ShowData bool         // errors have the data that they are about
+	ShowData bool         // errors include the data that they are about
 	output   string
 	logs     logFlags
-	session  *Session // of a command that works on a job
-	held     any      // the result of another
+	session  *Session // session of a command that works on a job
+	held     any      // result of any other command
 	holder   io.Writer
 }
 
@@ -41,7 +41,7 @@ func (p *Program) Add(f *pflag.FlagSet) {
 	p.logs.add(f)
 }
 
-// Prepare has a command's flags take their values, and opens the log.
+// Prepare sets a command's flags from all sources, and opens the log.
 func (p *Program) Prepare(cmd *cobra.Command) error {
 	if err := settings.Command(cmd, func() *slog.Logger {
 		p.logs.calmBy(cmd, p.Console)
@@ -52,7 +52,7 @@ func (p *Program) Prepare(cmd *cobra.Command) error {
 	return p.logs.check()
 }
 
-// Logger writes to standard error; standard output is for results.
+// Logger returns the log, which goes to standard error; standard output is for results.
 func (p *Program) Logger() *slog.Logger {
 	if p.Log == nil {
 		p.Log = p.logs.newLogger(p.Console, inJournal(p.Console.File, os.Getenv("JOURNAL_STREAM")))
@@ -66,11 +66,11 @@ func (p *Program) Logger() *slog.Logger {
 // JSON reports whether results are printed as JSON.
 func (p *Program) JSON() bool { return p.output == "json" }
 
-// ForPeople reports whether results are printed as people read them; with --quiet none is.
+// ForPeople reports whether results are printed as text. With --quiet they are not.
 func (p *Program) ForPeople() bool { return !p.JSON() && !p.logs.quiet }
 
-// Print writes a result: as people read it, or as one line of JSON, which is kept until it is known how the command ended: should it
-// fail, it says so in it. One that was kept before is written.
+// Print writes a result as text, or as one line of JSON. The JSON is held until the command ends, so that a failure can be added to
+// it. Print first writes a result that was held before.
 func (p *Program) Print(w io.Writer, v any, text func(io.Writer)) error {
 	if !p.JSON() {
 		text(w)
@@ -81,7 +81,7 @@ func (p *Program) Print(w io.Writer, v any, text func(io.Writer)) error {
 	return err
 }
 
-// release writes the result that is held, as one line of JSON.
+// release writes the held result as one line of JSON.
 func (p *Program) release() error {
 	v := p.held
 	if v == nil {
@@ -91,7 +91,7 @@ func (p *Program) release() error {
 	return json.NewEncoder(p.holder).Encode(v)
 }
 
-// End says how a command ended, and returns the exit code; cmd is nil if none was found.
+// End reports the end of a command and returns the exit code; cmd is nil if no command was found.
 func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err error) int {
 	err = p.showing(err)
 	code := 0
@@ -114,8 +114,8 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	return code
 }
 
-// tell writes the last line, if it is to be JSON, and the file that --result-file names. It is called once, with what the
-// command ended with.
+// tell writes the last line of JSON output, and the file that --result-file names. It is called once, with the command's
+// final error.
 func (p *Program) tell(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	object := p.JSON() || asksJSON(p.Args)
 	file, jobs := resultFile(cmd)
@@ -144,7 +144,7 @@ func (p *Program) tell(w io.Writer, cmd *cobra.Command, err error, code int) err
 	return told
 }
 
-// object returns how a command that works on a job ended, which may not have come as far as a session.
+// object returns the outcome of a command that works on a job, even if the command failed before it had a session.
 func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object {
 	now := time.Now()
 	o := &ending.Outcome{Began: now, Ended: now}
@@ -155,32 +155,32 @@ func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object
 			o = s.outcome
 		}
 	}
-	if o.Object == nil { // before there was work: a flag was wrong
+	if o.Object == nil { // it failed before any work: a flag was wrong
 		o.Describe(cmd, p.Version, table)
 	}
 	o.Object.End(err, code)
 	return o.Object
 }
 
-// tellFailure puts the failure into the object that the command has made, or else writes one. What the object says itself
-// stays.
+// tellFailure adds the failure to the object that the command has made, or writes a new object. Fields that the object
+// already has are kept.
 func (p *Program) tellFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	f := ending.NewFailure(cmd, err, code)
 	fields, e := fieldsOf(p.held)
-	if e != nil || p.held == nil { // not an object: a list, a text
+	if e != nil || p.held == nil { // not an object: a list or a text
 		return errors.Join(p.release(), json.NewEncoder(w).Encode(f))
 	}
 	own, e := fieldsOf(f)
 	if e != nil {
 		return e
 	}
-	delete(own, "schema") // of the object
+	delete(own, "schema") // the object has its own
 	maps.Copy(own, fields)
 	p.held, p.holder = own, w
 	return p.release()
 }
 
-// fieldsOf returns the fields of what is an object in JSON.
+// fieldsOf returns the fields of a value that is an object in JSON.
 func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	b, err := json.Marshal(v)
@@ -190,17 +190,18 @@ func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(b, &fields)
 }
 
-// asksJSON reports whether arguments ask for JSON that were not understood, or not looked at yet, when the command failed.
+// asksJSON reports whether the arguments request JSON, for a command that failed before or while it parsed them.
 func asksJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
-	f.Usage = func() {} // that of the command is printed already
+	f.Usage = func() {} // the command's usage is printed already
 	output := f.String("output", "", "")
-	_ = f.Parse(args) // what is wrong with them is reported already
+	_ = f.Parse(args) // errors in the arguments are reported already
 	return *output == "json"
 }
 
-// resultFile returns the value of --result-file, and whether the command has that flag: run, build, merge, load and rekey.
+// resultFile returns the value of --result-file, and whether the command has that flag: run, build, merge, load and
+// rekey do.
 func resultFile(cmd *cobra.Command) (string, bool) {
 	if cmd == nil {
 		return "", false

@@ -17,19 +17,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// observer learns what a command does, besides the caller that waits for its result.
+// observer receives a command's events, besides the caller that waits for its result.
 type observer interface {
 	// Events are called while the job works; see [progress.Events].
 	Events() progress.Events
-	// End is called once, when the job has ended. What goes wrong with reporting a job does not change how it
-	// ended: the error is logged as a warning.
+	// End is called once, when the job has ended. Its error does not change the outcome of the job: it is logged as a
+	// warning.
 	End(o ending.Outcome) error
 }
 
 // Session is one command's work on a job, with its observers.
 type Session struct {
 	program   *Program
-	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
+	ctx       context.Context // the command's context, which distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
 	about     lineage.Subject
 	log       *slog.Logger
@@ -40,8 +40,8 @@ type Session struct {
 	outcome   *ending.Outcome // nil until the end
 }
 
-// Begin starts a session, which the command's result will report, with the observers that its flags ask for. An error is about a flag, and
-// nothing has been done.
+// Begin starts a session, which the command's result will report, with the observers that the flags select. An error is about a flag; in
+// that case no work has been done.
 func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subject, w *Watch) (*Session, error) {
 	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.Spec.Table})
 	s := &Session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
@@ -50,9 +50,9 @@ func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subj
 	return s, w.observe(s)
 }
 
-// Events go to the log, the tracker and all observers.
+// Events returns the callbacks of the log, the tracker and all observers.
 func (s *Session) Events() progress.Events {
-	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // of a part
+	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // end of a part
 	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.Events())
@@ -60,7 +60,7 @@ func (s *Session) Events() progress.Events {
 	return progress.Tee(append(all, LogEvents(s.log))...)
 }
 
-// End reports to all observers how the job ended, and gives the error back.
+// End reports the job's outcome to all observers, and returns the error.
 func (s *Session) End(r *result.Result, err error) error {
 	s.tracker.End()
 	if e, ok := errors.AsType[*expectation.NotMet](err); ok && (r == nil || r.Manifest == nil || r.Manifest.Expect != e.Counts) {
@@ -82,7 +82,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	}
 	o.Describe(s.cmd, s.program.Version, s.about.Spec.Table)
 	s.outcome = &o
-	s.phases.tell() // of the last
+	s.phases.tell() // the last phase
 	var failed []error
 	for _, w := range s.observers {
 		failed = append(failed, w.End(o))
@@ -93,7 +93,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	return err
 }
 
-// Summarize prints what people learn of a job at its end, if results are for people.
+// Summarize prints the summary of a job at its end, if results are printed as text.
 func (s *Session) Summarize(w io.Writer) error {
 	if !s.program.ForPeople() {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// aboutData is an error that has a value, a row key or the like, which its message does not have: logs, results, reports and
-// events of lineage go to more people than the data.
+// aboutData is an error about a value, a row key or similar data that its message leaves out: logs, results, reports and
+// lineage events have more readers than the data.
 type aboutData interface {
 	error
 	Data() []byte
 }
 
-// Bounds of what is shown of data.
+// Limits of the data that is shown.
 const (
 	mostShown     = 200 // bytes of one value
 	mostShownAll  = 10  // values
@@ -35,7 +35,7 @@ func (e *shownError) Error() string {
 	return e.error.Error() + " [data: " + strings.Join(e.data, ", ") + "]"
 }
 
-// showing puts the data into an error's message, if --show-data asks for it.
+// showing adds the data to an error's message, if --show-data is given.
 func (p *Program) showing(err error) error {
 	if _, done := errors.AsType[*shownError](err); done || !p.ShowData || err == nil {
 		return err
@@ -56,7 +56,7 @@ func (p *Program) showing(err error) error {
 	return &shownError{err, data}
 }
 
-// gatherData goes through all errors that err wraps.
+// gatherData visits all errors that err wraps.
 func gatherData(err error, found func([]byte)) {
 	if e, ok := err.(aboutData); ok {
 		found(e.Data())
@@ -73,7 +73,7 @@ func gatherData(err error, found func([]byte)) {
 	}
 }
 
-// bounded returns a text of at most so many bytes, with a mark where it is cut.
+// bounded cuts a text to at most the given number of bytes, and marks the cut.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

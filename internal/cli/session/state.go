@@ -21,7 +21,7 @@ import (
 	"bulkload/internal/pipeline/streams"
 )
 
-// removeOld says early that a file cannot be written, and takes an old one away.
+// removeOld removes an old file, and returns an error early if the new file cannot be written.
 func removeOld(name string) error {
 	info, err := os.Stat(filepath.Dir(name))
 	if err != nil {
@@ -36,13 +36,14 @@ func removeOld(name string) error {
 	return nil
 }
 
-// stateWriter keeps a job's state directory current, for status: how far the job is while it runs, and what it came to. A
-// job without a state directory has nothing to report. Of a run of several jobs it is the one under way.
+// stateWriter keeps a job's state directory current for status: with the progress while the job runs, and with its
+// outcome. It does nothing for a job without a state directory. In a run of several jobs it writes the state of the
+// current one.
 type stateWriter struct {
 	session *Session
 
 	mu     sync.Mutex
-	stop   chan struct{}      // nil before the job has begun, or waits to begin
+	stop   chan struct{}      // nil before the job begins or waits to begin
 	opened *progress.Progress // of a job that has not begun yet
 	paused *progress.Pause
 	done   sync.WaitGroup
@@ -77,7 +78,7 @@ func (w *stateWriter) Events() progress.Events {
 	}}
 }
 
-// begin begins to write.
+// begin starts the writing loop.
 func (w *stateWriter) begin() {
 	if w.stop == nil {
 		stop := make(chan struct{}) // the field may be nil again when the loop begins
@@ -99,7 +100,7 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 	}
 }
 
-// tell writes how far the job is, unless the next run of it has begun. That it cannot is reported once.
+// tell writes the job's progress, unless the next run of the job has begun. It reports a failed write only once.
 func (w *stateWriter) tell() {
 	p := w.session.tracker.Progress()
 	w.mu.Lock()
@@ -126,8 +127,8 @@ func (w *stateWriter) failed(err error) {
 	}
 }
 
-// End writes what the job came to, but for one that is another process's, and one that was done before: there the state
-// reports the run that did it.
+// End writes the outcome of the job, unless another process works on the job, or the job was done before: then the
+// state keeps the outcome of the run that did it.
 func (w *stateWriter) End(o ending.Outcome) error {
 	w.mu.Lock()
 	stop := w.stop
@@ -153,7 +154,8 @@ func (w *stateWriter) End(o ending.Outcome) error {
 	return writeEnding(r.Job, o.Object)
 }
 
-// endPart writes what the directory came to at which a run by directories ended, if it was not done: its job is another one than the run.
+// endPart writes the outcome of the unfinished directory at which a split run ended: that directory's job is not the
+// job of the run.
 func endPart(o ending.Outcome) error {
 	i := slices.IndexFunc(o.Result.Parts, func(p result.Part) bool { return p.Status == result.PartFailed || p.Status == result.PartStopped })
 	if i < 0 || o.Result.Parts[i].Job == "" || !checkpoint.IsOurs(o.Result.Parts[i].Job) {
@@ -188,11 +190,11 @@ func writeTasks(dir string, y *result.YARN) error {
 	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
 }
 
-// recordedEnv are the variables that a recorded command has besides those of settings: where configuration and state are. Credentials
-// are not among them.
+// recordedEnv are the variables that a recorded command has besides those of settings: the locations of configuration and state. They
+// contain no credentials.
 var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ"}
 
-// recorded returns the command as its job's directory keeps it, from which the console starts it again.
+// recorded returns the command for the job's directory, from which the console restarts it.
 func (s *Session) recorded() checkpoint.Command {
 	c := checkpoint.Command{Schema: 1, Args: s.program.Args, UID: os.Getuid(), Env: map[string]string{}}
 	c.Host, _ = os.Hostname()
@@ -204,7 +206,7 @@ func (s *Session) recorded() checkpoint.Command {
 		}
 	}
 	if found := settings.Of(s.cmd); found.Dated {
-		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // not the yesterday of another day
+		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // so that yesterday keeps its meaning on another day
 	}
 	restart, _ := s.cmd.Flags().GetBool("restart")
 	switch {

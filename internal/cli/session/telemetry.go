@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// telemetryFlags say to which machines a job reports.
+// telemetryFlags are the flags of the systems that a job reports to.
 type telemetryFlags struct {
 	metricsFile  string
 	metricsPush  string
@@ -37,7 +37,7 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 	})
 }
 
-// observe adds the observers that the flags ask for.
+// observe adds the observers that the flags select.
 func (t *telemetryFlags) observe(s *Session) error {
 	labels, err := metrics.ParseLabels(s.about.Table(), t.metricLabels)
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *telemetryFlags) observe(s *Session) error {
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--openlineage: %w", err), "openlineage"))
-	} else if err != nil { // what an orchestrator has in its environment is not this caller's fault
+	} else if err != nil { // the caller is not responsible for an orchestrator's environment
 		s.log.Warn("no events for OpenLineage", "error", err)
 	}
 	if t.listen != "" {
@@ -87,20 +87,20 @@ func (t *telemetryFlags) observe(s *Session) error {
 }
 
 const (
-	// tellingTime bounds what is reported at an end: three tries of 10 s and their pauses.
+	// tellingTime limits the reports at the end: three attempts of 10 s and their pauses.
 	tellingTime = 35 * time.Second
-	// stoppedTellingTime is the part of it that is left after a stop, which has 15 s in all and needs nearly all of them for HBase
-	// and HDFS.
+	// stoppedTellingTime is the limit after a stop, which has 15 s in all and needs nearly all of them for HBase and HDFS.
 	stoppedTellingTime = 1500 * time.Millisecond
 )
 
-// teller is an observer whose end may take time, which a context bounds.
+// teller is an observer whose end may take time. The context limits it.
 type teller interface {
 	Events() progress.Events
 	Tell(ctx context.Context, o ending.Outcome) error
 }
 
-// together is observers that report at the same time, so that one that waits for an answer does not keep the others.
+// together is a group of observers that report concurrently, so that one that waits for a response does not delay the
+// others.
 type together struct {
 	ctx   context.Context // the command's, which a signal ends
 	parts []teller
@@ -128,7 +128,7 @@ func (t together) End(o ending.Outcome) error {
 	return errors.Join(errs...)
 }
 
-// inputs are all that a command has read or is to read: a command may do several jobs, one after the other.
+// inputs is the total of all inputs that a command has read or is to read: a command may do several jobs in sequence.
 type inputs struct {
 	mu  sync.Mutex
 	sum progress.Amount

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Watch says where a job reports to, besides the log.
+// Watch selects the targets of a job's reports, besides the log.
 type Watch struct {
 	result  string // a file
 	report  string // off: none
 	records bool   // the report shows bad records
 	telemetryFlags
-	progress string // how it is shown
+	progress string // form of the progress
 
 	resultOnly bool
 }
@@ -30,7 +30,7 @@ func (w *Watch) Add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"report-records": &w.records})
 }
 
-// AddLoad registers those of a command that reads none.
+// AddLoad registers the flags of a command that reads no records.
 func (w *Watch) AddLoad(f *pflag.FlagSet) {
 	w.AddResult(f)
 	w.resultOnly = false
@@ -38,14 +38,14 @@ func (w *Watch) AddLoad(f *pflag.FlagSet) {
 	w.telemetryFlags.add(f)
 }
 
-// AddResult registers those of a command that has a result and a view, and reports nowhere else.
+// AddResult registers the flags of a command that has a result and a view, but no other reports.
 func (w *Watch) AddResult(f *pflag.FlagSet) {
 	w.resultOnly = true
 	settings.Bind(f, settings.To{"result-file": &w.result, "progress": &w.progress})
 }
 
-// observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun. A live view
-// comes last: it ends when the others have said all.
+// observe adds the observers that the flags select. It detects wrong flags before any work begins. A live view is the last
+// observer: it ends after the output of all others.
 func (w *Watch) observe(s *Session) error {
 	if !w.resultOnly && w.report != "off" {
 		r, err := report.Gather(report.Options{Cmd: s.cmd, Spec: s.about.Spec, Tracker: &s.tracker, File: w.report, Records: w.records})
@@ -54,12 +54,12 @@ func (w *Watch) observe(s *Session) error {
 		}
 		s.observers = append(s.observers, r)
 	}
-	if w.result != "" { // that of an earlier run goes: a killed one must not be taken for it
+	if w.result != "" { // remove the file of an earlier run: it must not be taken for the result of a run that is killed
 		if err := removeOld(w.result); err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
 		}
 	}
-	s.observers = append(s.observers, &stateWriter{session: s}) // after the report, whose place it says
+	s.observers = append(s.observers, &stateWriter{session: s}) // after the report, whose path it records
 	if !w.resultOnly {
 		if err := w.telemetryFlags.observe(s); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (w *Watch) observe(s *Session) error {
 	}
 	switch {
 	case w.progress == "off" || s.program.logs.quiet:
-	case w.progress != "lines" && ui.CanDraw(s.program.Console.File): // which can move its cursor
+	case w.progress != "lines" && ui.CanDraw(s.program.Console.File): // the terminal can move its cursor
 		v := ui.NewLive(&s.tracker, s.program.Console)
 		s.observers = append(s.observers, shown(func(o ending.Outcome) { v.End(o.Err != nil) }))
 	default:
@@ -77,7 +77,7 @@ func (w *Watch) observe(s *Session) error {
 	return nil
 }
 
-// shown ends a view of the session's progress, which looks at the tracker itself.
+// shown ends a view of the session's progress. The view reads the tracker itself.
 type shown func(ending.Outcome)
 
 func (shown) Events() progress.Events { return progress.Events{} }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/template"
 	"time"
-	_ "time/tzdata" // an image with nothing but the program knows time zones too
+	_ "time/tzdata" // time zones for images that hold only the program
 
 	"bulkload/internal/model/spec"
 
@@ -15,12 +15,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A day is a date, or a date and a time of day, as a calendar and a clock on
-// the wall show it. It is kept as UTC, where every day has a midnight.
+// A day is a date, or a date and a time of day, in local time. It is stored as UTC, where every day has a midnight.
 type day struct{ T time.Time }
 
-// parseDay reads what --date takes. A time with an offset becomes that of the
-// zone.
+// parseDay parses the value of --date. A time with an offset is converted to the zone.
 func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	midnight := func(t time.Time) day {
 		y, m, d := t.In(zone).Date()
@@ -59,7 +57,7 @@ func (d day) Whole() string {
 	return d.T.Format("2006-01-02T15:04:05")
 }
 
-// in returns the day's text in a layout; without one, the day.
+// in formats the day with a layout. Without a layout it returns the day.
 func (d day) in(layouts []string) (any, error) {
 	if len(layouts) == 0 {
 		return d, nil
@@ -68,7 +66,7 @@ func (d day) in(layouts []string) (any, error) {
 		return nil, errors.New("give one layout")
 	}
 	layout := layouts[0]
-	// Two moments that share no part, and the first elsewhere.
+	// Two times that differ in every part, and the first one in another zone.
 	a, b := time.Date(1987, 3, 14, 21, 48, 37, 0, time.UTC), time.Date(2031, 12, 25, 8, 16, 59, 0, time.UTC)
 	elsewhere := time.Date(1987, 3, 14, 21, 48, 37, 0, time.FixedZone("X", 3600))
 	if a.Format(layout) == b.Format(layout) {
@@ -80,14 +78,13 @@ func (d day) in(layouts []string) (any, error) {
 	return d.T.Format(layout), nil
 }
 
-// AddDays returns the day so many days later, earlier if n is below 0.
+// AddDays returns the day n days later, or earlier if n is below 0.
 func (d day) AddDays(n int, layout ...string) (any, error) {
 	d.T = d.T.AddDate(0, 0, n)
 	return d.in(layout)
 }
 
-// AddMonths returns the same day so many months later, or the last one of a month
-// that is too short for it.
+// AddMonths returns the same day n months later, or the last day of the month if the month is too short.
 func (d day) AddMonths(n int, layout ...string) (any, error) {
 	first := d.T.AddDate(0, 0, 1-d.T.Day()).AddDate(0, n, 0)
 	last := first.AddDate(0, 1, -1).Day()
@@ -95,13 +92,13 @@ func (d day) AddMonths(n int, layout ...string) (any, error) {
 	return d.in(layout)
 }
 
-// templateData is the data for texts with {{ }}.
+// templateData has the functions for texts with {{ }}.
 type templateData struct{ day day }
 
 // Date returns the day of the command, in a layout if one is given.
 func (t templateData) Date(layout ...string) (any, error) { return t.day.in(layout) }
 
-// expand fills in a text with {{ }}. What it names must exist.
+// expand fills in a text with {{ }}. Every name in it must exist.
 func (d day) expand(text string, env map[string]string) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -124,8 +121,7 @@ func (d day) expand(text string, env map[string]string) (string, error) {
 	return out.String(), nil
 }
 
-// templateError returns an error of a template without the words that mean nothing
-// outside of the program.
+// templateError removes from an error of a template the words that only make sense inside the program.
 func templateError(err error) error {
 	if e, ok := errors.AsType[template.ExecError](err); ok {
 		text := e.Error()
@@ -141,8 +137,7 @@ func templateError(err error) error {
 	return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "template: :"), "template: "))
 }
 
-// fillDates finds the day of a command and fills in the settings that are
-// texts, and those of the job file.
+// fillDates determines the day of a command and expands the command's text settings and the texts of the job file.
 func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
@@ -203,8 +198,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	return f.Value.Set(v)
 }
 
-// fillSpec fills in the fields of the job file that a command uses and no flag
-// overrides.
+// fillSpec expands the fields of the job file that a command uses and no flag overrides.
 func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	used := func(flag string) bool {
 		f := cmd.Flags().Lookup(flag)
@@ -237,10 +231,10 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// ofInputs reports whether a flag says what is read.
+// ofInputs reports whether a flag selects the inputs.
 func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from" }
 
-// originOf returns where a flag's value comes from.
+// originOf returns the origin of a flag's value.
 func (s *Settled) originOf(flag string) string {
 	if o := s.Origins[flag]; o != "" {
 		return o

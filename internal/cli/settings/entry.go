@@ -12,32 +12,33 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An Entry is one setting of the program: all that is known of it but what it does. The flag has its text and default from
-// here, and so have the environment, files and their schema, completion, `config show` and the documents.
+// An Entry defines one setting of the program, except its effect. The flag has its text and default from here, and so have
+// the environment, files and their schema, completion, `config show` and the documents.
 type Entry struct {
 	Flag    string // without dashes
-	Short   string // one letter for the same
-	Of      string // commands whose flag this is, separated by blanks; empty: all that no other entry of the flag names
-	Own     bool   // it means another thing than elsewhere: files and the environment call it by its command too
+	Short   string // one-letter form of the flag
+	Of      string // commands that have this flag, separated by blanks; empty: all commands that no other entry of the flag names
+	Own     bool   // its meaning differs from the flag's usual one: in files and the environment its name includes the command
 	Usage   string // help text
 	For     For    // help texts of commands that need their own
-	Default string // empty: the value that the command's variable has
+	Default string // empty: the value of the command's variable
 
-	Values []string // all that it takes; empty: any
-	Range  string   // the least and the most number or time, such as 0..1024, or 0.. without a bound above
+	Values []string // all valid values; empty: any
+	Range  string   // minimum and maximum of a number or a time, such as 0..1024, or 0.. without a maximum
 
-	Such []string // what a shell offers, where it takes others too
-	Path string   // a file, a dir, or the endings of files: a shell offers those
+	Such []string // values that a shell offers, where others are valid too
+	Path string   // file, dir, or file name endings, which a shell offers
 
-	Once     bool // for one command: a file cannot give it
-	Verbatim bool // {{ is nothing but two bytes of it
-	Commas   bool // a list in a file is the same as its texts with commas between
+	Once     bool // for one command line: a file cannot set it
+	Verbatim bool // {{ is not special in its value
+	Commas   bool // a list in a file is the same as its texts joined by commas
 }
 
-// For has the help texts of commands in which a setting needs its own.
+// For has the help texts of commands that need their own text for a setting.
 type For map[string]string
 
-// find returns the place of the entry of a command's flag in a table, -1 where there is none, and the setting's name in files, with dashes.
+// find returns the index of the entry of a command's flag in a table, or -1, and the setting's name in files, with
+// dashes.
 func find(table []Entry, command, flag string) (at int, name string) {
 	at, name = -1, flag
 	for i := range table {
@@ -60,10 +61,10 @@ func find(table []Entry, command, flag string) (at int, name string) {
 	return at, name
 }
 
-// entryFlag marks a flag with the place of its entry in the table, and with its name.
+// entryFlag is the annotation of a flag with the index of its entry in the table, and its name.
 const entryFlag = "bulkload_setting"
 
-// entryOf returns the entry of a flag, an empty one of a flag that is none.
+// entryOf returns the entry of a flag, or an empty entry for a flag without one.
 func entryOf(f *pflag.Flag) Entry {
 	if at := f.Annotations[entryFlag]; at != nil {
 		n, _ := strconv.Atoi(at[0])
@@ -75,8 +76,8 @@ func entryOf(f *pflag.Flag) Entry {
 // To are the variables of settings, by the names of their flags.
 type To map[string]any
 
-// Bind registers the flags of settings with a command, whose name the set has. A flag that the table lacks is a mistake in the
-// program.
+// Bind registers the flags of settings with the command that the set is named after. It panics for a flag that the table
+// lacks.
 func Bind(f *pflag.FlagSet, to To) {
 	for flag, p := range to {
 		at, name := find(table, f.Name(), flag)
@@ -119,7 +120,7 @@ func add(f *pflag.FlagSet, e Entry, p any) {
 	}
 }
 
-// check returns an error if the value of a flag is invalid.
+// check validates the value of a flag.
 func (e Entry) check(f *pflag.Flag) error {
 	v := f.Value.String()
 	least, most, bounded := strings.Cut(e.Range, "..")
@@ -137,7 +138,7 @@ func (e Entry) check(f *pflag.Flag) error {
 	return nil
 }
 
-// number returns a number, or a time in seconds.
+// number parses a number, or a duration in seconds.
 func number(text string) float64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d.Seconds()
@@ -146,7 +147,7 @@ func number(text string) float64 {
 	return n
 }
 
-// checkValues refuses the first value that a setting of a command does not take.
+// checkValues returns an error for the first invalid value of a command's settings.
 func checkValues(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if err == nil {
@@ -158,8 +159,8 @@ func checkValues(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// Completion returns the words that a shell offers after a flag. files says that words are the endings of files, or if there are none, that
-// any file may follow; dirs that any directory may.
+// Completion returns the completions that a shell offers for a flag. files means that words are file name endings, or
+// without words, that any file may follow; dirs means that any directory may follow.
 func Completion(f *pflag.Flag) (words []string, files, dirs bool) {
 	e := entryOf(f)
 	if field, ok := fieldOf(f); ok {

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fieldFlag marks the flags of fields of the job file.
+// fieldFlag is the annotation of flags that set a field of the job file.
 const fieldFlag = "bulkload_job_field"
 
-// AddFields registers the flags of the fields of a job file that parts of a job have. No flag is given until it is on the
-// command line, in a file or in the environment.
+// AddFields registers the flags of the job file's fields that belong to the given parts. A flag counts as given once the
+// command line, a file or the environment sets it.
 func AddFields(f *pflag.FlagSet, parts ...spec.Part) {
 	for _, field := range spec.SpecFields() {
 		if field.Usage != "" && slices.Contains(parts, field.Part) {
@@ -32,7 +32,7 @@ func AddField(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// fieldOf returns the field of a job file that a flag gives.
+// fieldOf returns the field of a job file that a flag sets.
 func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
 	if f == nil || f.Annotations[fieldFlag] == nil {
 		return spec.SpecField{}, false
@@ -43,7 +43,7 @@ func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
 func addField(f *pflag.FlagSet, field spec.SpecField) {
 	e := Entry{Flag: field.Flag(), Usage: setting.Parse(field.Usage).In(Flag)}
 	if at, _ := find(table, f.Name(), e.Flag); at >= 0 {
-		e.Usage = table[at].Usage // of this command
+		e.Usage = table[at].Usage // usage text of this command
 	}
 	switch {
 	case field.Type == spec.FieldBool:
@@ -62,8 +62,8 @@ func addField(f *pflag.FlagSet, field spec.SpecField) {
 	f.Lookup(e.Flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
 }
 
-// JobSpec returns the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and
-// a list of them the stronger source has its own, so that a flag overrides both of a job file.
+// JobSpec returns the job file of a command, overridden by flags, the environment and the configuration file. Of the inputs
+// and the list of inputs only the one from the stronger source is kept, so that a flag overrides both of a job file.
 func JobSpec(cmd *cobra.Command) spec.Spec {
 	s := Of(cmd)
 	job := s.JobSpec()
@@ -81,7 +81,7 @@ func JobSpec(cmd *cobra.Command) spec.Spec {
 		case field.Commas:
 			texts = SplitList(texts[0])
 		}
-		_ = job.Set(field.Name, texts) // the flag has taken them
+		_ = job.Set(field.Name, texts) // the flag has accepted them
 	}
 	switch s.Overridden() {
 	case "input":
@@ -92,7 +92,7 @@ func JobSpec(cmd *cobra.Command) spec.Spec {
 	return job
 }
 
-// SplitList returns a list of names that are separated by commas.
+// SplitList splits a list of names at commas.
 func SplitList(text string) []string {
 	parts := strings.Split(text, ",")
 	for i := range parts {

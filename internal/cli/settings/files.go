@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// readConfig reads the configuration file that a command is given, else the
-// first one that exists of those where people keep theirs.
+// readConfig reads the configuration file that a command is given, else the first existing file of the default
+// locations.
 func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (spec.Options, error) {
 	name, from := "", ""
 	f := cmd.Flags().Lookup("config")
@@ -20,7 +20,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 	case f != nil && f.Changed:
 		name, from = f.Value.String(), "flag --config"
 		if name == "" {
-			return nil, nil // none at all
+			return nil, nil // no file at all
 		}
 	case env["BULKLOAD_CONFIG"] != "":
 		name, from = env["BULKLOAD_CONFIG"], "environment variable BULKLOAD_CONFIG"
@@ -30,7 +30,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		places = configPlaces(env)
 	}
 	for _, place := range places {
-		// If no file is requested, a home that is missing or another's has none.
+		// Without an explicit file, a home directory that is missing or inaccessible has no file.
 		if _, err := os.Stat(place); err != nil && name == "" {
 			continue
 		}
@@ -54,7 +54,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 	return nil, nil
 }
 
-// configPlaces returns where a configuration file is looked for.
+// configPlaces returns the default paths of the configuration file.
 func configPlaces(env map[string]string) []string {
 	var places []string
 	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
@@ -65,7 +65,7 @@ func configPlaces(env map[string]string) []string {
 	return append(places, "/etc/bulkload.yaml")
 }
 
-// JobSpec returns the job file, empty if there is none; the caller may change it.
+// JobSpec returns the job file, or an empty spec if there is none; the caller may change it.
 func (s *Settled) JobSpec() spec.Spec {
 	if s.spec == nil {
 		return spec.Spec{}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groups are the flags of commands by what they are about, in the order of help texts.
+// groups are the flags of commands by topic, in the order of help texts.
 var groups = []struct{ title, flags string }{
 	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key out splits table-splits shares plan share jobs b-conf all-versions timestamps new-key digests differences repair-b"},
 	{"Rows that are printed", "by limit page prefix full explain"},
@@ -32,16 +32,16 @@ var groups = []struct{ title, flags string }{
 // most are the flags that most jobs need.
 const most = "differences repair-b b-conf timestamps job input table key columns out from to verify bad-records duplicates replace memory state jobs clients tls-cert"
 
-// fewFlags is how many flags of a command fit a screen, so that they need no groups.
+// fewFlags is the number of flags that fit a screen, so that they need no groups.
 const fewFlags = 24
 
-// A Group has some of a command's flags.
+// A Group is a group of a command's flags.
 type Group struct {
-	Title string // empty: they are all
+	Title string // empty: the group has all flags
 	Flags *pflag.FlagSet
 }
 
-// Grouped returns the flags of a command that are shown, in groups if they are many.
+// Grouped returns the visible flags of a command, in groups if they are many.
 func Grouped(f *pflag.FlagSet) []Group {
 	all := pflag.NewFlagSet(f.Name(), pflag.ContinueOnError)
 	left := map[string]*pflag.Flag{}
@@ -75,7 +75,7 @@ func Grouped(f *pflag.FlagSet) []Group {
 	return list
 }
 
-// Most returns the flags of a command that most jobs need, or all if they are few.
+// Most returns the flags of a command that most jobs need, or all of them if they are few.
 func Most(f *pflag.FlagSet) *pflag.FlagSet {
 	list := Grouped(f)
 	if len(list) == 1 {

@@ -2,10 +2,10 @@ package settings
 
 import "strings"
 
-// sources are where a setting can come from, the strongest last.
+// sources are the possible origins of a setting, in ascending order of precedence.
 var sources = []string{"config file ", "job file ", "environment variable ", "flag "}
 
-// rank returns the place of an origin among the sources, 0 for a default.
+// rank returns the precedence of an origin, 0 for a default.
 func rank(origin string) int {
 	for i, s := range sources {
 		if strings.HasPrefix(origin, s) {
@@ -15,11 +15,12 @@ func rank(origin string) int {
 	return 0
 }
 
-// Given reports whether a flag was given with the command, and not by a file or the environment, which are for all commands.
+// Given reports whether the command line gives a flag, as opposed to a file or the environment, which apply to all
+// commands.
 func (s *Settled) Given(flag string) bool { return rank(s.Origins[flag]) == len(sources) }
 
-// Overridden returns the weaker one of the two settings that say what is read, as a flag: input or inputs-from. It is empty where one source
-// has both, or there are none.
+// Overridden returns the weaker of the two settings of inputs, as a flag: input or inputs-from. It is empty if both have the same
+// source, or neither is set.
 func (s *Settled) Overridden() string {
 	switch named, listed := rank(s.Origins["input"]), rank(s.Origins["inputs-from"]); {
 	case named > listed:

@@ -21,13 +21,12 @@ import (
 
 // A Setting is the value of one setting of a command, with its origin.
 type Setting struct {
-	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
+	Name   string `json:"name"`   // name in files: a field of the job file, or a flag with underscores
 	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
 	Origin string `json:"origin"` // default, or the file with its line, the variable or the flag
 }
 
-// List lists the settings of a command that runs: the fields of a job in
-// their order, then the other flags by name.
+// List returns the settings of a command that runs: the fields of a job in their order, then the other flags by name.
 func List(cmd *cobra.Command) []Setting {
 	s := Of(cmd)
 	var fields, flags []Setting
@@ -69,7 +68,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		}
 		v := Setting{Name: field.Name, Value: field.Default, Origin: "default"}
 		if strings.Contains(v.Value, " ") {
-			v.Value = "(" + v.Value + ")" // words, no value
+			v.Value = "(" + v.Value + ")" // a description rather than a value
 		}
 		f := cmd.Flags().Lookup(field.Flag())
 		if f != nil && FieldName(Name(f)) != field.Name {
@@ -94,7 +93,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	return list
 }
 
-// flagText returns a flag's value in one line.
+// flagText returns a flag's value as one line.
 func flagText(f *pflag.Flag) string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ", ")
@@ -102,8 +101,8 @@ func flagText(f *pflag.Flag) string {
 	return f.Value.String()
 }
 
-// hadoop returns the configuration of the clusters that a command works with, nil
-// if it cannot be read or the command works with none.
+// hadoop returns the configuration of the command's clusters, or nil if it cannot be read or the command works with
+// no cluster.
 func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	if cmd.Flags().Lookup("zookeeper") == nil {
 		return nil
@@ -115,7 +114,7 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	return conf
 }
 
-// valueOf returns the value of a flag, empty where a command has no such flag.
+// valueOf returns the value of a flag, or "" if the command does not have it.
 func valueOf(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
@@ -123,7 +122,7 @@ func valueOf(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// ofTicketCache returns the user that logs in, or the ticket cache, where neither is given.
+// ofTicketCache describes the user that logs in, or the ticket cache, if neither is given.
 func ofTicketCache(v Setting, name, keytab string) Setting {
 	switch {
 	case keytab != "" && name == "ticket-cache":
@@ -140,8 +139,8 @@ func ofTicketCache(v Setting, name, keytab string) Setting {
 	return v
 }
 
-// fromDefault returns the meaning of a setting that is not given; user is what --user
-// says, keytab what --keytab does.
+// fromDefault returns the effective value of a setting that is not given. user and keytab are the values of --user
+// and --keytab.
 func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
 	hadoopValue := func(key, value string) {
 		if p, ok := conf.Lookup(key); ok {

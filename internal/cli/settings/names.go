@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name returns the name of a flag in files and, in capitals, in the environment.
+// Name returns the name of a flag in files. The environment uses it in capitals.
 func Name(f *pflag.Flag) string {
 	if at := f.Annotations[entryFlag]; at != nil {
 		return at[1]
@@ -22,7 +22,7 @@ func Name(f *pflag.Flag) string {
 	return f.Name
 }
 
-// IsJobFile reports whether a flag names a job file, and not a job.
+// IsJobFile reports whether a flag names a job file rather than a job.
 func IsJobFile(f *pflag.Flag) bool {
 	return f != nil && entryOf(f).Flag == "job" && !entryOf(f).Own
 }
@@ -33,7 +33,7 @@ func Variable(name string) string { return "BULKLOAD_" + strings.ToUpper(Snake(n
 // Snake returns a setting's name in files.
 func Snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// FieldName returns the field of a job file that a setting would override.
+// FieldName returns the field of a job file that a setting overrides.
 func FieldName(name string) string {
 	if name == "input" {
 		return "inputs"
@@ -41,18 +41,18 @@ func FieldName(name string) string {
 	return Snake(name)
 }
 
-// IsField reports whether a job file has such a field, the settings aside.
+// IsField reports whether a job file has the field, other than the section of settings.
 func IsField(name string) bool {
 	f, ok := spec.FieldOf(name)
 	return ok && f.Type != spec.FieldSettings
 }
 
-// Once reports whether a setting, with underscores, is for one command, not for a file.
+// Once reports whether a setting, named with underscores, is for one command line and not for a file.
 func Once(name string) bool {
 	return name == "help" || slices.ContainsFunc(table, func(e Entry) bool { return e.Once && Snake(e.Flag) == name })
 }
 
-// Known returns the known of any command, with underscores, sorted.
+// Known returns the settings of all commands, with underscores, sorted.
 func Known(root *cobra.Command) []string {
 	var names []string
 	var walk func(*cobra.Command)
@@ -76,8 +76,8 @@ func Known(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// ForFiles reports whether a file may give a setting: any, or the section of a
-// job file, whose own fields are next to it.
+// ForFiles reports whether a file may set a setting. With section, the file is the section of a job file, whose own
+// fields are next to that section.
 func ForFiles(name string, section bool) bool {
 	return !Once(name) && !(section && IsField(FieldName(name)))
 }
@@ -101,7 +101,7 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 	return nil
 }
 
-// warnUnknown reports variables that look like settings and are not.
+// warnUnknown logs a warning for variables that look like settings but are not.
 func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	known := Known(root)
 	for _, kv := range environ {
@@ -110,7 +110,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 		if !ours || slices.Contains(known, strings.ToLower(rest)) && rest == strings.ToUpper(rest) {
 			continue
 		}
-		// Those of the program's own tests, and those that Kubernetes makes for a service named bulkload.
+		// Variables of the program's own tests, and variables that Kubernetes sets for a service named bulkload.
 		if slices.ContainsFunc([]string{"TEST_", "CLUSTER_", "COMPAT", "FAULTS", "CONFORMANCE_", "SERVICE_", "PORT"}, func(p string) bool { return strings.HasPrefix(rest, p) }) {
 			continue
 		}
@@ -122,7 +122,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	}
 }
 
-// suggest returns the end of a message about a name that is not known.
+// suggest returns the end of a message about an unknown name.
 func suggest(name string, known []string) string {
 	if near := Nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -130,7 +130,7 @@ func suggest(name string, known []string) string {
 	return " (bulkload config show lists the settings)"
 }
 
-// Nearest returns the known name that takes the fewest changes, about a third of its letters, else "".
+// Nearest returns the known name with the fewest differences, at most about a third of its letters, or "".
 func Nearest(name string, known []string) string {
 	old := func(k string) bool {
 		return slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k })

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// originError adds to an error where the settings that it names come from.
+// originError adds to an error the origins of the settings that it names.
 type originError struct {
 	err  error
 	from []string
@@ -21,9 +21,8 @@ type originError struct {
 func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
 func (e originError) Unwrap() error { return e.err }
 
-// WithOrigins returns an error in the words of the command line, which says of the
-// settings that it names which file or variable they come from: the flag that
-// is named was perhaps never given.
+// WithOrigins returns an error in the words of the command line. It adds the file or variable that each named setting
+// comes from, since the named flag may not have been given.
 func WithOrigins(cmd *cobra.Command, err error) error {
 	err = SpokenError(err)
 	if err == nil || cmd == nil {
@@ -59,7 +58,7 @@ func flagsOf(err error) []string {
 	return flags
 }
 
-// fieldsOf returns the fields of a job file that errors of a tree are about.
+// fieldsOf returns the fields of a job file that an error, or the errors that it wraps, are about.
 func fieldsOf(err error) []string {
 	var fields []string
 	if e, ok := err.(*spec.FieldError); ok {
@@ -76,18 +75,18 @@ func fieldsOf(err error) []string {
 	return fields
 }
 
-// flagError is an error of the command line itself, whose message has the flags.
+// flagError is an error of the command line itself, whose message names flags.
 type flagError struct {
 	error
 	flags []string // without dashes
 }
 
-// AboutFlags returns an error whose message names flags, with them as fields.
+// AboutFlags marks an error whose message names flags with those flags.
 func AboutFlags(err error, flags ...string) error { return flagError{err, flags} }
 
 func (e flagError) Unwrap() error { return e.error }
 
-// Settings returns the settings that the flags give.
+// Settings returns the settings that the flags set.
 func (e flagError) Settings() []setting.Name {
 	names := make([]setting.Name, len(e.flags))
 	for i, f := range e.flags {
@@ -96,5 +95,5 @@ func (e flagError) Settings() []setting.Name {
 	return names
 }
 
-// In returns the message: it is for the command line alone.
+// In returns the message unchanged: it is only for the command line.
 func (e flagError) In(func(setting.Name) string) string { return e.error.Error() }

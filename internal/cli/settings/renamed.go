@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Rename is a flag that got another name. The old name works for one more
-// release, in files and in the environment too.
+// A Rename is a renamed flag. The old name works for one more release, in files and in the environment too.
 type Rename struct {
 	Old, Now string
-	values   map[string]string // the values that got another name
+	values   map[string]string // renamed values
 }
 
-// Renames returns all of them. Each leaves this list with the release after the one that brought it.
+// Renames returns all renamed flags. An entry is removed in the release after the one that introduced it.
 func Renames() []Rename {
 	return []Rename{
 		{Old: "regions", Now: "salt-buckets"},
@@ -25,7 +24,7 @@ func Renames() []Rename {
 	}
 }
 
-// value returns the name that a value has today.
+// value returns the current name of a value.
 func (r Rename) value(v string) string {
 	if now, ok := r.values[v]; ok {
 		return now
@@ -33,8 +32,7 @@ func (r Rename) value(v string) string {
 	return v
 }
 
-// warning says under which name a setting is to be given, the old and the new
-// one as their source writes them.
+// warning returns the message about an old name. old and now are the names in the form of their source.
 func (r Rename) warning(old, now string, values ...string) string {
 	text := fmt.Sprintf("%s is now %s", old, now)
 	for _, v := range values {
@@ -45,20 +43,20 @@ func (r Rename) warning(old, now string, values ...string) string {
 	return text + "; the next release drops the old name"
 }
 
-// oldName is the flag's value under its old name: both set the same variable.
+// oldName is the value of the flag's old name: both names set the same variable.
 type oldName struct {
 	pflag.Value
 	rename Rename
 	given  string
 }
 
-// Set sets what the flag of today's name sets.
+// Set sets the variable of the flag's current name.
 func (o *oldName) Set(v string) error {
 	o.given = v
 	return o.Value.Set(o.rename.value(v))
 }
 
-// AddOldNames registers the old names of flags, for a command and those below it.
+// AddOldNames registers the old names of flags, for a command and its subcommands.
 func AddOldNames(cmd *cobra.Command) {
 	for _, r := range Renames() {
 		if now := cmd.Flags().Lookup(r.Now); now != nil {
@@ -77,8 +75,8 @@ func asOldName(f *pflag.Flag) (*oldName, bool) {
 	return o, ok
 }
 
-// renameGiven moves what flags and the environment give under old names to
-// today's. A source that gives both is refused.
+// renameGiven moves values that flags and the environment give under old names to the current names. It refuses a
+// source that gives both.
 func (s *Settled) renameGiven(cmd *cobra.Command, env map[string]string) error {
 	for _, r := range Renames() {
 		f, now := cmd.Flags().Lookup(r.Old), cmd.Flags().Lookup(r.Now)
@@ -108,7 +106,7 @@ func (s *Settled) renameGiven(cmd *cobra.Command, env map[string]string) error {
 	return nil
 }
 
-// renameOptions gives settings of a file their names of today.
+// renameOptions gives the settings of a file their current names.
 func (s *Settled) renameOptions(file string, options spec.Options) (spec.Options, error) {
 	options = slices.Clone(options)
 	for _, r := range Renames() {
@@ -131,7 +129,7 @@ func (s *Settled) renameOptions(file string, options spec.Options) (spec.Options
 	return options, nil
 }
 
-// renameFields gives the fields of the job file that was read their names of today.
+// renameFields gives the fields of the job file their current names.
 func (s *Settled) renameFields() {
 	for _, r := range Renames() {
 		was, is := FieldName(r.Old), FieldName(r.Now)
@@ -145,17 +143,17 @@ func (s *Settled) renameFields() {
 	}
 }
 
-// warn keeps the first warning of each old name, for when there is a log.
+// warn keeps the first warning about each old name until there is a log.
 func (s *Settled) warn(r Rename, text string) {
 	if !slices.ContainsFunc(s.renamed, func(w renameWarning) bool { return w.old == r.Old }) {
 		s.renamed = append(s.renamed, renameWarning{r.Old, text})
 	}
 }
 
-// A renameWarning is the warning about an old name in the log.
+// A renameWarning is a warning about an old name.
 type renameWarning struct{ old, text string }
 
-// NameNow returns the setting that has a flag as its old name.
+// NameNow returns the setting that a flag is the old name of.
 func NameNow(f *pflag.Flag) (name string, old bool) {
 	o, old := asOldName(f)
 	if !old {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags say where settings come from, and which day a command is for.
+// Flags are the flags that select the sources of settings, and the day of a command.
 type Flags struct {
 	config   string
 	date     string
@@ -29,23 +29,23 @@ func (s *Flags) Add(f *pflag.FlagSet) {
 	Bind(f, To{"config": &s.config, "date": &s.date, "time-zone": &s.timeZone})
 }
 
-// Settled has the settings of one command, merged from all sources.
+// Settled has the values and origins of one command's settings.
 type Settled struct {
 	Origins    map[string]string // by flag; a flag without one has its default
-	jobFile    string            // as it was given; empty: none
-	spec       *spec.Spec        // of the job file, dates filled in; nil: none
-	lines      map[string]int    // of its fields
-	configFile string            // that was read; empty: none
+	jobFile    string            // as given; empty: none
+	spec       *spec.Spec        // of the job file, with dates filled in; nil: none
+	lines      map[string]int    // line numbers of the job file's fields
+	configFile string            // the file that was read; empty: none
 	Day        day
-	Zone       *time.Location    // whose day it is
-	variables  map[string]string // of old names that were set, by the name of today
+	Zone       *time.Location    // time zone of the day
+	variables  map[string]string // variables of old names that were set, by the current name
 	renamed    []renameWarning
-	Dated      bool // the inputs have the day in them, or something else of a template
+	Dated      bool // the inputs contain the day, or another value of a template
 }
 
 type settledKey struct{}
 
-// Of returns the result of settle, empty for a command that it has not seen.
+// Of returns the settings that Command has stored, or empty ones if the command has none.
 func Of(cmd *cobra.Command) *Settled {
 	if ctx := cmd.Context(); ctx != nil {
 		if s, ok := ctx.Value(settledKey{}).(*Settled); ok {
@@ -55,9 +55,9 @@ func Of(cmd *cobra.Command) *Settled {
 	return &Settled{}
 }
 
-// Command gives the flags of a command what the environment, the job file and
-// the configuration file say, and fills dates in. A flag that was given stays.
-// The command's context has what was found; log is asked for once they are settled.
+// Command sets the flags of a command from the environment, the job file and the configuration file, and fills dates
+// in. It keeps flags that were given. It stores the result in the command's context. log is called once the settings
+// are final.
 func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 	if Bare(cmd) {
 		return checkValues(cmd)
@@ -80,8 +80,7 @@ func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 	return nil
 }
 
-// Bare says that a command needs no settings, so that it works with a broken
-// configuration too.
+// Bare reports whether a command needs no settings, so that it also works with a broken configuration.
 func Bare(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		if slices.Contains([]string{"version", "help", "completion", "schema", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, c.Name()) {
@@ -91,7 +90,7 @@ func Bare(cmd *cobra.Command) bool {
 	return false
 }
 
-// Settle is Command without the process around it.
+// Settle is Command without access to the process.
 func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, error) {
 	s := &Settled{Origins: map[string]string{}, variables: map[string]string{}}
 	env := environment(environ)
@@ -118,8 +117,8 @@ func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, erro
 	return s, s.fillDates(cmd, env, now)
 }
 
-// settleFlag gives one flag its value: flag over environment over job file
-// over configuration file.
+// settleFlag sets one flag. The flag has precedence over the environment, the environment over the job file, and that
+// over the configuration file.
 func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
 	if _, old := asOldName(f); old {
 		return nil
@@ -138,7 +137,7 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 	field := FieldName(name)
 	if line, ok := s.lines[field]; ok && s.spec != nil && IsField(field) {
 		s.Origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
-		return nil // what specFlags.merge takes from there
+		return nil // specFlags.merge takes the value from there
 	}
 	if s.spec != nil {
 		if o, ok := option(s.spec.Options, name); ok {
@@ -151,13 +150,13 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 	return nil
 }
 
-// commas reports whether a flag takes several values with commas between.
+// commas reports whether a flag takes several values that are separated by commas.
 func commas(f *pflag.Flag) bool {
 	field, _ := fieldOf(f)
 	return field.Commas || entryOf(f).Commas
 }
 
-// set gives a flag values that were not on the command line.
+// set sets a flag to values from a source other than the command line.
 func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin string) error {
 	if _, list := f.Value.(pflag.SliceValue); !list && len(values) != 1 {
 		if len(values) == 0 || !commas(f) {
@@ -177,7 +176,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 	return nil
 }
 
-// FlagValue returns an error about the value of a flag that was given: the flag, the value, and what is wrong with it.
+// FlagValue returns an error about an invalid value of a given flag: the flag, the value, and the reason.
 func FlagValue(err *pflag.InvalidValueError) error {
 	f := err.GetFlag()
 	if Secret(f) {
@@ -186,7 +185,7 @@ func FlagValue(err *pflag.InvalidValueError) error {
 	return valueError("--"+f.Name+" ", MaskURLs(err.GetValue()), err)
 }
 
-// valueError names a value once, also where the cause does.
+// valueError returns an error that names the value only once, even if the cause names it too.
 func valueError(where, value string, err error) error {
 	err = cause(err)
 	if strings.Contains(err.Error(), strconv.Quote(value)) {
@@ -195,7 +194,7 @@ func valueError(where, value string, err error) error {
 	return fmt.Errorf("%s%q: %w", where, value, err)
 }
 
-// cause returns the error of a value, without the flag that was not given.
+// cause returns the reason of an error about a value, without the name of the flag.
 func cause(err error) error {
 	if n, ok := errors.AsType[*strconv.NumError](err); ok {
 		switch n.Func {
@@ -227,8 +226,7 @@ func environment(environ []string) map[string]string {
 	return env
 }
 
-// fromEnvironment takes a variable apart: a flag that may be repeated has one
-// value on each line.
+// fromEnvironment returns the values of a variable. For a flag that may be repeated, each line is one value.
 func fromEnvironment(f *pflag.Flag, v string) []string {
 	if _, list := f.Value.(pflag.SliceValue); !list {
 		return []string{v}

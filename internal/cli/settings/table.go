@@ -1,6 +1,6 @@
 package settings
 
-// SplitsHelp says in which forms split points are given.
+// SplitsHelp describes the forms of split points.
 const SplitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, bytesalt:N or javasalt:N for a byte of N salts, a list with commas and bytes as \xNN, or @FILE with one a line`
 
 // table has the settings of the program. Those of a job are in [spec.SpecFields].

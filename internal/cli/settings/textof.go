@@ -8,12 +8,12 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// ofDialect fills in what a dialect says of settings that are not given.
+// ofDialect fills in the values that a dialect determines for settings that are not given.
 func ofDialect(list []Setting, s spec.Spec) {
 	s = spec.Spec{Format: s.Format, Header: s.Header, FieldSep: s.FieldSep, RecordSep: s.RecordSep, Empty: s.Empty, Reading: s.Reading}
 	j, err := s.ResolveTable()
 	if err != nil || j.Text() == nil {
-		return // what is wrong is said when the job is to run
+		return // errors are reported when the job runs
 	}
 	d := j.Text()
 	yes := map[bool]string{true: "yes", false: "no"}

@@ -7,8 +7,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Flag returns how a command line has a setting that a library names: its flag, or
-// the field of a job file that no flag gives.
+// Flag returns the command line form of a setting that a library names: its flag, or the field of a job file that has
+// no flag.
 func Flag(n setting.Name) string {
 	if f, ok := spec.FieldOf(string(n)); ok && f.Type != spec.FieldSettings {
 		if f.Usage == "" {
@@ -19,7 +19,7 @@ func Flag(n setting.Name) string {
 	return "--" + strings.ReplaceAll(string(n), "_", "-")
 }
 
-// Spoken returns a text of a library, as journals and other files keep it, with settings as flags.
+// Spoken returns a text of a library, in the form of journals and other files, with settings named as flags.
 func Spoken(text string) string { return setting.Parse(text).In(Flag) }
 
 // spokenError is an error of a library in the words of the command line.
@@ -31,7 +31,7 @@ type spokenError struct {
 func (e spokenError) Error() string { return e.text }
 func (e spokenError) Unwrap() error { return e.err }
 
-// SpokenError returns an error whose message has settings as flags. It wraps err.
+// SpokenError returns an error whose message names settings as flags. It wraps err.
 func SpokenError(err error) error {
 	if err == nil || len(setting.Of(err)) == 0 {
 		return err
@@ -43,8 +43,8 @@ func SpokenError(err error) error {
 	return spokenError{err, text}
 }
 
-// SpokenValue returns a value that a library reports: an error or a text with
-// settings as flags, and everything else as it is.
+// SpokenValue returns a value that a library reports. In an error or a text it names settings as flags; any other
+// value is unchanged.
 func SpokenValue(v any) any {
 	switch v := v.(type) {
 	case error:

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Console is standard error: log lines, and what the program says to a person. While a live view stands there, lines go
-// through it, so that they do not tear it.
+// Console is standard error, for log lines and messages to the user. While a live view is shown, lines go through it,
+// so that they do not disturb it.
 type Console struct {
 	File *os.File
 
 	mu   sync.Mutex
-	view io.Writer    // nil: none stands
-	log  *slog.Logger // not nil: all that is said are lines of this log
+	view io.Writer    // nil: no view is shown
+	log  *slog.Logger // not nil: all messages are lines of this log
 }
 
 // Write writes whole lines.
@@ -27,26 +27,27 @@ func (c *Console) Write(p []byte) (int, error) {
 		if n, err := c.view.Write(p); err == nil {
 			return n, nil
 		}
-		c.view = nil // the terminal is gone, or will not have it
+		c.view = nil // the terminal is gone, or does not accept the output
 	}
 	return c.File.Write(p)
 }
 
-// through has lines go through a view from now on, or, if it is nil, straight to the file.
+// through sends lines through a view from now on, or directly to the file if the view is nil.
 func (c *Console) through(view io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.view = view
 }
 
-// SpeakBy has all that is said become lines of a log whose reader is a program.
+// SpeakBy turns all messages into lines of a log that a program reads.
 func (c *Console) SpeakBy(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log = log
 }
 
-// Say shows a person something that is not a line of the log, unless the log's reader is a program: then it is one.
+// Say prints a message for the user that is not a log line. If a program reads the log, the message becomes a log
+// line.
 func (c *Console) Say(level slog.Level, msg, text string) {
 	c.mu.Lock()
 	log := c.log

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	minViewWidth  = 40 // columns below which there is no live view
+	minViewWidth  = 40 // with fewer columns there is no live view
 	minViewHeight = 4
 	barWidth      = 30 // at most
 )
@@ -29,11 +29,12 @@ type frame struct {
 // phaseRow is one phase, as columns.
 type phaseRow struct {
 	name, state, done, bytes, rate, time string
-	fraction                             float64 // of the bar; below zero: it has none
+	fraction                             float64 // of the bar; below zero: no bar
 	current                              bool
 }
 
-// rows returns the rows of the frame, without line ends. Where the screen is too low, phases that are not under way are left out.
+// rows returns the rows of the frame, without line ends. If the screen has too few lines, it leaves out phases that
+// are not in progress.
 func (f *frame) rows() []string {
 	var all []phaseRow
 	f.progress.Phases = f.progress.Now()
@@ -76,7 +77,7 @@ func (f *frame) rows() []string {
 	return append(rows, f.job())
 }
 
-// tasks returns the row of a job on YARN, empty for one that is not.
+// tasks returns the row of a job on YARN, or "" for any other job.
 func (f *frame) tasks() string {
 	t := f.progress.Tasks
 	if t.Application == "" {
@@ -99,7 +100,7 @@ func (f *frame) tasks() string {
 	return text
 }
 
-// uploads reports whether files go to HDFS while they are written.
+// uploads reports whether files are uploaded to HDFS while they are written.
 func (f *frame) uploads() bool { return strings.HasPrefix(f.progress.Start.Staging, "hdfs:") }
 
 // phase returns the row of a phase that has begun.
@@ -144,12 +145,12 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	return r
 }
 
-// last reports whether a phase is the one in which the job ended.
+// last reports whether the job ended in a phase.
 func (f *frame) last(p *progress.PhaseProgress) bool {
 	return p == &f.progress.Phases[len(f.progress.Phases)-1]
 }
 
-// upload returns the row of what the writing of HFiles has handed to HDFS meanwhile.
+// upload returns the row of the upload to HDFS that happens while HFiles are written.
 func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
 	r := f.phase(&progress.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: progress.Amount{Bytes: write.Done.Bytes},
 		Recent: progress.Span{Took: write.Recent.Took, Done: progress.Amount{Bytes: write.Recent.Done.Bytes}}})
@@ -165,7 +166,7 @@ func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
 	return r
 }
 
-// job returns the row of the whole.
+// job returns the row of the whole job.
 func (f *frame) job() string {
 	text := "job     "
 	elapsed := time.Duration(0)
@@ -197,7 +198,8 @@ func (f *frame) job() string {
 	return f.paint(cutText(text, f.width), f.ended && f.failed, "31")
 }
 
-// line returns a row as text, no wider than the frame: the bar gives way first, then the rate, the bytes and the count.
+// line formats a row, no wider than the frame. If there is too little space, it drops the bar first, then the rate,
+// the bytes and the count.
 func (f *frame) line(r phaseRow) string {
 	columns := []struct {
 		text  string
@@ -227,7 +229,7 @@ func (f *frame) line(r phaseRow) string {
 	return f.paint(strings.TrimRight(cutText(b.String(), f.width), " "), r.current, "36")
 }
 
-// barText draws a fraction in so many columns.
+// barText draws a fraction as a bar of the given width.
 func barText(fraction float64, width int) string {
 	if fraction < 0 {
 		return strings.Repeat(" ", width)
@@ -241,7 +243,7 @@ func barText(fraction float64, width int) string {
 	return "[" + text + strings.Repeat(" ", inside-full) + "]"
 }
 
-// paint gives a row a colour.
+// paint colours a text if the condition holds.
 func (f *frame) paint(text string, when bool, colour string) string {
 	if !f.colours || !when || text == "" {
 		return text
@@ -249,10 +251,10 @@ func (f *frame) paint(text string, when bool, colour string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// cutText shortens a text of ASCII.
+// cutText shortens an ASCII text.
 func cutText(text string, width int) string { return text[:max(0, min(len(text), width))] }
 
-// countText prints a count for people: three digits that mean something.
+// countText formats a count with three significant digits.
 func countText(n int64) string {
 	v, units := float64(n), " kMGT"
 	if n < 1000 {
@@ -270,7 +272,7 @@ func countText(n int64) string {
 	return fmt.Sprintf("%.*f %c", digits, v, units[i])
 }
 
-// clockText prints a duration as minutes and seconds, or hours with them.
+// clockText formats a duration as minutes and seconds, with hours if there are any.
 func clockText(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	if s < 3600 {
@@ -279,7 +281,7 @@ func clockText(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// tookText prints how long something took: tenths of a second where they mean something.
+// tookText formats a duration, with tenths of a second if it is short.
 func tookText(d time.Duration) string {
 	if d < 100*time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())

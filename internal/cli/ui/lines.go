@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// Lines reports a job's progress in the log, once in a while.
+// Lines logs a job's progress at regular intervals.
 type Lines struct {
 	tracker *progress.Tracker
 	log     *slog.Logger
@@ -16,7 +16,7 @@ type Lines struct {
 	stopped chan struct{}
 }
 
-// lineEvery is how often; what takes less has only the lines of its phases.
+// lineEvery is the interval. A shorter job has only the lines of its phases.
 const lineEvery = 30 * time.Second
 
 func NewLines(tracker *progress.Tracker, log *slog.Logger) *Lines {
@@ -47,7 +47,7 @@ func (p *Lines) End() {
 	<-p.stopped
 }
 
-// tell logs one line; the phase is on it as on every line.
+// tell logs one line. The phase is an attribute of every line.
 func (p *Lines) tell() {
 	now := p.tracker.Progress()
 	var args []any

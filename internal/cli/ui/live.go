@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Live draws a job's progress on a terminal, below the log. The library does the drawing: when, over what it drew
-// before, and with the log's lines above. It has one bar, whose rows are all that is to be seen.
+// Live draws a job's progress on a terminal, below the log. The mpb library does the drawing: it chooses the times,
+// overwrites the previous frame, and keeps the log's lines above. It has one bar, whose rows are the whole view.
 type Live struct {
 	tracker *progress.Tracker
 	console *Console
@@ -25,8 +25,8 @@ type Live struct {
 	colours bool
 
 	mu            sync.Mutex
-	rows          []string // of the frame that is being drawn, below the first
-	ended, failed bool     // the job has, with an error
+	rows          []string // rows of the current frame, below the first
+	ended, failed bool     // the job has ended, with an error
 }
 
 func NewLive(tracker *progress.Tracker, c *Console) *Live {
@@ -77,7 +77,7 @@ func (v *Live) others(w io.Writer, _ decor.Statistics) error {
 	return nil
 }
 
-// CanDraw reports whether a live view can stand there.
+// CanDraw reports whether a file can show a live view.
 func CanDraw(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&fs.ModeCharDevice == 0 || !term.IsTerminal(int(f.Fd())) {
@@ -90,7 +90,7 @@ func CanDraw(f *os.File) bool {
 	return err == nil && width >= minViewWidth && height >= minViewHeight
 }
 
-// colours reports whether a person wants any (no-color.org).
+// colours reports whether the user wants colours (no-color.org).
 func colours() bool {
 	return os.Getenv("NO_COLOR") == "" && !strings.HasSuffix(os.Getenv("TERM"), "-m")
 }

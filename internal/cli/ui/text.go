@@ -6,10 +6,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Bytes prints a count of bytes for people.
+// Bytes formats a number of bytes in readable form.
 func Bytes(n int64) string { return setting.Bytes(n) }
 
-// Round leaves a duration two or three digits that mean something.
+// Round rounds a duration to two or three significant digits.
 func Round(d time.Duration) time.Duration {
 	for _, unit := range []time.Duration{time.Minute, time.Second, 10 * time.Millisecond} {
 		if d >= 100*unit {

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Action is an action of a permitted client on a job.
+// Action is an action of an authorized client on a job.
 type Action string
 
 // The actions.
@@ -22,24 +22,24 @@ const (
 	Pause  Action = "pause"
 	Resume Action = "resume"
 	Stop   Action = "stop"
-	Start  Action = "start" // again, by the command that is recorded
+	Start  Action = "start" // restart with the recorded command
 	Clean  Action = "clean"
 )
 
-// Actions returns all of them, in the order of pages.
+// Actions returns all actions, in the order of pages.
 func Actions() []Action { return []Action{Pause, Resume, Stop, Start, Clean} }
 
-// signals are the signals by which a person at the command line acts on a process.
+// signals are the signals that a user at the command line would send to a process.
 var signals = map[Action]syscall.Signal{Pause: syscall.SIGUSR1, Resume: syscall.SIGUSR2, Stop: syscall.SIGTERM}
 
-// Refusal is why an action is not done about a job. The action is safe elsewhere, or later.
+// Refusal is the reason why an action is not performed on a job. The action may be safe elsewhere, or later.
 type Refusal struct{ Why string }
 
 func (r *Refusal) Error() string { return r.Why }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
-// May returns why an action cannot be done about a job from here; nil: it can.
+// May returns the reason why an action is not possible on a job from here, or nil if it is possible.
 func (p *Place) May(s *checkpoint.State, a Action) error {
 	if !p.o.Control {
 		return refuse("the console shows jobs only")
@@ -68,7 +68,7 @@ func (p *Place) May(s *checkpoint.State, a Action) error {
 	return refuse("no such action")
 }
 
-// Do does it, but for Clean.
+// Do performs any action except Clean.
 func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 	if err := p.May(s, a); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 	return process.Release()
 }
 
-// Clean lists what clean would remove of a job, or removes it.
+// Clean lists the files that clean would remove for a job, or removes them.
 func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*checkpoint.Cleaning, error) {
 	if err := p.May(s, Clean); err != nil {
 		return nil, err
@@ -99,8 +99,9 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 	return p.o.Clean(ctx, s.Job, remove)
 }
 
-// processOf finds the process that works on a job and takes a signal. It must have the job's lock open, since numbers of processes are
-// used again. One that pauses here says how far it is: undo takes no pause, and compare and export, which take the signals, report nothing.
+// processOf finds the process that works on a job and handles a signal. The process must have the job's lock open, since process ids are
+// reused. A process that can pause reports its progress in the state: undo cannot pause, and compare and export, which handle the signals,
+// report no progress.
 func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
 	host, err := os.Hostname()
 	switch {
@@ -114,7 +115,7 @@ func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) 
 	if s.Live == nil && signal != syscall.SIGTERM {
 		return nil, refuse("the process does not say how far it is, as work does that can be paused")
 	}
-	process, err := os.FindProcess(s.PID) // holds on to it where the system can
+	process, err := os.FindProcess(s.PID) // keeps a reference to the process where the system supports that
 	if err != nil {
 		return nil, refuse("there is no process %d", s.PID)
 	}
@@ -124,7 +125,7 @@ func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) 
 	return process, nil
 }
 
-// holdsLock reports why the process of a job is not seen to have the job's lock open.
+// holdsLock returns the reason why the process of a job does not appear to have the job's lock open.
 func holdsLock(s *checkpoint.State) error {
 	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
 	open, err := os.ReadDir(filepath.Join(proc, "fd"))

@@ -1,5 +1,5 @@
-// Package console knows all jobs of a state place for the pages of package serve: it reads their states as status does, keeps what it saw
-// last when the place is out of reach, and acts on jobs as a person at the command line would. Begin with [Place].
+// Package console provides the jobs of a state directory or table for the pages of package serve. It reads their states as status does,
+// keeps the last known states while the place cannot be reached, and acts on jobs like a user at the command line. Begin with [Place].
 //
-// Nothing is read while nobody looks, a job that has not changed is not read again, and no lock is taken.
+// It reads nothing while there are no requests, does not read unchanged jobs again, and takes no locks.
 package console

@@ -14,55 +14,55 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// Options say which jobs a [Place] has, and what may be done about them.
+// Options select the jobs of a [Place], and the allowed actions.
 type Options struct {
-	// Name is the place for people: a directory, or hbase:TABLE. Required.
+	// Name is the displayed name of the place: a directory, or hbase:TABLE. Required.
 	Name string
 	// Current brings the directory of all jobs' state up to date, as status does, and returns it. Required.
 	Current func(ctx context.Context) (dir string, err error)
-	// Control lets clients that may act on jobs. Default: nobody acts.
+	// Control allows actions of authorized clients. Default: no actions.
 	Control bool
-	// Clean lists what clean would remove of a job, or removes it. Default: nothing is removed.
+	// Clean lists the files that clean would remove for a job, or removes them. Default: nothing is removed.
 	Clean func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error)
-	// Words puts the errors of a state into the words of the command line. Default: they stay.
+	// Words changes the errors of a state to the words of the command line. Default: they stay unchanged.
 	Words func(*checkpoint.State)
-	// Every is how long what was read counts as current. Default 2 s.
+	// Every is the time for which read data count as current. Default 2 s.
 	Every time.Duration
-	// Patience is how long a page waits for the place before it shows what was seen last. Default 1 s.
+	// Patience is the time that a page waits for the place before it shows the last known data. Default 1 s.
 	Patience time.Duration
 }
 
-// Times of reading.
+// Limits of reading.
 const (
-	slow     = 10 * time.Second // a place that has not answered for so long is out of reach
-	giveUp   = time.Minute      // a reading of a cluster ends
-	mostJobs = 5000             // that are kept and shown: the newest
-	mostFile = 32 << 20         // of a report
+	slow     = 10 * time.Second // a place that does not answer for this time is out of reach
+	giveUp   = time.Minute      // limit of a read of a cluster
+	mostJobs = 5000             // number of jobs that are kept and shown: the newest ones
+	mostFile = 32 << 20         // bytes of a report
 )
 
-// Place is where jobs have their state. It may be used by many goroutines.
+// Place is the directory or table with the state of jobs. It is safe for concurrent use.
 type Place struct {
 	o     Options
-	cache checkpoint.Cache // of the reading under way
+	cache checkpoint.Cache // used by the current read
 
 	mu      sync.Mutex
 	view    View
-	dir     string        // of the last reading that succeeded
-	reading chan struct{} // closed at its end; nil: none is under way
-	began   time.Time     // of the last reading
+	dir     string        // of the last successful read
+	reading chan struct{} // closed at the end of the current read; nil: there is none
+	began   time.Time     // start of the last read
 }
 
-// View is the place as it was seen last.
+// View is the last known state of a place.
 type View struct {
 	Name string
-	Jobs []*checkpoint.State // those that run first, then the newest; read only
-	More int                 // older jobs, which are left out
-	Seen time.Time           // when they were so; zero: never
-	Away time.Time           // since when the place is out of reach; zero: it is not
-	Why  string              // it is
+	Jobs []*checkpoint.State // running jobs first, then the newest; read-only
+	More int                 // number of older jobs that are left out
+	Seen time.Time           // time of the read; zero: never
+	Away time.Time           // time since which the place is out of reach; zero: it is in reach
+	Why  string              // reason why it is out of reach
 }
 
-// New makes a place. Nothing is read yet.
+// New returns a place. It reads nothing yet.
 func New(o Options) *Place {
 	if o.Every == 0 {
 		o.Every = 2 * time.Second
@@ -73,16 +73,15 @@ func New(o Options) *Place {
 	return &Place{o: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
 }
 
-// Control reports whether clients that may can act on jobs here.
+// Control reports whether authorized clients can act on jobs here.
 func (p *Place) Control() bool { return p.o.Control }
 
-// Look returns the jobs as they are now, or as they were seen last if the place does not answer soon. All who look at a time wait for
-// one reading.
+// Look returns the current jobs, or the last known ones if the place does not answer soon. Concurrent callers wait for the same read.
 func (p *Place) Look(ctx context.Context) View {
 	p.mu.Lock()
 	if p.reading == nil && time.Since(p.began) >= p.o.Every {
 		p.reading, p.began = make(chan struct{}), time.Now()
-		go p.read(p.reading) // a read that hangs in the kernel cannot be ended
+		go p.read(p.reading) // a read that hangs in the kernel cannot be interrupted
 	}
 	reading := p.reading
 	patience := p.o.Patience
@@ -115,7 +114,7 @@ func (p *Place) read(done chan struct{}) {
 	dir, err := p.o.Current(ctx)
 	var jobs []*checkpoint.State
 	if err == nil {
-		_, err = os.Stat(dir) // one that is missing would have no jobs
+		_, err = os.Stat(dir) // a missing directory would appear to have no jobs
 	}
 	if err == nil {
 		jobs, err = p.cache.ReadAll(dir)
@@ -135,7 +134,7 @@ func (p *Place) read(done chan struct{}) {
 	p.view = View{Name: p.o.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
 }
 
-// sorted puts jobs that run first, in an order that does not change while they do.
+// sorted puts running jobs first, in an order that does not change while they run.
 func sorted(jobs []*checkpoint.State) []*checkpoint.State {
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(a, b *checkpoint.State) int {
@@ -153,7 +152,8 @@ func sorted(jobs []*checkpoint.State) []*checkpoint.State {
 	return jobs
 }
 
-// Job returns the job of a name with its details; nil: there is none. While the place is out of reach it is as it was seen last.
+// Job returns the job of a name with its details, or nil if there is none. While the place is out of reach, it
+// returns the last known state.
 func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) {
 	v := p.Look(ctx)
 	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.Job == name })
@@ -193,7 +193,7 @@ func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error)
 	})
 }
 
-// patiently does what may hang, and leaves it alone when it does.
+// patiently calls a function that may hang, and abandons it after the given time.
 func patiently[T any](ctx context.Context, patience time.Duration, do func() (T, error)) (T, error) {
 	type outcome struct {
 		v   T

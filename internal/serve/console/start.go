@@ -13,11 +13,11 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// StartedLog is the file of a job's directory with the log of the command that the console has started last.
+// StartedLog is the file in a job's directory with the log of the last command that the console has started.
 const StartedLog = "started.log"
 
-// start starts a recorded command again, in a session of its own: it outlives the console. One that ends at once with an error is reported
-// by its last line.
+// start runs a recorded command again, in its own session, so that it outlives the console. If the command ends at once with an error,
+// start returns the last line of its log.
 func start(ctx context.Context, c *checkpoint.Command, dir string, patience time.Duration) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -29,7 +29,7 @@ func start(ctx context.Context, c *checkpoint.Command, dir string, patience time
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(program, c.Args...) // it is to outlive the request
+	cmd := exec.Command(program, c.Args...) // no context: it must outlive the request
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = c.Dir, environment(c.Env), log, &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return refuse("the command was not started: %s", err)
@@ -49,7 +49,8 @@ func start(ctx context.Context, c *checkpoint.Command, dir string, patience time
 	return nil
 }
 
-// environment is this process's with the recorded variables in place of its own settings, which are those of a service.
+// environment returns this process's environment with the recorded variables. It leaves out this process's own
+// settings, which are those of a service.
 func environment(recorded map[string]string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -64,7 +65,7 @@ func environment(recorded map[string]string) []string {
 	return env
 }
 
-// lastLine returns the last line of a file, cut to what a message bears.
+// lastLine returns the last line of a file, cut to the length of a message.
 func lastLine(name string) string {
 	const most = 400
 	b, err := os.ReadFile(name)

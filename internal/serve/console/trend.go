@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// mostNights is how many jobs a trend has, the last ones.
+// mostNights is the number of jobs in a trend, the last ones.
 const mostNights = 30
 
 // Trend has the results of the finished jobs of a table, the oldest first.
@@ -19,7 +19,7 @@ type Trend struct {
 	Nights []Night
 }
 
-// Night is one of them.
+// Night is the result of one job.
 type Night struct {
 	Job      string
 	Ended    time.Time
@@ -28,7 +28,7 @@ type Night struct {
 	Seconds  float64
 }
 
-// Trends returns the trends of all tables with a finished job, by their names.
+// Trends returns the trends of all tables with a finished job, sorted by name.
 func Trends(jobs []*checkpoint.State) []Trend {
 	by := map[string]*Trend{}
 	var list []*Trend
@@ -67,23 +67,23 @@ func Of(jobs []*checkpoint.State, table string) Trend {
 // Plot is one number of a trend as a line, in a field of [PlotWidth] by [PlotHeight].
 type Plot struct {
 	Points string // of the line
-	X, Y   string // of its end
-	Text   string // the same in words
+	X, Y   string // of the line's end
+	Text   string // description in words
 }
 
-// The field of a plot.
+// The size of a plot.
 const (
 	PlotWidth  = 120
 	PlotHeight = 28
-	plotEdge   = 3 // that is left free for the end's dot
+	plotEdge   = 3 // margin for the dot at the line's end
 )
 
-// Rows returns the plot of the rows; nil if there is only one job.
+// Rows returns the plot of the numbers of rows, or nil if there is only one job.
 func (t Trend) Rows() *Plot {
 	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return Number(int64(v)) })
 }
 
-// Seconds returns the plot of the times.
+// Seconds returns the plot of the durations.
 func (t Trend) Seconds() *Plot {
 	return t.plot("seconds", func(n Night) float64 { return n.Seconds }, Span)
 }
@@ -102,7 +102,7 @@ func (t Trend) plot(what string, of func(Night) float64, text func(float64) stri
 	p := &Plot{Text: fmt.Sprintf("%s of the last %d jobs: %s to %s, %s in the last one", what, len(t.Nights), text(least), text(most), text(of(t.Last())))}
 	var points []string
 	for i, n := range t.Nights {
-		share := 0.5 // of numbers that are all the same
+		share := 0.5 // if all numbers are equal
 		if most > least {
 			share = (of(n) - least) / (most - least)
 		}
@@ -114,7 +114,7 @@ func (t Trend) plot(what string, of func(Night) float64, text func(float64) stri
 	return p
 }
 
-// Number prints a number with its thousands apart.
+// Number formats a number with separated thousands.
 func Number(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -123,7 +123,7 @@ func Number(n int64) string {
 	return s
 }
 
-// Span prints seconds as a person reads them.
+// Span formats a number of seconds in readable form.
 func Span(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= time.Minute {

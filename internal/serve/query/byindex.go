@@ -14,21 +14,22 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// IndexCluster is the cluster of a table and its index; a *[loader.Cluster] implements it.
+// IndexCluster is the cluster that a table and its index are read from: a *[loader.Cluster].
 type IndexCluster interface {
 	Cluster
 	Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error)
 }
 
-// entriesAtATime is how many entries of an index are read before their rows, and rowsAtATime how many rows before they are given.
+// entriesAtATime is the number of index entries that are read before their rows, rowsAtATime the number of rows that
+// are read before they are passed on.
 const (
 	entriesAtATime = 256
 	rowsAtATime    = 16
 )
 
-// ReadBy gives the rows of the job's table that an index leads to, in the order of the index; [Query.Values] are those of the
-// index's query columns. Each entry is compared with its row: one whose row is gone, or gives another entry by what it holds now, is
-// passed over. [Query.Columns] and [Query.Limit] are of the rows that are given; a query by anything but values is refused.
+// ReadBy reads the rows of the job's table that an index refers to, in the order of the index; [Query.Values] are the values of the
+// index's query columns. Each entry is compared with its row. An entry is skipped if its row is gone, or if the current row gives a
+// different entry. [Query.Columns] and [Query.Limit] apply to the rows; a query by anything but values is refused.
 func ReadBy(ctx context.Context, env *cluster.Env, s spec.Job, index string, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
 	if _, err := s.Index(index); err != nil {
@@ -46,18 +47,18 @@ func ReadBy(ctx context.Context, env *cluster.Env, s spec.Job, index string, q Q
 	return x.read(ctx, q, start, fn)
 }
 
-// An Index is a table and an index of it, held ready for queries. Safe for concurrent use.
+// An Index is a table and one of its indexes, prepared for queries. Safe for concurrent use.
 type Index struct {
 	cluster     IndexCluster
 	index, data *Table
-	key         keygen.Expr     // of the index
-	columns     []string        // of the index's key and its query, each once
-	cells       []spec.CellName // of the data, where they are
-	query       []int           // the query columns among them
+	key         keygen.Expr     // key of the index
+	columns     []string        // columns of the index's key and its query, without repetitions
+	cells       []spec.CellName // their cells in the data
+	query       []int           // positions of the query columns among them
 }
 
-// NewIndex reads nothing yet. An index with a column that is not a text cell of the data is refused: its entries could not be
-// compared with their rows.
+// NewIndex reads nothing yet. It refuses an index with a column that is not a text cell of the data, since the entries could
+// not be compared with their rows.
 func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
 	target, err := s.Index(name)
 	if err != nil {
@@ -86,7 +87,7 @@ func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
 	return x, nil
 }
 
-// Columns are those whose values [Query.Values] takes, in their order.
+// Columns returns the columns of [Query.Values], in order.
 func (x *Index) Columns() []string {
 	columns := make([]string, len(x.query))
 	for i, at := range x.query {
@@ -95,14 +96,14 @@ func (x *Index) Columns() []string {
 	return columns
 }
 
-// Needs returns all columns that an entry is made of or found by: page tokens show them.
+// Needs returns all columns that an entry is made of or found by. Page tokens contain their values.
 func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 
 // CheckSalts is [Table.CheckSalts] of the index.
 func (x *Index) CheckSalts(ctx context.Context) error { return x.index.CheckSalts(ctx) }
 
-// Read is [ReadBy] on the open cluster. With [Query.RowBytes] or [Query.More] rows are read a few at a time, and these few are
-// held above [Query.Memory] if More gives what they take.
+// Read is [ReadBy] on the open cluster. With [Query.RowBytes] or [Query.More] it reads a few rows at a time. Their memory is
+// held above [Query.Memory] if More grants it.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	return x.read(ctx, q, time.Now(), fn)
 }
@@ -175,7 +176,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	}
 }
 
-// after returns the page token after the first n entries of those that q gives.
+// after returns the page token that follows the first n entries of q.
 func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
 	if n == 0 {
 		return q.Page, nil
@@ -188,7 +189,7 @@ func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (str
 	return st.Next, nil
 }
 
-// wantedColumns says which cells of a row are asked for.
+// wantedColumns returns a function that selects the requested cells of a row.
 func (x *Index) wantedColumns(columns []string) (func(loader.Cell) bool, error) {
 	if len(columns) == 0 {
 		families := x.data.job.Families()
@@ -207,19 +208,19 @@ func (x *Index) wantedColumns(columns []string) (func(loader.Cell) bool, error) 
 	}, nil
 }
 
-// entries are some of an index, in its order.
+// entries are entries of an index, in order.
 type entries struct {
 	*Index
-	values  []string // of the query
+	values  []string // values of the query
 	program *keygen.Program
-	keys    [][]byte // of the entries
-	rows    [][]byte // the keys of their rows
+	keys    [][]byte // row keys of the entries
+	rows    [][]byte // row keys of their rows
 
-	fields [][]byte // of the key that a row gives
+	fields [][]byte // fields of the key that a row gives
 	made   []byte
 }
 
-// add takes an entry.
+// add adds an entry.
 func (e *entries) add(r loader.Row) error {
 	for _, c := range r.Cells {
 		if string(c.Qualifier) == spec.RowCell && string(c.Family) == e.index.job.Family {
@@ -230,8 +231,8 @@ func (e *entries) add(r loader.Row) error {
 	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is not an index that bulkload has written", e.index.name, spec.RowCell)
 }
 
-// give reads the rows of the entries, and gives those that the entries still lead to. It says of how many entries, from the first
-// on, the rows were given or passed over.
+// give reads the rows of the entries, and passes on the rows that still match their entries. It returns the number of entries,
+// from the first one on, whose rows were passed on or skipped.
 func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
 	step := len(e.rows)
 	if q.More != nil || q.RowBytes > 0 {
@@ -268,7 +269,7 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 	return len(e.rows), nil
 }
 
-// holds reports whether a row has the values asked for and gives the entry. known is a buffer.
+// holds reports whether a row has the requested values and gives the entry. known is a buffer.
 func (e *entries) holds(entry []byte, row loader.Row, known map[string][]byte) bool {
 	for i, name := range e.cells {
 		known[e.columns[i]] = nil

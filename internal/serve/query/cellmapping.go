@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// reverters returns the reverters of the cells whose values are not their text.
+// reverters returns the reverters of the cells whose values differ from their texts.
 func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 	all := map[spec.CellName]celltype.Reverter{}
 	for _, c := range s.Entries() {
@@ -29,8 +29,8 @@ func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 	return all
 }
 
-// revert puts texts in place of the values of typed cells. A value that is
-// none of its type, as another program may have put it, stays.
+// revert replaces the values of typed cells by their texts. A value that is invalid for its type, which another
+// program may have written, stays unchanged.
 func revert(all map[spec.CellName]celltype.Reverter, row loader.Row) {
 	for i := range row.Cells {
 		c := &row.Cells[i]

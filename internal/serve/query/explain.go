@@ -13,20 +13,20 @@ import (
 // KeyPart is a part of a row key with its bytes.
 type KeyPart struct {
 	Part  string // in the language of key specs
-	Bytes []byte // nil where the query key does not determine them
+	Bytes []byte // nil if the query key does not determine them
 }
 
-// Where says where the rows of a query key are.
+// Where describes the location of the rows of a query key.
 type Where struct {
-	Parts []KeyPart // those that the query key determines, and salts before them
-	// Start is the common prefix of its row keys, nil where several salts have rows.
+	Parts []KeyPart // parts that the query key determines, and salts before them
+	// Start is the common prefix of all its row keys, or nil if several salts have rows.
 	Start []byte
-	Salts int // whose rows are merged
-	// Region has the first of the rows; of one salt all, unless a split point is among them.
+	Salts int // number of salts whose rows are merged
+	// Region contains the first of the rows. With one salt it contains all rows, unless a split point is among them.
 	Region loader.Region
 }
 
-// Explain says where the rows of a query key are: values are those of [Columns].
+// Explain returns the location of the rows of a query key; values are the values of [Columns].
 func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
 	regions, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Columns are those whose values [Query.Values] takes, in their order. The
-// error is of a job whose rows cannot be found by them.
+// Columns returns the columns of [Query.Values], in order. It returns an error if the rows of the job cannot be found
+// by them.
 func Columns(s spec.Job) ([]string, error) {
 	key := s.RowKey()
 	if key == nil {
@@ -37,8 +37,7 @@ func queryColumns(s spec.Job, key keygen.Expr) []string {
 	return columns[:min(1, len(columns))]
 }
 
-// queryKey returns the rows of a query key: where they are, and which of those
-// there have it.
+// queryKey returns the key ranges of a query key, and a filter for the rows in them that have the key.
 func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.Rows, *rowFilter, error) {
 	query := queryColumns(s, k.Spec)
 	if len(args) != len(query) {
@@ -52,11 +51,11 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 	if err != nil {
 		return r, nil, err
 	}
-	// keys without a separator: AB is a prefix of ABC's rows too
+	// keys without a separator: AB is also a prefix of the rows of ABC
 	wanted := s.QueryCells(query, args)
 	f := &rowFilter{keep: func(values [][]byte) bool {
 		for i, v := range values {
-			// columns that the table does not hold are taken to agree
+			// columns that the table does not store count as equal
 			if v != nil && string(v) != wanted[i].Value {
 				return false
 			}
@@ -69,14 +68,14 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 	return r, f, nil
 }
 
-// rowFilter keeps rows by the values of some cells.
+// rowFilter selects rows by the values of some cells.
 type rowFilter struct {
 	cells []spec.CellName
-	keep  func(values [][]byte) bool // nil for a cell that the row does not have
-	where []loader.Condition         // what servers can check of it
+	keep  func(values [][]byte) bool // nil for a missing cell
+	where []loader.Condition         // conditions that servers can check
 }
 
-// row reports whether to keep a row. It may be called by several goroutines.
+// row reports whether to keep a row. It is safe for concurrent use.
 func (f *rowFilter) row(r loader.Row) (bool, error) {
 	values := make([][]byte, len(f.cells))
 	for i := range r.Cells {
@@ -84,7 +83,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 		for at, n := range f.cells {
 			if n.Qualifier == string(c.Qualifier) && n.Family == string(c.Family) {
 				if values[at] = c.Value; c.Value == nil {
-					values[at] = []byte{} // empty, which is not absent
+					values[at] = []byte{} // empty, as opposed to absent
 				}
 			}
 		}
@@ -92,8 +91,8 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 	return f.keep(values), nil
 }
 
-// fullFilter keeps the rows whose columns of the original key are in a range,
-// compared one after the other, for keys whose order says nothing of it.
+// fullFilter selects the rows whose columns of the original key are in a range, compared in sequence. It is for keys
+// whose order does not follow these columns.
 func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 	what, values := setting.Prefix, q.Prefix
 	if values == nil {
@@ -151,7 +150,7 @@ func hasPrefix(v []byte, prefix string) bool {
 	return len(v) >= len(prefix) && string(v[:len(prefix)]) == prefix
 }
 
-// lessTuple reports whether a row comes before a bound, which may have fewer values.
+// lessTuple reports whether a row is less than a bound, which may have fewer values.
 func lessTuple(row [][]byte, bound []string) bool {
 	for i, b := range bound {
 		if i == len(row) {
@@ -164,7 +163,7 @@ func lessTuple(row [][]byte, bound []string) bool {
 	return false
 }
 
-// String prints what is asked, for messages and logs.
+// String returns the query in readable form, for messages and logs.
 func (q Query) String() string {
 	switch {
 	case q.Values != nil:

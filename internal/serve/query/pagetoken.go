@@ -11,11 +11,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A page token says where in the merged order a page ended, and of what
-// question it is the answer. It names a row, not a place in a region, so that
-// regions may split or move between pages.
+// A page token holds the position in the merged order at which a page ended, and a hash of the query. It names a row,
+// not a position in a region, so that regions may split or move between pages.
 //
-//	1 byte version · 8 bytes hash of the question · uvarint length of the head · head · key
+// 1 byte version · 8 bytes hash of the query · uvarint length of the head · head · key
 const pageVersion = 1
 
 var (
@@ -31,7 +30,7 @@ func (p position) token(question uint64) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parsePage reads a token. The question's hash is for the caller to compare.
+// parsePage parses a token. The caller compares the query's hash.
 func parsePage(token string) (p position, question uint64, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) < 10 || b[0] != pageVersion {
@@ -46,20 +45,19 @@ func parsePage(token string) (p position, question uint64, err error) {
 	return position{head: b[:n:n], key: b[n:]}, question, nil
 }
 
-// questionHash stands for all that decides which rows a scan gives and in
-// which order.
+// questionHash returns a hash of everything that determines the rows of a scan and their order.
 func questionHash(parts ...[]byte) uint64 {
 	h := xxhash.New()
 	var n [binary.MaxVarintLen64]byte
 	for _, p := range parts {
-		// a Digest's Write returns no error
+		// Write of a Digest returns no error
 		_, _ = h.Write(n[:binary.PutUvarint(n[:], uint64(len(p)))])
 		_, _ = h.Write(p)
 	}
 	return h.Sum64()
 }
 
-// page returns where the page before ended, nil for the first page.
+// page returns the position at which the previous page ended, or nil for the first page.
 func (r *reading) page(token string) (*position, error) {
 	if token == "" {
 		return nil, nil
@@ -74,7 +72,7 @@ func (r *reading) page(token string) (*position, error) {
 	return &p, nil
 }
 
-// PageError is a page token that is none, or one of another query.
+// PageError is the error of an invalid page token, or of a token of another query.
 type PageError struct{ Err error }
 
 func (e *PageError) Error() string { return e.Err.Error() }

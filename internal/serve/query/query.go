@@ -19,53 +19,55 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Query says which rows of a table to read. Either Values, or Prefix, or From
-// and To, or Raw with rows; nothing of these is the whole table.
+// Query selects the rows of a table to read. Give either Values, or Prefix, or From and To, or Raw with rows. Without
+// any of them it selects the whole table.
 type Query struct {
 	// Values are the values of the spec's query columns: the rows of one query key.
 	Values []string
-	// From and To bound the original key, which is what follows the salt: values of its first columns. From is the first
-	// that is wanted, To the first that is not. None means no bound.
+	// From and To bound the original key, which follows the salt. They are values of its first columns. From is
+	// inclusive, To is exclusive. Empty means no bound.
 	From, To []string
-	// Prefix is values of the original key's first columns; the last may be the beginning of a value.
+	// Prefix has values of the original key's first columns; the last one may be the beginning of a value.
 	Prefix []string
-	// Raw takes StartRow and StopRow as bytes of row keys, salt and all; no key spec is needed. Empty means the table's end.
+	// Raw takes StartRow and StopRow as bytes of row keys, including the salt; no key spec is needed. Empty means the
+	// table's end.
 	Raw               bool
 	StartRow, StopRow []byte
-	// Full reads the whole table and keeps the rows in the range, by the values of their cells. It is for keys that do not
-	// have the order of From, To and Prefix, and rows come in the order of such keys.
+	// Full reads the whole table and selects the rows in the range by the values of their cells. It is for keys that are
+	// not in the order of From, To and Prefix. Rows are returned in the order of their keys.
 	Full bool
 
 	// Limit is the greatest number of rows. Default: all.
 	Limit int64
-	// Page is ReadStats.Next of the page before: the rows after it are read. The rest of the query must be the same, but for
-	// Limit and Columns.
+	// Page is ReadStats.Next of the previous page: the rows after it are read. The rest of the query must be the same,
+	// except Limit and Columns.
 	Page string
 	// Columns are the qualifiers to read, or family:qualifier. Default: all of the spec's family.
 	Columns []string
-	// Memory is about how many bytes of rows are held, what is on its way from servers included; for each salt that is one
-	// row and 16 KiB at least, see More. Default 64 MiB.
+	// Memory is the approximate number of bytes of rows that are held, including rows in transit from servers. Each salt
+	// takes one row and 16 KiB at least, see More. Default 64 MiB.
 	Memory spec.Size
-	// Scans is how many scans are under way at a time. Default 16.
+	// Scans is the number of concurrent scans. Default 16.
 	Scans int
-	// Explain has the servers count what they read, for ReadStats.Regions.
+	// Explain makes the servers count their reads, for ReadStats.Regions.
 	Explain bool
-	// Stored gives the values of typed cells as they are stored. Default: their texts.
+	// Stored returns the stored values of typed cells. Default: their texts.
 	Stored bool
-	// Steady has the reading end with ErrRegionsChanged where the table's regions changed meanwhile, so that all rows given
-	// before are of one table. A region that only moved is not a change; a disabled table is an error at once. Default: a scan
-	// continues in the new regions, and a disabled table is waited for.
+	// Steady ends the read with ErrRegionsChanged if the table's regions change meanwhile, so that all rows are from the same
+	// state of the table. A region that only moves does not count; a disabled table is an error at once. Default: a scan
+	// continues in the new regions, and waits for a disabled table.
 	Steady bool
-	// RowBytes is the most that a row may have, keys included; a larger one ends the reading with loader.ErrRowTooLarge.
+	// RowBytes is the greatest size of a row, including keys; a larger row ends the read with loader.ErrRowTooLarge.
 	// Default: no limit.
 	RowBytes int64
-	// More is asked before rows of more than Memory are held, for the bytes above it, by several goroutines. If it gives
-	// none the reading ends with ErrMemory. What it gave is in use until the reading ends. Default: rows are held all the same.
+	// More is called, from several goroutines, before rows beyond Memory are held, with the number of additional bytes. If it
+	// returns false, the read ends with ErrMemory. The granted bytes are in use until the read ends. Default: rows are held
+	// without limit.
 	More func(bytes int64) bool
-	// Borrowed lends rows to the reader's function until it returns; their memory is used for later rows, also those of other
-	// readings. Default: rows are the function's own to keep.
+	// Borrowed lends rows to the reader's function until it returns. Their memory is reused for later rows, including rows of
+	// other reads. Default: the function may keep the rows.
 	Borrowed bool
-	// Bound is a value to which page tokens are bound in addition to the query, such as the digest of a job file. Default: nothing.
+	// Bound is additional data that page tokens are bound to, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }
 
@@ -79,7 +81,7 @@ func (q Query) withDefaults() Query {
 	return q
 }
 
-// Validate returns an error if fields exclude each other.
+// Validate returns an error for options that exclude each other.
 func (q Query) Validate() error {
 	kinds := 0
 	for _, given := range []bool{q.Values != nil, len(q.From)+len(q.To) > 0, q.Prefix != nil, q.Raw} {
@@ -100,31 +102,30 @@ func (q Query) Validate() error {
 	return nil
 }
 
-// ReadStats say how an answer came about.
+// ReadStats are the statistics of a read.
 type ReadStats struct {
 	Rows  int `json:"rows"`
-	Heads int `json:"salts"` // values of the salt whose rows were merged; 1 without a salt
-	// Next is the page token for what the limit left, also after an error; empty when nothing is left, or nothing was read.
+	Heads int `json:"salts"` // number of salt values whose rows were merged; 1 without a salt
+	// Next is the page token for the rows beyond the limit, also after an error. It is empty if no rows are left, or
+	// none were read.
 	Next    string        `json:"next_page,omitempty"`
-	Dial    time.Duration `json:"-"` // to find cluster, table and regions
-	Scan    time.Duration `json:"-"` // to read the rows, with what the caller did with them
+	Dial    time.Duration `json:"-"` // time to find cluster, table and regions
+	Scan    time.Duration `json:"-"` // time to read the rows, including the caller's function
 	Regions []RegionRead  `json:"regions,omitempty"`
 }
 
-// reading is a query that was made ready for a table.
+// reading is a query that is prepared for a table.
 type reading struct {
 	keys   keyrange.Rows
 	filter *rowFilter
 	req    loader.ScanRequest
-	drop   []loader.Column // read for the filter only
+	drop   []loader.Column // columns that are read for the filter only
 	hash   uint64
 }
 
-// Read gives the rows of a query in the order of the original key: of a table
-// with a salt those of each of its values, merged. Values of typed cells are
-// their texts. The row is fn's to keep. An
-// error of fn ends the reading and is returned. The stats are given with an
-// error, too, once reading has begun.
+// Read reads the rows of a query in the order of the original key. If the table has a salt, it merges the rows of all
+// salt values. Values of typed cells are returned as their texts. fn may keep the row. An error of fn ends the read
+// and is returned. The stats are also returned with an error, once the read has begun.
 func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
 	if err := q.withDefaults().Validate(); err != nil {
@@ -148,7 +149,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 	return t.read(ctx, q, start, fn)
 }
 
-// newReading decides where the rows are and what is read of them.
+// newReading determines the key ranges and the columns to read.
 func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	s, key := t.job, t.key
 	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: q.RowBytes, Prompt: true}}
@@ -156,7 +157,7 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
 			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)
 		}
-		// the head is empty and the bounds are those of whole row keys
+		// the head is empty, and the bounds are those of whole row keys
 		r.keys = keyrange.Rows{Heads: [][]byte{{}}, Lo: q.StartRow, Hi: q.StopRow}
 		if len(q.StopRow) == 0 {
 			r.keys.Hi = nil
@@ -190,12 +191,12 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	if r.filter != nil {
 		others = r.filter.cells
 	}
-	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty as a rule.
+	// A row without any of the wanted columns would be missing. It has the key's columns, which are rarely empty.
 	s.CellsOf(keygen.Columns(key), func(_ int, name spec.CellName, _ celltype.Converter) { others = append(others, name) })
 	return r, r.setColumns(s, q, others)
 }
 
-// setColumns asks for the wanted columns, and for others that are dropped again.
+// setColumns requests the wanted columns, and other columns that are dropped after filtering.
 func (r *reading) setColumns(s spec.Job, q Query, others []spec.CellName) error {
 	if len(q.Columns) == 0 {
 		r.req.Families = s.Families()
@@ -232,7 +233,7 @@ func (r *reading) dropped(c loader.Cell) bool {
 	})
 }
 
-// SplitColumn reads family:qualifier; a name without a colon is a qualifier of the given family.
+// SplitColumn parses family:qualifier; a name without a colon is a qualifier of the given family.
 func SplitColumn(name, family string) (string, string) {
 	if f, q, ok := strings.Cut(name, ":"); ok {
 		return f, q
@@ -240,7 +241,7 @@ func SplitColumn(name, family string) (string, string) {
 	return family, name
 }
 
-// question returns the hash by which a page token knows its query.
+// question returns the hash that identifies the query in a page token.
 func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) uint64 {
 	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.Lo, r.keys.Hi,
 		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.Heads), q.Full, q.Values), r.keys.Heads[0]}

@@ -11,31 +11,33 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RegionRead counts what a query has read of one region.
+// RegionRead has the statistics of a query's reads in one region.
 type RegionRead struct {
 	Region string     `json:"region"` // its encoded name
 	Start  rowkey.Key `json:"start"`
 	End    rowkey.Key `json:"end"`
 	Server string     `json:"server"`
 	Scans  int        `json:"scans"`
-	Rows   int64      `json:"rows"`  // sent by the server; more than were wanted where several salts are merged
+	Rows   int64      `json:"rows"`  // sent by the server; more than requested if several salts are merged
 	Bytes  int64      `json:"bytes"` // of cells, as sent
-	// Micros is the time that its scans took, in microseconds; scans of several regions overlap.
+	// Micros is the duration of the region's scans, in microseconds; scans of several regions overlap.
 	Micros int64 `json:"micros"`
-	// Blocks is about how many blocks were touched. No version of HBase counts them: it is the bytes sent, or what the server
-	// says of the blocks' bytes if that is more, by the family's block size, and at least DiskReads. It is too low for rows
-	// that a filter held back when their blocks are encoded and cached.
+	// Blocks is an estimate of the blocks that were read. No version of HBase counts them. It is the number of bytes sent, or
+	// the server's count of block bytes if that is greater, divided by the family's block size, and at least DiskReads. It is
+	// too low for rows that a filter removed if their blocks are encoded and cached.
 	Blocks int64 `json:"blocks_estimated"`
-	// BlockBytes is the blocks' size in the server's memory by its own count: encoded, not compressed. −1 when it gives none.
+	// BlockBytes is the size of the blocks in the server's memory as the server counts it: encoded, not compressed.
+	// −1 if the server does not report it.
 	BlockBytes int64 `json:"block_bytes"`
-	// DiskReads is how many blocks the server read from the file system, by its own count; −1 when it gives none.
+	// DiskReads is the number of blocks that the server read from the file system, as it counts them; −1 if the
+	// server does not report it.
 	DiskReads int64 `json:"disk_reads"`
 }
 
-// Took is Micros as a duration.
+// Took returns Micros as a duration.
 func (r RegionRead) Took() time.Duration { return time.Duration(r.Micros) * time.Microsecond }
 
-// regionReads adds up what scans say of regions.
+// regionReads sums up the statistics of scans by region.
 type regionReads struct {
 	mu sync.Mutex
 	by map[string]*RegionRead
@@ -66,7 +68,7 @@ func (r *regionReads) add(s loader.RegionScan) {
 	count(&t.DiskReads, loader.MetricBlockReads)
 }
 
-// list gives the regions in the table's order.
+// list returns the regions in the table's order.
 func (r *regionReads) list(blockSize int) []RegionRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()

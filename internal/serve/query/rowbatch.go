@@ -6,18 +6,18 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// rowBatch is rows of its own, copied from a scan.
+// rowBatch holds rows that are copied from a scan.
 type rowBatch struct {
 	rows  []loader.Row
-	bytes int64 // what the rows take in memory
+	bytes int64 // memory that the rows take
 	data  []byte
 	cells []loader.Cell
 }
 
-// cellOverhead is the memory that a cell takes in addition to its bytes.
+// cellOverhead is the memory of a cell besides its bytes.
 const cellOverhead = 3*24 + 8
 
-// rowOverhead is the memory that a row takes in addition to its cells and the bytes of its key.
+// rowOverhead is the memory of a row besides its cells and its key's bytes.
 const rowOverhead = 48
 
 // rowSize returns the memory that a row takes.
@@ -29,8 +29,7 @@ func rowSize(r loader.Row) int64 {
 	return int64(size)
 }
 
-// add copies a row. What is full is left to the rows in it and followed by
-// something new, so that no row moves.
+// add copies a row. Full buffers stay with their rows, and a new buffer is allocated, so that no row moves.
 func (b *rowBatch) add(r loader.Row) {
 	size := rowSize(r)
 	b.bytes += size
@@ -48,7 +47,7 @@ func (b *rowBatch) add(r loader.Row) {
 	b.rows = append(b.rows, row)
 }
 
-// room makes room for cells, and says where they begin.
+// room makes room for cells, and returns the index of the first one.
 func (b *rowBatch) room(cells int) (from int) {
 	if cap(b.cells)-len(b.cells) < cells {
 		b.cells = make([]loader.Cell, 0, max(4*cells, min(2*cap(b.cells), 1<<14)))
@@ -56,7 +55,7 @@ func (b *rowBatch) room(cells int) (from int) {
 	return len(b.cells)
 }
 
-// refer adds a row without copying its bytes, which stay where the scan has them.
+// refer adds a row without copying its bytes, which stay in the scan's response.
 func (b *rowBatch) refer(r loader.Row) {
 	b.bytes += rowSize(r)
 	from := b.room(len(r.Cells))
@@ -64,7 +63,7 @@ func (b *rowBatch) refer(r loader.Row) {
 	b.rows = append(b.rows, loader.Row{Key: r.Key, Cells: slices.Clip(b.cells[from:])})
 }
 
-// empty returns the batch without rows, and with the memory that it had last.
+// empty returns the batch without rows. It keeps its last buffers.
 func (b *rowBatch) empty() *rowBatch {
 	clear(b.rows)
 	clear(b.cells)

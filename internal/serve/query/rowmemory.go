@@ -2,17 +2,17 @@ package query
 
 import "sync"
 
-// rowMemory counts the rows that a reading holds, and asks for more than its
-// own share. Safe for concurrent use.
+// rowMemory counts the memory of the rows that a read holds, and requests more than its own share. Safe for
+// concurrent use.
 type rowMemory struct {
 	most int64
-	more func(bytes int64) bool // nil: there is always more
+	more func(bytes int64) bool // nil: no limit
 
 	mu   sync.Mutex
 	held int64
 }
 
-// add counts bytes that are held from now on.
+// add adds bytes that are held from now on.
 func (m *rowMemory) add(bytes int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -26,7 +26,7 @@ func (m *rowMemory) add(bytes int64) error {
 	return nil
 }
 
-// drop counts bytes that are held no more.
+// drop subtracts bytes that are no longer held.
 func (m *rowMemory) drop(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,18 +14,19 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrSaltsUnfit is a table whose rows have other salts than its job computes for them: get and serve would not find them.
+// ErrSaltsUnfit means that the rows of a table have other salts than its job computes for them: get and serve would
+// not find them.
 var ErrSaltsUnfit = errors.New("rows of the table have other salts than the job computes")
 
-// What a check of salts reads: so many rows in each of so many regions.
+// Limits of a check of salts: regions, and rows in each region.
 const (
 	checkedRegions = 12
 	checkedRows    = 4
 )
 
-// CheckSalts reads a few rows and computes their salts from their columns. A wrong modulus shows in at least half of the
-// rows, so where a quarter differs the error is ErrSaltsUnfit. What cannot be computed, because the table has no such
-// column as text, is taken to agree.
+// CheckSalts reads a few rows and computes their salts from their columns. With a wrong modulus at least half of the
+// rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed, because the table does
+// not have the columns as text, count as equal.
 func (t *Table) CheckSalts(ctx context.Context) error {
 	if t.key == nil || !keygen.NeedsRegions(t.key) {
 		return nil
@@ -83,8 +84,8 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	return nil
 }
 
-// checkRange refuses a range of original keys where the table has rows of other salts, which its scans would pass over: it looks at a few. The
-// next pages of a range are bound to the number of salts of its first.
+// checkRange refuses a range of original keys if the table has rows with other salts, which the scans would miss. It checks a few rows.
+// Further pages of a range are bound to the number of salts of the first page.
 func (t *Table) checkRange(ctx context.Context, q Query) error {
 	if t.key == nil || q.Raw || q.Values != nil || q.Page != "" {
 		return nil
@@ -94,7 +95,7 @@ func (t *Table) checkRange(ctx context.Context, q Query) error {
 		return cluster.Failure(err)
 	}
 	if _, err := t.newReading(q.withDefaults(), regions); err != nil {
-		return err // of the query, whatever the table has
+		return err // an error of the query, independent of the table
 	}
 	n, err := t.modulus(regions)
 	if err != nil {
@@ -102,7 +103,7 @@ func (t *Table) checkRange(ctx context.Context, q Query) error {
 	}
 	salts, err := keyrange.Split(t.key).Salts(n)
 	if err != nil || salts == nil {
-		return nil // the reading says why there is no range
+		return nil // the read returns the reason why there is no range
 	}
 	return salts.Check("table "+t.name.String(), func(r keyrange.Range, n int) (rows [][]byte, err error) {
 		req := loader.ScanRequest{Table: t.name, Families: t.job.Families(), Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true, CacheBlocks: true}

@@ -14,24 +14,23 @@ type rowScanner interface {
 	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
 }
 
-// headScan gives the rows of one head of the key in order. It reads them in
-// batches, each by a scan that the server ends by itself, so that no scanner
-// waits on a server while other sources give their rows.
+// headScan returns the rows of one head of the key in order. It reads them in batches. Each batch is one scan that
+// the server ends by itself, so that no scanner waits on a server while rows of other sources are processed.
 type headScan struct {
 	m    *merge
 	head []byte
-	next []byte // where the next batch begins
+	next []byte // start of the next batch
 	stop []byte
 	keep func(loader.Row) (bool, error)
 
-	rows    []loader.Row // the batch in use, from the current row on
+	rows    []loader.Row // current batch, from the current row on
 	batch   *rowBatch    // that batch
-	last    bool         // no rows after the batch
-	pending chan fetched // the next batch is on its way
-	ask     int64        // rows that the next batch asks for
+	last    bool         // there are no rows after the batch
+	pending chan fetched // the next batch is being read
+	ask     int64        // number of rows to request for the next batch
 }
 
-// fetched is a batch, and what follows it.
+// fetched is a batch, and the position that follows it.
 type fetched struct {
 	batch *rowBatch
 	next  []byte
@@ -39,24 +38,24 @@ type fetched struct {
 	err   error
 }
 
-// fetchers are the goroutines of a merge.
+// fetchers run the scans of a merge in goroutines.
 type fetchers struct {
 	scanner rowScanner
-	req     loader.ScanRequest // without its bounds
-	bytes   int64              // of a batch
+	req     loader.ScanRequest // without start and stop row
+	bytes   int64              // size of a batch
 	slots   chan struct{}
 	held    rowMemory
-	lent    *sync.Pool // of *rowBatch, nil where rows are the reader's to keep
+	lent    *sync.Pool // of *rowBatch; nil if the reader keeps the rows
 	wg      sync.WaitGroup
 }
 
-// keptBatch is how much memory a batch has at most that is used again.
+// keptBatch is the greatest size of a batch whose memory is reused.
 const keptBatch = 512 << 10
 
 // errFull ends the scan of a batch.
 var errFull = errors.New("the batch is full")
 
-// prefetch begins to read the next batch, if there is one and it is not being read.
+// prefetch starts to read the next batch, unless there is none or it is being read.
 func (s *headScan) prefetch(ctx context.Context) {
 	if s.last || s.pending != nil {
 		return
@@ -67,7 +66,7 @@ func (s *headScan) prefetch(ctx context.Context) {
 	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
 }
 
-// nextBatch returns the batch that prefetch began to read, or else reads one in this goroutine.
+// nextBatch returns the batch that prefetch started to read, or reads it in this goroutine.
 func (s *headScan) nextBatch(ctx context.Context) fetched {
 	if s.pending == nil {
 		return s.m.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
@@ -77,7 +76,7 @@ func (s *headScan) nextBatch(ctx context.Context) fetched {
 	return b
 }
 
-// inTurn fetches once a slot is free.
+// inTurn reads a batch once a slot is free.
 func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
 	select {
 	case f.slots <- struct{}{}:
@@ -88,7 +87,7 @@ func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, ke
 	return f.fetch(ctx, start, stop, ask, keep)
 }
 
-// take gives a batch without rows.
+// take returns an empty batch.
 func (f *fetchers) take() *rowBatch {
 	if f.lent != nil {
 		if b, ok := f.lent.Get().(*rowBatch); ok {
@@ -98,7 +97,7 @@ func (f *fetchers) take() *rowBatch {
 	return &rowBatch{}
 }
 
-// release takes back the batch in use, whose rows are not read any more.
+// release frees the current batch, whose rows are no longer used.
 func (s *headScan) release() {
 	b, f := s.batch, &s.m.fetchers
 	if b == nil {
@@ -115,7 +114,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	req := f.req
 	req.Start, req.Stop = start, stop
 	if keep == nil {
-		req.MaxRows = ask // else the rows that are not kept would count
+		req.MaxRows = ask // otherwise rows that the filter removes would count
 	}
 	b := fetched{batch: f.take()}
 	read := int64(0)
@@ -136,7 +135,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 		case kept:
 			b.batch.add(r)
 		case f.lent != nil:
-			b.batch.bytes += rowSize(r) // is in the answer that rows before refer to
+			b.batch.bytes += rowSize(r) // part of the response that earlier rows refer to
 		}
 		if err := f.held.add(b.batch.bytes - before); err != nil {
 			return err
@@ -157,7 +156,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	return b
 }
 
-// fill makes the current row that of s.rows[0], unless there is none.
+// fill makes s.rows[0] the current row, unless there are no more rows.
 func (s *headScan) fill(ctx context.Context) error {
 	for len(s.rows) == 0 && !s.last {
 		b := s.nextBatch(ctx)
@@ -170,7 +169,7 @@ func (s *headScan) fill(ctx context.Context) error {
 			s.next = b.next
 		}
 		if n := int64(len(s.rows)); n > 0 {
-			// as many as a batch may hold, by what these rows take
+			// as many rows as fit a batch, by the size of these rows
 			s.ask = max(min(2*s.ask, s.m.fetchers.bytes*n/b.batch.bytes), 1)
 		}
 	}

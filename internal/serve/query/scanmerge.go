@@ -11,51 +11,51 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// mergeOptions are how a merge works.
+// mergeOptions configure a merge.
 type mergeOptions struct {
 	limit   int64 // rows, 0 for all
-	memory  int64 // bytes of rows held, for all sources together; at least one row of each is
+	memory  int64 // bytes of rows held for all sources together; each source holds at least one row
 	more    func(bytes int64) bool
-	workers int        // scans at a time
+	workers int        // concurrent scans
 	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: the receiver keeps the rows
 	keep    func(loader.Row) (bool, error)
-	after   *position // where an earlier page ended
+	after   *position // position at which an earlier page ended
 }
 
-// position is the place of a row in the merged order.
+// position is the position of a row in the merged order.
 type position struct {
 	head, key []byte
 }
 
-// merge gives the rows of several heads of a key in the order of what follows
-// the head, rows that have that in common in the order of their heads.
+// merge returns the rows of several heads of a key, ordered by the bytes that follow the head. Rows that have these
+// in common are in the order of their heads.
 type merge struct {
 	fetchers fetchers
 	sources  []*headScan
 	limit    int64
 	given    int64
-	end      position // of the last row given
-	more     bool     // rows are left behind the limit
+	end      position // of the last row returned
+	more     bool     // there are rows beyond the limit
 }
 
-// Bounds of a batch. The least keeps the servers from being asked for each
-// row; the greatest is enough to hide the way there and back.
+// Limits of a batch. The minimum avoids a request to the servers for each row; the maximum is enough to hide the
+// round trip.
 const (
 	minBatchBytes = 16 << 10
 	maxBatchBytes = 4 << 20
-	firstRows     = 256 // of a batch without a limit, before rows are known
+	firstRows     = 256 // of a batch without a limit, before any row was read
 )
 
 func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mergeOptions) *merge {
 	m := &merge{limit: o.limit}
 	n := int64(len(r.Heads))
-	// A head may have a batch in use, another that is being filled, and up to three answers of the server.
+	// A head may have a current batch, another one that is being filled, and up to three responses of the server.
 	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
 	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), lent: o.lent, held: rowMemory{most: o.memory, more: o.more}}
 	ask := int64(firstRows)
 	if o.limit > 0 {
-		// Salts spread rows evenly, but not exactly.
+		// Salts distribute rows evenly, but not exactly.
 		ask = min(o.limit+1, 2*(o.limit/max(n, 1))+8)
 	}
 	for _, head := range r.Heads {
@@ -63,7 +63,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 		if p := o.after; p != nil {
 			at := append(bytes.Clone(head), p.key...)
 			if bytes.Compare(head, p.head) <= 0 {
-				at = append(at, 0) // heads up to that one have given their row of this key
+				at = append(at, 0) // heads up to this one have returned their row of this key
 			}
 			if bytes.Compare(at, s.next) > 0 {
 				s.next = at
@@ -75,10 +75,10 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 	return m
 }
 
-// run calls fn for each row; the row is fn's own to keep, its bytes included, unless batches are lent.
-// All goroutines have ended when it returns.
+// run calls fn for each row. fn may keep the row and its bytes, unless batches are lent. All goroutines have ended
+// when run returns.
 func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
-	// what is on its way: up to three answers of each scan at a time
+	// in transit: up to three responses of each concurrent scan
 	if err := m.fetchers.held.add(3 * m.fetchers.bytes * int64(min(len(m.sources), cap(m.fetchers.slots)))); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 	}()
 	defer m.fetchers.wg.Wait()
 	defer cancel()
-	if len(m.sources) > 1 { // one alone is waited for at once
+	if len(m.sources) > 1 { // a single source is read directly
 		for _, s := range m.sources {
 			s.prefetch(ctx)
 		}

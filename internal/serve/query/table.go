@@ -17,43 +17,41 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Cluster is the cluster of a [Table]; a *[loader.Cluster] implements it. KnownRegions
-// may be old; a scan that finds them so has them read again.
+// Cluster is the cluster that a [Table] is read from: a *[loader.Cluster]. KnownRegions may return old regions. A
+// scan that detects that causes them to be read again.
 type Cluster interface {
 	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
 	KnownRegions(ctx context.Context, table loader.TableName) ([]loader.Region, error)
 	Describe(ctx context.Context, table loader.TableName) (*loader.Table, error)
 }
 
-// ErrMemory ends a reading that may not hold more rows.
+// ErrMemory ends a read that may not hold more rows.
 var ErrMemory = errors.New("no memory is left for more rows")
 
-// Errors of a Table that changes while it is read. Both are of a reading that
-// gave no whole answer.
+// Errors of a Table that changes during a read. The read has not returned a complete result.
 var (
-	// ErrRegionsChanged ends a steady reading. The same query may be read again at once.
+	// ErrRegionsChanged ends a steady read. The query may be repeated at once.
 	ErrRegionsChanged = errors.New("the table's regions changed while it was read")
-	// ErrSaltsChanged is a table whose split points show another number of salts than before: it was replaced, or its
-	// regions were merged.
+	// ErrSaltsChanged means that the table's split points imply another number of salts than before: the table was
+	// replaced, or its regions were merged.
 	ErrSaltsChanged = errors.New("the number of salts that the table is split for has changed")
 )
 
-// Table is a table as a job wrote it, held ready for many queries. Safe for
-// concurrent use.
+// Table is a table of a job, prepared for many queries. Safe for concurrent use.
 type Table struct {
 	cluster   Cluster
 	job       spec.Job
 	name      loader.TableName
 	key       keygen.Expr
 	reverters map[spec.CellName]celltype.Reverter
-	batches   sync.Pool // of *rowBatch, for readings whose rows are borrowed
+	batches   sync.Pool // of *rowBatch, for reads whose rows are borrowed
 
 	mu    sync.Mutex
-	seen  []loader.Region // those whose modulus below is known
+	seen  []loader.Region // regions for which the modulus below was determined
 	salts int             // 0: not known yet
 }
 
-// NewTable reads nothing yet. The cluster stays the caller's to close.
+// NewTable reads nothing yet. The caller closes the cluster.
 func NewTable(c Cluster, s spec.Job) (*Table, error) {
 	table, err := cluster.TableName(s)
 	if err != nil {
@@ -66,8 +64,8 @@ func NewTable(c Cluster, s spec.Job) (*Table, error) {
 	return &Table{cluster: c, job: s, name: name, key: s.RowKey(), reverters: reverters(s)}, nil
 }
 
-// modulus returns the salt's. It is decided with the first regions; others that
-// show another number are refused, because rows would not be found by it.
+// modulus returns the salt modulus. It is determined from the first list of regions. Later lists that imply another
+// number are refused, because rows would not be found by it.
 func (t *Table) modulus(regions []loader.Region) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +90,8 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 	return t.salts, nil
 }
 
-// Modulus returns the number of the salt's values, 1 for a key without a salt. It asks for the regions if they are not known.
+// Modulus returns the number of values of the salt, 1 for a key without a salt. It reads the regions if they are not
+// known.
 func (t *Table) Modulus(ctx context.Context) (int, error) {
 	regions, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {
@@ -101,7 +100,7 @@ func (t *Table) Modulus(ctx context.Context) (int, error) {
 	return t.modulus(regions)
 }
 
-// Ranges are [keyrange.Key.Ranged] of the table's key; without a key there are none.
+// Ranges returns [keyrange.Key.Ranged] of the table's key; without a key there are none.
 func (t *Table) Ranges() (alike, ordered []string) {
 	if t.key == nil {
 		return nil, nil
@@ -109,7 +108,7 @@ func (t *Table) Ranges() (alike, ordered []string) {
 	return keyrange.Split(t.key).Ranged()
 }
 
-// sameRegions reports whether two lists are the same regions, wherever they are served.
+// sameRegions reports whether two lists have the same regions, independent of their servers.
 func sameRegions(a, b []loader.Region) bool {
 	if len(a) != len(b) {
 		return false
@@ -179,7 +178,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	return st, cluster.Failure(err)
 }
 
-// unchanged reports whether the regions are what they were when a reading began.
+// unchanged returns an error if the regions have changed since a read began.
 func (t *Table) unchanged(ctx context.Context, before []loader.Region) error {
 	now, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {
@@ -191,7 +190,7 @@ func (t *Table) unchanged(ctx context.Context, before []loader.Region) error {
 	return nil
 }
 
-// blockSize returns the block size of the job's family, 0 where it is not known.
+// blockSize returns the block size of the job's family, or 0 if it is not known.
 func (t *Table) blockSize(ctx context.Context) int {
 	d, err := t.cluster.Describe(ctx, t.name)
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Encoder appends rows of one shape. It is for one goroutine.
+// Encoder encodes rows of one shape. It is not safe for concurrent use.
 type Encoder struct {
 	shape  *Shape
-	cells  []*loader.Cell // of the row, by column
+	cells  []*loader.Cell // cells of the row, by column
 	others []*loader.Cell
-	order  []int // the column of the i-th cell of an earlier row, which later rows mostly repeat; -1: none
+	order  []int // column of the i-th cell of an earlier row, which later rows mostly repeat; -1: none
 	text   celltype.JSONForm
 }
 
-// NewEncoder returns an encoder of a shape's rows.
+// NewEncoder returns an encoder for rows of a shape.
 func NewEncoder(s *Shape) *Encoder {
 	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns)), text: celltype.Type{}.JSON()}
 }
 
-// column returns the place of the i-th cell of a row in Columns, -1 for none.
+// column returns the index in Columns of the i-th cell of a row, or -1.
 func (e *Encoder) column(i int, c *loader.Cell) int {
 	if i < len(e.order) && e.order[i] >= 0 {
 		if col := &e.shape.Columns[e.order[i]]; col.Qualifier == string(c.Qualifier) && col.Family == string(c.Family) {
@@ -43,10 +43,11 @@ func (e *Encoder) column(i int, c *loader.Cell) int {
 	return at
 }
 
-// mostOrder is of how many cells of a row the columns are remembered.
+// mostOrder is the number of cells of a row whose columns are cached.
 const mostOrder = 1 << 10
 
-// Append appends a row as an object. Its cells are expected in the order of the table, families and qualifiers ascending.
+// Append appends a row as an object. Its cells must be in the order of the table, with families and qualifiers
+// ascending.
 func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 	clear(e.cells)
 	e.others = e.others[:0]
@@ -78,12 +79,12 @@ func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 		dst = append(dst, ':')
 		dst = e.text.Append(dst, c.Value)
 	}
-	clear(e.cells) // what the row had may be freed
+	clear(e.cells) // allow the row's cells to be freed
 	clear(e.others)
 	return append(dst, '}')
 }
 
-// appendLabel appends the member of a cell that the job does not name.
+// appendLabel appends the member name of a cell that the job does not name.
 func (e *Encoder) appendLabel(dst []byte, c *loader.Cell) []byte {
 	if string(c.Family) == e.shape.family && bytes.IndexByte(c.Qualifier, ':') < 0 {
 		return appendName(dst, c.Qualifier)
@@ -91,7 +92,7 @@ func (e *Encoder) appendLabel(dst []byte, c *loader.Cell) []byte {
 	return appendName(dst, append(append(bytes.Clone(c.Family), ':'), c.Qualifier...))
 }
 
-// appendName appends a member's name. One that is not UTF-8 is written as HBase prints bytes.
+// appendName appends a member's name. A name that is not UTF-8 is written in HBase's notation of bytes.
 func appendName(dst, name []byte) []byte {
 	if !utf8.Valid(name) {
 		name = rowkey.Append(nil, name)

@@ -10,22 +10,23 @@ import (
 
 // Column is one member of a row's object.
 type Column struct {
-	Name              string // its member: the qualifier, outside of the job's family family:qualifier
+	Name              string // member name: the qualifier, or family:qualifier outside of the job's family
 	Family, Qualifier string
 	Form              celltype.JSONForm
 }
 
-// Shape is which members rows have, and in which order. Safe for concurrent use.
+// Shape defines the members of rows and their order. Safe for concurrent use.
 type Shape struct {
-	// Columns come first, in this order, null where a row has no such cell.
+	// Columns are the first members, in this order, null where a row has no such cell.
 	Columns []Column
-	// Open says that rows may have cells that the job does not name: those of a mapping's rest, or of qualifiers that are values.
+	// Open means that rows may have cells that the job does not name: cells of a mapping's rest, or cells whose
+	// qualifiers are values.
 	Open bool
 
 	family string
-	only   bool // nothing but Columns
+	only   bool // only the Columns
 	labels [][]byte
-	at     map[string]map[string]int // family, qualifier: place in Columns
+	at     map[string]map[string]int // family, qualifier: index in Columns
 }
 
 // New returns the shape of a job's rows.
@@ -73,7 +74,7 @@ func New(s spec.Spec) *Shape {
 	return shape.index()
 }
 
-// Name returns the name of a column in a job whose own family is given.
+// Name returns the name of a column in a job with the given own family.
 func Name(own, family, qualifier string) string {
 	if family == own {
 		return qualifier
@@ -81,7 +82,7 @@ func Name(own, family, qualifier string) string {
 	return family + ":" + qualifier
 }
 
-// ColumnError is a column that rows of a job do not have, or one that is asked for twice.
+// ColumnError is the error of a column that rows of a job do not have, or of a column that is requested twice.
 type ColumnError struct {
 	Column string
 	Twice  bool
@@ -94,8 +95,8 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("no column %q", e.Column)
 }
 
-// Select returns the shape of these columns alone, in this order. Of an open shape
-// any column may be asked for, else a *[ColumnError] says which one is not there.
+// Select returns the shape of only these columns, in this order. An open shape allows any column. Otherwise a
+// *[ColumnError] names a column that does not exist.
 func (s *Shape) Select(names []string, split func(name, family string) (string, string)) (*Shape, error) {
 	selected := &Shape{family: s.family, only: true}
 	for _, name := range names {
@@ -114,7 +115,7 @@ func (s *Shape) Select(names []string, split func(name, family string) (string, 
 	return selected.index(), nil
 }
 
-// Texts returns the shape with every value a string: for rows whose values were made texts before.
+// Texts returns the shape with every value as a string, for rows whose values were converted to texts before.
 func (s *Shape) Texts() *Shape {
 	texts := *s
 	texts.Columns = slices.Clone(s.Columns)
@@ -131,7 +132,7 @@ func (s *Shape) Only() *Shape {
 	return &only
 }
 
-// index makes what encoders look things up in.
+// index builds the lookup tables of encoders.
 func (s *Shape) index() *Shape {
 	s.labels = make([][]byte, len(s.Columns))
 	s.at = map[string]map[string]int{}

@@ -1,6 +1,4 @@
-// Package arch holds the tests that keep the project's structure: what imports
-// what, and what should not have to be read. The file arrows.txt has every arrow;
-// packages only import what stands below them. It also holds the code to rules that
-// a parser sees: parentheses around operators of bits, and tests whose outcome does
-// not depend on chance.
+// Package arch has the tests of the project's structure: the imports, the text in the code, and files that need not
+// be read. The file arrows.txt lists every arrow; packages only import packages below them. It also checks rules that
+// a parser can check: parentheses around bit operators, and tests whose outcome does not depend on chance.
 package arch

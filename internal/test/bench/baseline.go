@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// ErrNoBaseline says that no release before this one is known.
+// ErrNoBaseline means that no release before this commit is known.
 var ErrNoBaseline = errors.New("no tag v… is in the history of this commit, and none was named (--baseline REF)")
 
-// baseline is the program of the release before, as a tool needs it.
+// baseline is the program of the previous release, in the form that a tool needs.
 type baseline struct {
-	name     string // as it was asked for, or the tag
+	name     string // as requested, or the tag
 	program  string
-	examples string // directory of the job files that it knows
-	note     string // which commit it is
+	examples string // directory of its own job files
+	note     string // describes the commit
 }
 
-// releaseBefore builds the program of Config.Baseline, or else of the newest release's tag before this commit, once. Its
+// releaseBefore builds, once, the program of Config.Baseline, or else of the newest release tag before this commit. Its
 // source is the tree of that commit, in the Lab's directory until Close.
 func (l *Lab) releaseBefore(ctx context.Context) (*baseline, error) {
 	if l.before != nil {
@@ -34,7 +34,7 @@ func (l *Lab) releaseBefore(ctx context.Context) (*baseline, error) {
 		return nil, err
 	}
 	dir := l.path("baseline")
-	if err := os.RemoveAll(dir); err != nil { // what a killed run has left
+	if err := os.RemoveAll(dir); err != nil { // files of a killed run
 		return nil, err
 	}
 	l.Log.Info("building the release before", "ref", ref, "commit", commit[:12])
@@ -44,7 +44,7 @@ func (l *Lab) releaseBefore(ctx context.Context) (*baseline, error) {
 	}
 	b := &baseline{name: ref, program: filepath.Join(dir, "bulkload"), examples: filepath.Join(source, "examples"),
 		note: fmt.Sprintf("%s is commit %s.", ref, commit[:12])}
-	// Without the stamp of a repository: the one above it is that of today's program.
+	// Without a repository's stamp: the enclosing repository is that of today's program.
 	build := command{argv: []string{"go", "build", "-trimpath", "-buildvcs=false", "-o", b.program, "./cmd/bulkload"}, dir: source, env: append(os.Environ(), "GOWORK=off")}
 	if _, _, err := build.run(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("build %s: %w", ref, err), os.RemoveAll(dir))
@@ -53,8 +53,8 @@ func (l *Lab) releaseBefore(ctx context.Context) (*baseline, error) {
 	return b, nil
 }
 
-// baselineCommit finds what is to be compared with. A release is not compared with itself: where the tag is that of
-// the commit which is checked out, without changes, it is the tag before.
+// baselineCommit returns the commit to compare with. A release is not compared with itself: if the tag belongs to the
+// commit that is checked out, without changes, it returns the previous tag.
 func (l *Lab) baselineCommit(ctx context.Context) (ref, commit string, err error) {
 	if ref = l.Baseline; ref != "" {
 		if commit, err = l.git(ctx, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}"); err != nil {
@@ -83,7 +83,7 @@ func (l *Lab) baselineCommit(ctx context.Context) (ref, commit string, err error
 	}
 }
 
-// git runs git in the checkout, where it only reads.
+// git runs git in the checkout, read-only.
 func (l *Lab) git(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", l.Root}, args...)...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -92,7 +92,7 @@ func (l *Lab) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// extract writes the files of a commit into a directory that it makes.
+// extract writes the files of a commit into a new directory.
 func (l *Lab) extract(ctx context.Context, commit, dir string) (err error) {
 	archive := dir + ".tar"
 	if err := os.MkdirAll(dir, 0o755); err != nil {

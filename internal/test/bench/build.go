@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// buildRun is one way to call bulkload build.
+// buildRun is one call of bulkload build.
 type buildRun struct {
 	name   string
 	spec   data.Spec
@@ -25,7 +25,7 @@ type buildRun struct {
 	program, examples string
 }
 
-// buildTool makes the data now and builds HFiles of it when it runs.
+// buildTool generates the data now, and builds HFiles from it when the tool runs.
 func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 	if b.form == "" {
 		b.form = data.Dump
@@ -74,12 +74,12 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 	}}, nil
 }
 
-// jobFile returns the example of a table.
+// jobFile returns the example job file of a table.
 func (l *Lab) jobFile(t data.Table) string {
 	return filepath.Join(l.Root, "examples", string(t)+".yaml")
 }
 
-// manifestDetail takes from a build's own account what people ask for.
+// manifestDetail returns the interesting figures of a build's manifest.
 func manifestDetail(m *manifest.Manifest, input int64) map[string]float64 {
 	d := map[string]float64{
 		"input MiB": float64(input) / (1 << 20), "HFiles MiB": float64(m.Bytes) / (1 << 20),
@@ -92,7 +92,7 @@ func manifestDetail(m *manifest.Manifest, input int64) map[string]float64 {
 	return d
 }
 
-// floorTool returns the least possible work on the same dump.
+// floorTool returns the tool that does the minimal work on the same dump.
 func (l *Lab) floorTool(ctx context.Context, s data.Spec) (Tool, error) {
 	program, err := l.floor(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *Lab) floorTool(ctx context.Context, s data.Spec) (Tool, error) {
 	}}, nil
 }
 
-// caseOf puts tools into a case.
+// caseOf adds tools to a case.
 func (l *Lab) caseOf(ctx context.Context, c Case, runs ...buildRun) (Case, error) {
 	for _, b := range runs {
 		t, err := l.buildTool(ctx, b)
@@ -127,7 +127,7 @@ func (l *Lab) caseOf(ctx context.Context, c Case, runs ...buildRun) (Case, error
 	return c, nil
 }
 
-// buildCase is bulkload build from each form against the floor on the dump of the same rows.
+// buildCase compares bulkload build from each form with the floor on the dump of the same rows.
 func (l *Lab) buildCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: l.Rows, Seed: l.Seed, Regions: 10}
 	c := Case{Name: CaseBuild, Rounds: l.Rounds, Reference: "floor",

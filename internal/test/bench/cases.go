@@ -20,12 +20,12 @@ const (
 	CaseRegions = "regions1000"
 )
 
-// Cases returns the names of all cases but those of the guard, in the order in which they should run.
+// Cases returns the names of all cases except the guard's, in the order in which they should run.
 func Cases() []string {
 	return []string{CaseBuild, CaseRun, CaseMemory, CaseSkew, CaseScale, CaseOpinion, CaseDelay, CaseNightly, CaseRegions}
 }
 
-// Expand puts the cases that all and guard stand for in their place.
+// Expand replaces all and guard by the cases that they stand for.
 func Expand(names []string) []string {
 	var all []string
 	for _, name := range names {
@@ -41,7 +41,7 @@ func Expand(names []string) []string {
 	return all
 }
 
-// CheckCases reports the first name that is not a case.
+// CheckCases returns an error for the first name that is not a case.
 func CheckCases(names []string) error {
 	known := slices.Concat(Cases(), GuardCases())
 	for _, name := range names {

@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// farHost is where the DataNode says that it is, for clients that ask for its name in place of its address. It is this machine
-// too, but nothing listens there except what the case of the delayed link puts there; see [Lab.delayCase].
+// farHost is the address of the DataNode for clients that connect by its name instead of its address. It is this machine too,
+// but only the case of the delayed link listens there; see [Lab.delayCase].
 const farHost = "127.0.0.2"
 
 // running returns the cluster: the one that testcluster.EnvConf names, else one in the Lab's directory.
@@ -36,7 +36,7 @@ func (l *Lab) running(ctx context.Context) (*testcluster.Cluster, error) {
 	return l.cluster, err
 }
 
-// clusterEnv returns the environment of clients of the cluster, less what would change a JVM's ways.
+// clusterEnv returns the environment of the cluster's clients, without variables that affect a JVM.
 func clusterEnv(c *testcluster.Cluster) []string {
 	drop := []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -47,7 +47,7 @@ func clusterEnv(c *testcluster.Cluster) []string {
 	return append(append(env, "LC_ALL=C.UTF-8"), c.Environment()...)
 }
 
-// hdfs returns a client of the cluster's file system. Close it.
+// hdfs returns a client of the cluster's file system. The caller closes it.
 func (l *Lab) hdfs(c *testcluster.Cluster) (*hdfsio.HDFS, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		if name == "HADOOP_CONF_DIR" {
@@ -72,7 +72,7 @@ func (l *Lab) hdfs(c *testcluster.Cluster) (*hdfsio.HDFS, error) {
 // workDir is the Lab's directory on HDFS.
 const workDir = "/tmp/bulkload-bench"
 
-// put copies a local file to workDir, unless one of its size is there, and gives its path there.
+// put copies a local file to workDir, unless a file of its size exists there, and returns its path there.
 func put(ctx context.Context, h *hdfsio.HDFS, name string) (remote string, err error) {
 	remote = workDir + "/" + filepath.Base(name)
 	f, err := os.Open(name)
@@ -100,13 +100,13 @@ func put(ctx context.Context, h *hdfsio.HDFS, name string) (remote string, err e
 	return remote, w.Finish()
 }
 
-// openPackages are what Hadoop 3.4 and HBase 2.6 reach into on JDK 17.
+// openPackages are the internal packages of JDK 17 that Hadoop 3.4 and HBase 2.6 access.
 var openPackages = []string{
 	"java.lang", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent",
 	"java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar", "jdk.internal.ref",
 }
 
-// java finds the JVM.
+// java returns the path of the JVM.
 func java() (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java"), nil
@@ -118,8 +118,7 @@ func java() (string, error) {
 	return path, nil
 }
 
-// javaArgs returns the command line of a client. Heap, collector and compiler are as the JVM chooses them: that is what a user's
-// job gets.
+// javaArgs returns the command line of a client. Heap, collector and compiler are the JVM's defaults, as in a user's job.
 func javaArgs(java string, classPath []string, class string, args ...string) []string {
 	argv := []string{java, "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
 		"-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true", "-Djava.net.preferIPv4Stack=true"}
@@ -135,7 +134,7 @@ func clientPath(c *testcluster.Cluster) []string {
 	return []string{c.ConfDir(), filepath.Join(c.LibDir(), "*")}
 }
 
-// freshTable makes the table of a round, without rows.
+// freshTable creates the empty table of a round.
 func freshTable(ctx context.Context, c *testcluster.Cluster, table string, regions int) error {
 	adm, err := c.Admin(ctx)
 	if err != nil {

@@ -17,14 +17,15 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// oneWay is what the delayed link adds in each direction.
+// oneWay is the delay of the link in each direction.
 const oneWay = time.Millisecond
 
-// delayCase is bulkload build onto HDFS by a direct link, by a proxy, and by a proxy that delays.
+// delayCase compares bulkload build onto HDFS over a direct link, through a proxy, and through a proxy that delays.
 //
-// The proxies stand on farHost, with the ports of NameNode and DataNode. The client gets there because its file system is
-// called so and because it is asked to use DataNodes' host names (dfs.client.use.datanode.hostname), and the DataNode's is
-// farHost. It stops at HFiles on HDFS: a region server would take a file system of another name for another one, and copy.
+// The proxies listen on farHost, at the ports of NameNode and DataNode. The client connects to them because that is the
+// name of its file system, and because it uses the host names of DataNodes (dfs.client.use.datanode.hostname), which is
+// farHost. The case ends with HFiles on HDFS: a region server would take a file system of another name for a different
+// one, and copy the files.
 func (l *Lab) delayCase(ctx context.Context) (c Case, err error) {
 	if os.Getenv(testcluster.EnvConf) != "" {
 		return Case{}, fmt.Errorf("the DataNode must be known as %s, as it is on the cluster that this program starts: unset %s", farHost, testcluster.EnvConf)
@@ -136,7 +137,7 @@ func openPorts(ports []int, delay time.Duration) (*openLink, error) {
 	return o, nil
 }
 
-// carried returns how many bytes went through, in both directions.
+// carried returns the number of bytes transferred in both directions.
 func (o *openLink) carried() (n int64) {
 	for _, p := range o.proxies {
 		n += p.Carried()

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// CaseGuard stands for the cases of GuardCases: a release held to the one before it.
+// CaseGuard stands for the cases of GuardCases, which compare a release with the previous one.
 const CaseGuard = "guard"
 
 // Names of the guard's cases.
@@ -29,19 +29,20 @@ func GuardCases() []string {
 }
 
 const (
-	// guardLimit is when a case of the guard begins its last round: all of them take five minutes on two cores.
+	// guardLimit is the time after which a case of the guard begins no further round: all of them take five minutes
+	// on two cores.
 	guardLimit = 45 * time.Second
-	// guardPart is which part of Config.Rows they build: more rounds show more than more rows.
+	// guardPart is the divisor of Config.Rows for the guard: more rounds show more than more rows.
 	guardPart = 2
-	// guardMemory is more than any of the guard's tools takes, in bytes.
+	// guardMemory is more than the memory of any of the guard's tools, in bytes.
 	guardMemory = 1 << 30
-	// guardSalts is how many salts the keys of a table of one region have.
+	// guardSalts is the number of salts of the keys of a table with one region.
 	guardSalts = 10
-	// toolToday names the program of the checkout as it is now.
+	// toolToday is the name of the checkout's current program.
 	toolToday = "today"
 )
 
-// guardBuilds are what each case of the guard builds; name and program are the tool's.
+// guardBuilds are the builds of the guard's cases; name and program are the tool's.
 var guardBuilds = map[string]struct {
 	title string
 	run   buildRun
@@ -54,8 +55,8 @@ var guardBuilds = map[string]struct {
 	GuardSpill:   {"from a dump into 10 regions with --memory 64MiB", buildRun{form: data.Dump, memory: "64MiB"}},
 }
 
-// guardCase returns a build by today's program, the same build by the release before, and the floor. What is not
-// there is left out, and a note says so.
+// guardCase compares a build by today's program with the same build by the previous release, and with the floor. A
+// missing program is left out, and a note says so.
 func (l *Lab) guardCase(name string) func(context.Context) (Case, error) {
 	return func(ctx context.Context) (Case, error) {
 		b := guardBuilds[name]
@@ -93,12 +94,13 @@ func (l *Lab) guardCase(name string) func(context.Context) (Case, error) {
 	}
 }
 
-// guardRounds are seven for each five of other cases: one disturbed round of seven does not hide a difference.
+// guardRounds returns seven rounds for each five of other cases: one disturbed round of seven does not hide a
+// difference.
 func guardRounds(rounds int) int { return rounds + rounds*2/5 }
 
-// ReleaseRow returns the row of a release in the table of ratios of docs/performance.md: what the guard's cases came to
-// against the floor, and which measures differ from the release before. It is empty unless each of the guard's cases
-// is there.
+// ReleaseRow returns the row of a release in the table of ratios of docs/performance.md: the results of the guard's
+// cases against the floor, and the measures that differ from the previous release. It is empty unless all of the
+// guard's cases are present.
 func ReleaseRow(release string, cases []CaseReport) string {
 	row, differs, baseline := "| "+release+" |", "", ""
 	for _, name := range GuardCases() {

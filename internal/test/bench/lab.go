@@ -17,38 +17,39 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Config says what to measure and where.
+// Config configures the measurements.
 type Config struct {
 	// Root is the checkout. Required.
 	Root string
-	// Dir gets data, outputs, programs, the cluster and the result. Default build/bench in Root.
+	// Dir is the directory for data, outputs, programs, the cluster and the result. Default build/bench in Root.
 	Dir string
 	// Rows is the number of rows of the plain cases; the large ones have multiples of it. Default 1,000,000.
 	Rows int64
-	// Rounds is how often each tool is measured after the rounds that warm up. Default 5.
+	// Rounds is the number of measured rounds of each tool, after the rounds that warm up. Default 5.
 	Rounds int
 	// LongRounds is the same for the cases scale50m and opinion20m. Default 1.
 	LongRounds int
 	// Seed of the data. Default 0.
 	Seed uint64
-	// Memory is bulkload's --memory where a case does not say. Default 512MiB.
+	// Memory is bulkload's --memory in cases that do not set it. Default 512MiB.
 	Memory string
 	// Peers that the case run compares with: importtsv, spark. Default importtsv.
 	Peers []string
-	// PeerTasks is how many map tasks, and how many reduce tasks, Hadoop's local runner may run at a time. Default 1, which
-	// is also Hadoop's.
+	// PeerTasks is the number of concurrent map tasks, and of concurrent reduce tasks, of Hadoop's local runner. Default 1,
+	// which is also Hadoop's.
 	PeerTasks int
-	// Baseline is the tag or commit whose program the guard's cases compare with. Default: the newest tag of a release
-	// before the commit that is checked out.
+	// Baseline is the tag or commit of the program that the guard's cases compare with. Default: the newest release
+	// tag before the commit that is checked out.
 	Baseline string
-	// Touch is the most memory that is touched before a run, in bytes. Default 6 GiB, as much as any of the tools takes.
+	// Touch is the greatest amount of memory that is touched before a run, in bytes. Default 6 GiB, as much as any of
+	// the tools takes.
 	Touch int64
-	// KeepCluster leaves the cluster that Lab has started running, for the next time.
+	// KeepCluster keeps a cluster that the Lab has started running, for later use.
 	KeepCluster bool
-	// DataCommand is the program that makes data, to be followed by the arguments of [DataArgs]. Default: data is made by
-	// this process, whose memory then hides the peaks of others.
+	// DataCommand is the program that generates data; the arguments of [DataArgs] are appended. Default: this process
+	// generates the data, and its memory then hides the peaks of others.
 	DataCommand []string
-	// Log gets what happens. Default: none.
+	// Log receives events. Default: none.
 	Log *slog.Logger
 }
 
@@ -83,7 +84,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate reports the first field that has no meaning.
+// Validate returns an error for the first invalid field.
 func (c Config) Validate() error {
 	if c.Root == "" {
 		return errors.New("bench: no checkout given")
@@ -99,16 +100,16 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Lab has what cases need, each part made when it is first asked for. Close it.
+// Lab provides the resources of cases, and creates each when it is first needed. The caller closes it.
 type Lab struct {
 	Config
 	bulkload string
 	cluster  *testcluster.Cluster
-	started  bool // the cluster is this Lab's
+	started  bool // this Lab has started the cluster
 	before   *baseline
 }
 
-// NewLab makes nothing yet.
+// NewLab returns a Lab. It creates nothing but its directory yet.
 func NewLab(c Config) (*Lab, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func NewLab(c Config) (*Lab, error) {
 	return &Lab{Config: c}, os.MkdirAll(c.Dir, 0o755)
 }
 
-// Close removes the release before, and stops the cluster if this Lab has started it, unless it is to be kept.
+// Close removes the previous release, and stops the cluster if this Lab has started it, unless it is to be kept.
 func (l *Lab) Close(ctx context.Context) error {
 	var err error
 	if l.before != nil {
@@ -136,10 +137,10 @@ func (l *Lab) Close(ctx context.Context) error {
 	return errors.Join(err, testcluster.Down(ctx, dir))
 }
 
-// path returns a name in the Lab's directory.
+// path returns a path in the Lab's directory.
 func (l *Lab) path(elem ...string) string { return filepath.Join(append([]string{l.Dir}, elem...)...) }
 
-// program is bulkload, built from the checkout as it is now.
+// program returns bulkload, built from the current checkout.
 func (l *Lab) program(ctx context.Context) (string, error) {
 	if l.bulkload != "" {
 		return l.bulkload, nil
@@ -152,10 +153,10 @@ func (l *Lab) program(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// ErrNoFloor says that the program which does the least possible work is not next to the checkout.
+// ErrNoFloor means that the program with the minimal work is not next to the checkout.
 var ErrNoFloor = errors.New("no ../shared/bench/floor next to the checkout")
 
-// floor is that program, a module of its own.
+// floor builds that program, which is a separate module.
 func (l *Lab) floor(ctx context.Context) (string, error) {
 	source := filepath.Join(l.Root, "..", "shared", "bench", "floor")
 	if _, err := os.Stat(filepath.Join(source, "go.mod")); errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +169,7 @@ func (l *Lab) floor(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// file returns the file of a spec in a form, made when it is not there.
+// file returns the file of a spec in a form, which it creates if necessary.
 func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error) {
 	dir := l.path("data")
 	name := filepath.Join(dir, s.FileName(f))
@@ -183,7 +184,7 @@ func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error
 	return name, err
 }
 
-// DataArgs returns the flags that give another process which file to make: the command's part is [data.WriteFile].
+// DataArgs returns the flags by which another process generates a file: the command calls [data.WriteFile].
 func DataArgs(dir string, s data.Spec, f data.Form) []string {
 	return []string{
 		"--dir=" + dir, "--form=" + string(f), "--table=" + string(s.Table), fmt.Sprintf("--rows=%d", s.Rows), fmt.Sprintf("--seed=%d", s.Seed),
@@ -192,7 +193,7 @@ func DataArgs(dir string, s data.Spec, f data.Form) []string {
 	}
 }
 
-// splits returns the split points of a table of n salts as a flag's value.
+// splits returns the split points of a table with n salts as a flag's value.
 func splits(n int) string {
 	var list []string
 	for _, key := range partition.SaltSplits(n) {

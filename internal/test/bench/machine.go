@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine is what a result depends on besides the program.
+// Machine describes the conditions of a result besides the program.
 type Machine struct {
 	Cores  int    `json:"cores"`
 	CPU    string `json:"cpu,omitempty"`
@@ -17,12 +17,12 @@ type Machine struct {
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
 	Commit string `json:"commit,omitempty"` // ends in +changes when files differ from it
-	// Load is how many processes wanted to run, on average of the minute before the start: more than about 0.2 is not quiet
-	// machine.
+	// Load is the average number of runnable processes in the minute before the start: with more than about 0.2 the machine
+	// is not quiet.
 	Load float64 `json:"load_before"`
 }
 
-// LookAtMachine gathers the facts; what cannot be determined is left empty. root is the checkout.
+// LookAtMachine collects the data; values that cannot be determined stay empty. root is the checkout.
 func LookAtMachine(ctx context.Context, root string) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if b, err := os.ReadFile("/proc/meminfo"); err == nil {

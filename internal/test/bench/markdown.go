@@ -18,7 +18,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Markdown returns the case's tables: what was measured, and what the tools reported of themselves.
+// Markdown returns the tables of a case: the measurements, and the figures that the tools reported.
 func (c *CaseReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s: %s\n\n", c.Name, c.Title)
@@ -97,7 +97,7 @@ func (c *CaseReport) details(b *strings.Builder) {
 	table(b, append([]string{"tool"}, order...), rows)
 }
 
-// table ends with an empty line. The first column is text, the others are numbers.
+// table writes a table and an empty line. The first column is text, the others are numbers.
 func table(b *strings.Builder, head []string, rows [][]string) {
 	fmt.Fprintf(b, "| %s |\n|---|%s\n", strings.Join(head, " | "), strings.Repeat("---:|", len(head)-1))
 	for _, row := range rows {
@@ -121,7 +121,7 @@ func ratio(s Summary) string {
 	return fmt.Sprintf("**%.2f** (%.2f–%.2f)", s.Median, s.Min, s.Max)
 }
 
-// grouped prints 1234567 as 1,234,567.
+// grouped formats 1234567 as 1,234,567.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -11,49 +11,50 @@ import (
 
 // Case is a comparison: tools that do the same work.
 type Case struct {
-	Name  string // as it is selected
+	Name  string // name for the selection
 	Title string
-	// Reference names the tool that the others are compared with. Default: none, and no ratios.
+	// Reference is the name of the tool that the others are compared with. Default: none, and no ratios.
 	Reference string
-	// PerRow compares what a row takes, for tools that have different numbers of rows. Memory is compared as it is.
+	// PerRow compares times per row, for tools with different numbers of rows. Memory is compared as it is.
 	PerRow bool
-	// Rounds is how often each tool is measured. Default 1.
+	// Rounds is the number of measured rounds of each tool. Default 1.
 	Rounds int
-	// WarmRounds is how often it runs before that. Default 1.
+	// WarmRounds is the number of rounds before those. Default 1.
 	WarmRounds int
 	// Limit is the time after which no further round begins, once there are as many as a [Verdict] needs. Default: none.
 	Limit time.Duration
-	// Touch is how many bytes of memory are touched before each run: as many as any of the tools takes. Default 6 GiB.
+	// Touch is the number of bytes of memory to touch before each run: as many as any of the tools takes. Default 6
+	// GiB.
 	Touch int64
 	// Today and Baseline name the tools of a [Verdict]. Default: none.
 	Today, Baseline string
 	Tools           []Tool
 	Notes           []string
 
-	after func() []string // further notes, once all is measured
+	after func() []string // further notes, after all measurements
 }
 
 // Tool is one way to do a case's work.
 type Tool struct {
 	Name string
 	Rows int64
-	// Cold leaves out the rounds that warm up, for work so long that its start does not count.
+	// Cold skips the rounds that warm up, for work so long that its start does not matter.
 	Cold bool
-	// Warm brings the input into memory before each run. Default: nothing to bring.
+	// Warm reads the input into memory before each run. Default: nothing to read.
 	Warm func(ctx context.Context) error
-	// Run does the work once; round 0 is the first that warms up, and those that are measured come after [Case.WarmRounds].
-	// Only what it returns counts, so it may prepare and clear up as it likes.
+	// Run does the work once. The rounds from 0 on warm up; the measured ones follow [Case.WarmRounds]. Only the returned
+	// sample counts, so Run may also prepare and clean up.
 	Run func(ctx context.Context, round int) (Sample, error)
 }
 
 // Sample is one run of a tool.
 type Sample struct {
 	Usage
-	// Detail is what the tool reports of itself, by name with unit, such as "write s".
+	// Detail has the tool's own figures, by name with unit, such as "write s".
 	Detail map[string]float64 `json:"detail,omitempty"`
 }
 
-// Measure runs the tools of a case in turn. The order within a round turns around from round to round, so that none always
+// Measure runs the tools of a case in turn. The order within a round is reversed in each round, so that no tool always
 // follows the same one.
 func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) {
 	runs := make([][]Sample, len(c.Tools))
@@ -93,7 +94,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 	return r, nil
 }
 
-// warmRun is Run with memory and input warmed up.
+// warmRun is Run after memory and input are warmed up.
 func (t Tool) warmRun(ctx context.Context, round int, touch int64) (Sample, error) {
 	if t.Warm != nil {
 		if err := errors.Join(warmMemory(touch), t.Warm(ctx)); err != nil {

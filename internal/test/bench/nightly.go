@@ -14,14 +14,14 @@ import (
 const (
 	nightlyRows  = 3000
 	nightlyTable = "bulkload_bench_nightly"
-	// nightlyWarm is how many rounds it takes until the servers' code is compiled: the first ones take twice as long.
+	// nightlyWarm is the number of rounds until the servers' code is compiled: the first ones take twice as long.
 	nightlyWarm = 15
-	// nightlyTouch is more than such a load takes.
+	// nightlyTouch is more memory than a nightly load takes.
 	nightlyTouch = 512 << 20
 )
 
-// nightlyCase returns a small load into a table that has earlier nights: the rounds that warm up are the first of them. What it
-// waits for is in the details, the rest of the wall time is before the first record is read and after the last that is verified.
+// nightlyCase is a small load into a table with earlier nights, which the rounds that warm up load. The details show the waiting
+// times; the rest of the wall time is before the first record is read and after the last one is verified.
 func (l *Lab) nightlyCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: nightlyRows, Seed: l.Seed, Regions: 10}
 	cluster, err := l.running(ctx)
@@ -45,7 +45,7 @@ func (l *Lab) nightlyCase(ctx context.Context) (Case, error) {
 				return Sample{}, err
 			}
 		}
-		if err := os.RemoveAll(state); err != nil { // a job of its own each night
+		if err := os.RemoveAll(state); err != nil { // each night is a new job
 			return Sample{}, err
 		}
 		stdout, usage, err := command{argv: argv, dir: l.Root, env: clusterEnv(cluster)}.run(ctx)

@@ -16,42 +16,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what a child process and those that it waited for took.
+// Usage is the resource usage of a child process and of the processes that it waited for.
 type Usage struct {
-	Wall time.Duration `json:"wall_ns"` // from before its start until it was waited for
+	Wall time.Duration `json:"wall_ns"` // from before its start until the wait returns
 	User time.Duration `json:"user_ns"`
 	Sys  time.Duration `json:"sys_ns"`
-	// PeakRSS is the greatest resident memory in bytes of any one of the processes.
+	// PeakRSS is the greatest resident memory in bytes of any of the processes.
 	PeakRSS int64 `json:"peak_rss_bytes"`
-	// Hidden is what the measuring process had when it started the child: a PeakRSS that is not greater is unknown.
+	// Hidden is the memory of the measuring process when it started the child: a PeakRSS that is not greater is
+	// unknown.
 	Hidden int64 `json:"hidden_rss_bytes"`
 }
 
-// CPU is user and system time together.
+// CPU returns the sum of user and system time.
 func (u Usage) CPU() time.Duration { return u.User + u.Sys }
 
-// then returns the usage of two processes that ran one after the other.
+// then returns the usage of two processes that ran in sequence.
 func (u Usage) then(v Usage) Usage {
 	return Usage{Wall: u.Wall + v.Wall, User: u.User + v.User, Sys: u.Sys + v.Sys, PeakRSS: max(u.PeakRSS, v.PeakRSS),
 		Hidden: max(u.Hidden, v.Hidden)}
 }
 
-// usageOf reads what wait4 returned; getrusage(2) gives the peak in KiB on Linux.
+// usageOf converts the result of wait4; getrusage(2) gives the peak in KiB on Linux.
 func usageOf(wall time.Duration, ru *syscall.Rusage) Usage {
 	return Usage{Wall: wall, User: time.Duration(ru.Utime.Nano()), Sys: time.Duration(ru.Stime.Nano()), PeakRSS: ru.Maxrss << 10}
 }
 
-// command is a child process to run to its end.
+// command is a child process.
 type command struct {
 	argv []string
 	dir  string   // default: this process's
 	env  []string // default: this process's
 }
 
-// mostOutput bounds the error output that is kept; it is only for messages.
+// mostOutput limits the error output that is kept for messages.
 const mostOutput = 64 << 10
 
-// run gives the standard output. Dirty pages of what ran before are written out first, so that none pays for another.
+// run returns the standard output. It first writes dirty pages of earlier processes to disk, so that this process
+// does not pay for them.
 func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	unix.Sync()
 	var stdout, stderr bytes.Buffer
@@ -78,7 +80,7 @@ func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	return stdout.Bytes(), usage, nil
 }
 
-// name returns the program with the first argument that is not a flag, enough to see which command failed.
+// name returns the program and its first argument that is not a flag, enough to identify the command.
 func (c command) name() string {
 	name := filepath.Base(c.argv[0])
 	for _, arg := range c.argv[1:] {
@@ -89,7 +91,7 @@ func (c command) name() string {
 	return name
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text written to it.
 type tail struct{ buf *bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -98,14 +100,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// forgetPeak has the kernel count this process's peak from now on, see clear_refs in proc(5). Where it cannot, ownPeak says
-// the peak since the start.
+// forgetPeak makes the kernel measure this process's peak from now on, see clear_refs in proc(5). If that fails, ownPeak
+// returns the peak since the start.
 func forgetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// ownPeak returns the greatest resident memory that this process has had since forgetPeak, in bytes, or 0 when the kernel does not say.
+// ownPeak returns the greatest resident memory of this process since forgetPeak, in bytes, or 0 if the kernel does
+// not report it.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -114,7 +117,7 @@ func ownPeak() int64 {
 	return kibField(b, "VmHWM:")
 }
 
-// kibField reads a line "name   123 kB" of a file of /proc as bytes, 0 when it is not there.
+// kibField returns the value of a line "name   123 kB" of a file of /proc in bytes, or 0 if there is no such line.
 func kibField(b []byte, name string) int64 {
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, name); ok {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Proxy passes TCP connections on and delays what they carry, each direction by the same time and without limiting how much is
-// under way, as a long line does.
+// Proxy forwards TCP connections and delays their data. Each direction has the same delay, without a limit of the data in
+// transit, like a long line.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -24,7 +24,7 @@ type Proxy struct {
 	closed bool
 }
 
-// NewProxy listens on one address and connects to the other, both host:port. Close it.
+// NewProxy listens on one address and connects to the other, both host:port. The caller closes it.
 func NewProxy(listen, target string, delay time.Duration) (*Proxy, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -35,13 +35,13 @@ func NewProxy(listen, target string, delay time.Duration) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr returns where the proxy listens.
+// Addr returns the proxy's address.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Carried returns how many bytes have come in, of both directions.
+// Carried returns the number of bytes received in both directions.
 func (p *Proxy) Carried() int64 { return p.carried.Load() }
 
-// Close ends the proxy with all its connections and returns when nothing of it runs any more.
+// Close ends the proxy with all its connections and returns when all its goroutines have ended.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	if !p.closed {
@@ -72,7 +72,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// keep notes a connection for Close; after that it is closed at once.
+// keep records a connection for Close. After Close it closes the connection at once.
 func (p *Proxy) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// pause waits until a piece is due and reports whether to write it: what is under way when the proxy closes never arrives.
+// pause waits until a piece is due and reports whether to write it: data in transit when the proxy closes are lost.
 func (p *Proxy) pause(d time.Duration) bool {
 	select {
 	case <-p.done:
@@ -125,19 +125,19 @@ func (p *Proxy) pause(d time.Duration) bool {
 	}
 }
 
-// piece is some bytes with the time at which they are to arrive.
+// piece is some bytes with their arrival time.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// Pieces of at most 64 KiB under way in one direction: 16 MiB, far more than a link of a few milliseconds holds.
+// Pieces of at most 64 KiB in transit in one direction: 16 MiB, far more than a link of a few milliseconds holds.
 const (
 	pieceSize   = 64 << 10
 	piecesAhead = 256
 )
 
-// pass carries one direction to its end.
+// pass forwards one direction until it ends.
 func (p *Proxy) pass(dst, src net.Conn) {
 	under := make(chan piece, piecesAhead)
 	spare := make(chan []byte, piecesAhead)

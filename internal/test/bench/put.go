@@ -9,11 +9,11 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// PeerPut copies HFiles that are finished before the clock starts with Hadoop's shell, and loads them with HBase's loader:
-// reading, sorting and encoding cost it nothing.
+// PeerPut copies finished HFiles with Hadoop's shell and loads them with HBase's loader. The time of reading, sorting and
+// encoding is not measured.
 const PeerPut = "put"
 
-// put copies finished HFiles to HDFS, and then HBase's loader takes them.
+// put returns the tool that copies finished HFiles to HDFS and loads them with HBase's loader.
 func (r *runner) put(ctx context.Context) (Tool, error) {
 	l := r.lab
 	vm, err := java()
@@ -37,7 +37,7 @@ func (r *runner) put(ctx context.Context) (Tool, error) {
 	if _, _, err := (command{argv: argv, dir: l.Root}).run(ctx); err != nil {
 		return Tool{}, err
 	}
-	only := l.path("finished-hfiles") // without what build writes next to them
+	only := l.path("finished-hfiles") // without the other files that build writes
 	if err := errors.Join(os.RemoveAll(only), os.Mkdir(only, 0o755), os.Rename(filepath.Join(finished, "f"), filepath.Join(only, "f"))); err != nil {
 		return Tool{}, err
 	}

@@ -18,14 +18,14 @@ const (
 	regionsRows = 200_000
 	manyRegions = 1000
 	fewRegions  = 10
-	// regionsWarm is how many builds into many regions go before those that count on HDFS: after them the JVMs have compiled what
-	// a file takes.
+	// regionsWarm is the number of builds into many regions before the measured ones on HDFS: after them the JVMs have compiled
+	// the code for files.
 	regionsWarm = 15
 )
 
-// regionsCase is bulkload build of the same rows into many regions and into few, on local disk and on HDFS. Each run has a
-// directory of its own, and all go at the end: ext4 does not give out the inodes of files that were just deleted, and is slow
-// to find others.
+// regionsCase compares bulkload build of the same rows into many regions and into few, on local disk and on HDFS. Each run
+// has its own directory, and all are removed at the end: ext4 does not reuse the inodes of files that were just deleted, and
+// is slow to find others.
 func (l *Lab) regionsCase(ctx context.Context) (Case, error) {
 	cluster, err := l.running(ctx)
 	if err != nil {
@@ -59,14 +59,14 @@ func (l *Lab) regionsCase(ctx context.Context) (Case, error) {
 	return c, nil
 }
 
-// regionsRun has what the tools of the case share.
+// regionsRun is the data that the tools of the case share.
 type regionsRun struct {
 	lab           *Lab
 	cluster       *testcluster.Cluster
 	argv          []string
-	local, remote string // where HFiles go
+	local, remote string // directories of HFiles
 	runs          int
-	walls         map[string][]float64 // by tool, of the rounds that count
+	walls         map[string][]float64 // by tool, of the measured rounds
 }
 
 func regionsTool(remote bool, regions int) string {
@@ -95,7 +95,7 @@ func (r *regionsRun) tool(remote bool, regions int, warm func(context.Context) e
 	}}
 }
 
-// build returns one run, into a directory of its own.
+// build runs once, into a new directory.
 func (r *regionsRun) build(ctx context.Context, remote bool, regions int) (Sample, error) {
 	r.runs++
 	out := fmt.Sprintf("%s/%d", r.local, r.runs)
@@ -124,7 +124,7 @@ func (r *regionsRun) build(ctx context.Context, remote bool, regions int) (Sampl
 	return Sample{Usage: usage, Detail: detail}, nil
 }
 
-// serverCPU returns what the servers of HDFS have taken of the processors, in seconds.
+// serverCPU returns the processor time of the servers of HDFS, in seconds.
 func (r *regionsRun) serverCPU() map[string]float64 {
 	taken := map[string]float64{}
 	for name, role := range map[string]testcluster.Role{"NameNode CPU s": testcluster.NameNode, "DataNode CPU s": testcluster.DataNode} {
@@ -136,7 +136,8 @@ func (r *regionsRun) serverCPU() map[string]float64 {
 	return taken
 }
 
-// statCPU returns the time of all threads in a line of /proc/PID/stat, which counts hundredths of a second; see proc(5).
+// statCPU returns the time of all threads in a line of /proc/PID/stat, which counts hundredths of a second; see
+// proc(5).
 func statCPU(line string) float64 {
 	var user, sys float64
 	if f := strings.Fields(line[strings.LastIndexByte(line, ')')+1:]); len(f) > 12 {
@@ -145,7 +146,7 @@ func statCPU(line string) float64 {
 	return (user + sys) / 100
 }
 
-// end says what many regions cost, and removes all that was written.
+// end returns notes on the cost of many regions, and removes all files.
 func (r *regionsRun) end() []string {
 	var notes []string
 	for _, remote := range []bool{false, true} {

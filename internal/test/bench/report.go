@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Report is everything that was measured. Its JSON form is result.json.
+// Report has all measurements. Its JSON form is result.json.
 type Report struct {
 	Schema  int       `json:"schema"` // version of this form: 1
 	Started time.Time `json:"started"`
@@ -19,7 +19,7 @@ type Report struct {
 	Cases  []CaseReport `json:"cases"`
 }
 
-// CaseReport is what a case came to.
+// CaseReport has the results of a case.
 type CaseReport struct {
 	Name      string        `json:"name"`
 	Title     string        `json:"title"`
@@ -28,12 +28,12 @@ type CaseReport struct {
 	Rounds    int           `json:"rounds"`
 	Tools     []ToolReport  `json:"tools,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
-	Verdict   *Verdict      `json:"verdict,omitempty"` // of today's program and the release before
+	Verdict   *Verdict      `json:"verdict,omitempty"` // compares today's program with the previous release
 	Took      time.Duration `json:"took_ns"`
 }
 
-// ToolReport is what a tool came to. Times are in seconds, memory in bytes; the ratios are to the case's reference and those of
-// time are per row where the case says so.
+// ToolReport has the results of a tool. Times are in seconds, memory in bytes. The ratios are to the case's reference; those of
+// times are per row if the case has PerRow.
 type ToolReport struct {
 	Name     string             `json:"name"`
 	Rows     int64              `json:"rows"`
@@ -45,21 +45,21 @@ type ToolReport struct {
 	Measured []Sample           `json:"measured"`         // in the order of the rounds
 }
 
-// Ratio is how a tool compares with the reference.
+// Ratio compares a tool with the reference.
 type Ratio struct {
 	Wall Summary `json:"wall"`
 	CPU  Summary `json:"cpu"`
 	Peak Summary `json:"peak_rss"`
 }
 
-// measures of a sample.
+// The measures of a sample.
 var (
 	wallOf = func(s Sample) float64 { return s.Wall.Seconds() }
 	cpuOf  = func(s Sample) float64 { return s.CPU().Seconds() }
 	peakOf = func(s Sample) float64 { return float64(s.PeakRSS) }
 )
 
-// each takes one measure of all samples, divided by rows where that is more than 0.
+// each returns one measure of all samples, divided by rows if that is greater than 0.
 func each(samples []Sample, of func(Sample) float64, rows int64) []float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
@@ -68,7 +68,7 @@ func each(samples []Sample, of func(Sample) float64, rows int64) []float64 {
 	return values
 }
 
-// newCaseReport counts; runs are the samples of each tool of c.
+// newCaseReport computes the results; runs are the samples of each tool of c.
 func newCaseReport(c Case, runs [][]Sample) CaseReport {
 	r := CaseReport{Name: c.Name, Title: c.Title, Reference: c.Reference, PerRow: c.PerRow, Rounds: max(c.Rounds, 1), Notes: c.Notes}
 	reference := slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == c.Reference })

@@ -24,11 +24,11 @@ const (
 	PeerSpark     = "spark"
 )
 
-// runTable is the table of all tools of the case run, made afresh for each.
+// runTable is the table of all tools of the case run, created anew for each.
 const runTable = "bulkload_bench"
 
-// runCase returns all the way to visible rows. All tools read the same rows, flat since a TSV file must be, each in its own form;
-// ImportTsv gets the row keys ready made.
+// runCase measures the whole work up to visible rows. All tools read the same rows, flat because of TSV, each in its own
+// form; ImportTsv gets ready row keys.
 func (l *Lab) runCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: l.Rows, Seed: l.Seed, Regions: 10, Flat: true}
 	cluster, err := l.running(ctx)
@@ -72,7 +72,7 @@ func (l *Lab) runCase(ctx context.Context) (Case, error) {
 	return c, nil
 }
 
-// runner has what the tools of the case run share.
+// runner is the data that the tools of the case run share.
 type runner struct {
 	lab     *Lab
 	cluster *testcluster.Cluster
@@ -80,7 +80,7 @@ type runner struct {
 	digests map[string]string // of the table by HBase's client, by tool
 }
 
-// checked gives each run of a tool a table of its own and looks, once, at what came to be in it.
+// checked gives each run of a tool a new table and checks its contents once.
 func (r *runner) checked(t Tool) Tool {
 	run := t.Run
 	t.Run = func(ctx context.Context, round int) (Sample, error) {
@@ -106,7 +106,7 @@ func (r *runner) checked(t Tool) Tool {
 	return t
 }
 
-// compare reports whether all tables held the same.
+// compare reports whether all tables had the same contents.
 func (r *runner) compare() []string {
 	different := slices.Compact(slices.Sorted(maps.Values(r.digests)))
 	if len(different) == 1 {
@@ -119,7 +119,7 @@ func (r *runner) compare() []string {
 	return notes
 }
 
-// bulkload returns a run from a local dump.
+// bulkload returns the tool that runs bulkload from a local dump.
 func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 	l := r.lab
 	program, err := l.program(ctx)
@@ -155,7 +155,7 @@ func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 	}}, nil
 }
 
-// importTsv is HBase's MapReduce job that writes HFiles, then HBase's loader.
+// importTsv returns the tool that runs HBase's MapReduce job, which writes HFiles, and then HBase's loader.
 func (r *runner) importTsv(ctx context.Context) (Tool, error) {
 	l := r.lab
 	vm, err := java()
@@ -191,7 +191,7 @@ func (r *runner) importTsv(ctx context.Context) (Tool, error) {
 	}}, nil
 }
 
-// readRemote has a file of HDFS in the page cache of its DataNode.
+// readRemote reads a file of HDFS, so that it is in the page cache of its DataNode.
 func (r *runner) readRemote(ctx context.Context, name string) (err error) {
 	h, err := r.lab.hdfs(r.cluster)
 	if err != nil {
@@ -236,7 +236,7 @@ func (r *runner) javaJob(ctx context.Context, build []string, out string) (s Sam
 		r.clear(ctx, h, out)
 }
 
-// clear removes what a Java job writes, on HDFS and here.
+// clear removes the files of a Java job, on HDFS and locally.
 func (r *runner) clear(ctx context.Context, h *hdfsio.HDFS, out string) error {
 	if !strings.HasPrefix(out, workDir+"/") {
 		return fmt.Errorf("%s is not in %s", out, workDir)

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// memoryCase is little memory, which spills, against so much that nothing does.
+// memoryCase compares little memory, with spills, with so much memory that nothing spills.
 func (l *Lab) memoryCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: 5 * l.Rows, Seed: l.Seed, Regions: 10}
 	return l.caseOf(ctx, Case{Name: CaseMemory, Rounds: l.Rounds, Reference: "4GiB",
@@ -15,7 +15,7 @@ func (l *Lab) memoryCase(ctx context.Context) (Case, error) {
 		buildRun{name: "4GiB", spec: spec, memory: "4GiB"}, buildRun{name: "64MiB", spec: spec, memory: "64MiB"})
 }
 
-// skewCase is half of the rows in one region, and in one key, against the even case.
+// skewCase compares half of the rows in one region, and with one key, with the even case.
 func (l *Lab) skewCase(ctx context.Context) (Case, error) {
 	even := data.Spec{Table: data.Check, Rows: l.Rows, Seed: l.Seed, Regions: 10}
 	region, key := even, even
@@ -25,7 +25,7 @@ func (l *Lab) skewCase(ctx context.Context) (Case, error) {
 		buildRun{name: "even", spec: even}, buildRun{name: "half in one region", spec: region}, buildRun{name: "half in one key", spec: key})
 }
 
-// scaleCase is fifty times the rows in the same memory.
+// scaleCase builds fifty times the rows in the same memory.
 func (l *Lab) scaleCase(ctx context.Context) (Case, error) {
 	small := data.Spec{Table: data.Check, Rows: l.Rows, Seed: l.Seed, Regions: 50}
 	large := small
@@ -33,7 +33,7 @@ func (l *Lab) scaleCase(ctx context.Context) (Case, error) {
 	return l.longCase(ctx, CaseScale, "check rows into 50 regions", small, large)
 }
 
-// opinionCase is twenty times the rows of opinion, a tenth of them in one of 50 regions.
+// opinionCase builds twenty times the rows of opinion, a tenth of them in one of 50 regions.
 func (l *Lab) opinionCase(ctx context.Context) (Case, error) {
 	small := data.Spec{Table: data.Opinion, Rows: l.Rows, Seed: l.Seed, Regions: 50}
 	large := small

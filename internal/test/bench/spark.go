@@ -13,15 +13,15 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// oldWay is the peer's program. It is Java, not Python: rows that go through Python workers would measure those.
+// oldWay is the peer's program. It is Java, not Python, since Python workers would dominate the measurement.
 //
 //go:embed java/OldWay.java
 var oldWay []byte
 
-// sparkVersion is what pip is asked for; its jars are all that is used of it.
+// sparkVersion is the requirement for pip; only its jars are used.
 const sparkVersion = "pyspark==3.5.*"
 
-// noSparkError says why Spark cannot be measured here; the case continues without it.
+// noSparkError is the reason why Spark cannot be measured here; the case continues without it.
 type noSparkError struct{ err error }
 
 func (e *noSparkError) Error() string {
@@ -30,7 +30,8 @@ func (e *noSparkError) Error() string {
 
 func (e *noSparkError) Unwrap() error { return e.err }
 
-// sparkJars returns the directory of Spark's jars: that of SPARK_HOME, else one that pip installs below the Lab's directory.
+// sparkJars returns the directory of Spark's jars: that of SPARK_HOME, else one that pip installs below the Lab's
+// directory.
 func (l *Lab) sparkJars(ctx context.Context) (string, error) {
 	if home := os.Getenv("SPARK_HOME"); home != "" {
 		jars := filepath.Join(home, "jars")
@@ -60,8 +61,8 @@ func (l *Lab) sparkJars(ctx context.Context) (string, error) {
 	return "", &noSparkError{fmt.Errorf("no spark-core jar in %s", pattern)}
 }
 
-// sparkPath returns a class path for Spark and HBase together. Spark's jars come first and bring Hadoop's client in one jar;
-// Hadoop's own jars in addition would give two versions of it.
+// sparkPath returns a class path for Spark and HBase together. Spark's jars come first and include Hadoop's client in
+// one jar; Hadoop's own jars in addition would be a second version of it.
 func sparkPath(conf, spark, lib string) ([]string, error) {
 	jars, err := filepath.Glob(filepath.Join(lib, "*.jar"))
 	if err != nil {
@@ -75,7 +76,7 @@ func sparkPath(conf, spark, lib string) ([]string, error) {
 	return append([]string{conf, filepath.Join(spark, "*")}, jars...), nil
 }
 
-// spark returns a Spark job that writes HFiles as they did before, then HBase's loader.
+// spark returns the tool that runs a Spark job that writes HFiles in the earlier way, and then HBase's loader.
 func (r *runner) spark(ctx context.Context) (Tool, error) {
 	l := r.lab
 	vm, err := java()
@@ -110,7 +111,7 @@ func (r *runner) spark(ctx context.Context) (Tool, error) {
 	out := workDir + "/spark-out"
 	argv := javaArgs(vm, append([]string{classes}, classPath...), "OldWay", "file://"+input, out, runTable,
 		strings.Join(r.spec.Table.Columns(), ","))
-	// Settings of a SparkConf are taken from system properties.
+	// SparkConf reads its settings from system properties.
 	settings := []string{
 		fmt.Sprintf("-Dspark.master=local[%d]", runtime.NumCPU()), "-Dspark.app.name=bulkload-bench", "-Dspark.ui.enabled=false",
 		"-Dspark.local.dir=" + l.path("mapreduce"), "-Dspark.driver.host=localhost", "-Dspark.driver.bindAddress=127.0.0.1",

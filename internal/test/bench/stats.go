@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Summary says how a few measurements are distributed. It is all zeros when there are none.
+// Summary describes the distribution of a few measurements. It is zero if there are none.
 type Summary struct {
 	Min    float64 `json:"min"`
-	Median float64 `json:"median"` // the mean of the two middle ones of an even number
+	Median float64 `json:"median"` // for an even number the mean of the two middle ones
 	Max    float64 `json:"max"`
 }
 
@@ -22,9 +22,9 @@ func summarize(values []float64) Summary {
 	return Summary{Min: sorted[0], Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Max: sorted[n-1]}
 }
 
-// ratioOf compares two tools: Median is the ratio of their medians, Min and Max are of the ratios within each round, which
-// what disturbs a whole round leaves alone. Rounds that only one of them has do not count. It is all zeros without a round of
-// both or when values[i]/base[i] is not a number.
+// ratioOf compares two tools. Median is the ratio of their medians. Min and Max are the extreme ratios within a round, which
+// a disturbance of a whole round does not affect. Rounds that only one tool has do not count. The result is zero without a
+// common round, or if values[i]/base[i] is not a number.
 func ratioOf(values, base []float64) Summary {
 	n := min(len(values), len(base))
 	if n == 0 {
@@ -38,7 +38,7 @@ func ratioOf(values, base []float64) Summary {
 	s.Median = summarize(values).Median / summarize(base).Median
 	for _, v := range []float64{s.Min, s.Median, s.Max} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Summary{} // JSON has no word for them
+			return Summary{} // JSON cannot represent them
 		}
 	}
 	return s

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Verdict compares today's program with the release before.
+// Verdict compares today's program with the previous release.
 type Verdict struct {
 	Baseline string    `json:"baseline"` // name of the tool
 	Wall     Judgement `json:"wall"`
@@ -25,16 +25,16 @@ type Judgement struct {
 
 const (
 	same = "same"
-	// noise is the difference of two medians, as a share, below which no number of rounds makes one.
+	// noise is the difference of two medians, as a share, below which they always count as equal.
 	noise = 0.02
-	// chance is the greatest probability with which rounds of equal programs may be as those that are called different.
+	// chance is the greatest probability that rounds of equal programs are called different.
 	chance = 0.05
-	// leastRounds is how many rounds of two tools can differ by more than chance: four of each can be apart by
-	// chance with a probability of 2/70.
+	// leastRounds is the number of rounds from which two tools can differ by more than chance: four rounds each are
+	// completely separate by chance with a probability of 2/70.
 	leastRounds = 4
 )
 
-// newVerdict needs samples of both.
+// newVerdict needs samples of both programs.
 func newVerdict(baseline string, today, before []Sample) *Verdict {
 	of := func(take func(Sample) float64, less, more string) Judgement {
 		return judge(each(today, take, 0), each(before, take, 0), less, more)
@@ -42,9 +42,9 @@ func newVerdict(baseline string, today, before []Sample) *Verdict {
 	return &Verdict{Baseline: baseline, Wall: of(wallOf, "faster", "slower"), CPU: of(cpuOf, "faster", "slower"), Peak: of(peakOf, "smaller", "larger")}
 }
 
-// judge says less or more where the medians differ by at least noise and a Mann-Whitney test of the rounds takes the
-// difference for chance with a probability of at most chance. It asks how the rounds of both are in one order, so
-// that a single disturbed round decides nothing.
+// judge returns less or more if the medians differ by at least noise, and a Mann-Whitney test of the rounds finds a
+// probability of at most chance that the difference is random. The test uses the ranks of all rounds, so that a
+// single disturbed round decides nothing.
 func judge(values, base []float64, less, more string) Judgement {
 	j := Judgement{Ratio: ratioOf(values, base), Word: same}
 	switch r := j.Ratio.Median; {
@@ -57,8 +57,8 @@ func judge(values, base []float64, less, more string) Judgement {
 	return j
 }
 
-// byChance returns the probability that two sets of rounds of one and the same program are at least as far apart as these:
-// the exact two-sided one of Mann and Whitney's U. Ties count as half, and are rounded towards chance.
+// byChance returns the probability that two sets of rounds of the same program are at least as far apart as these:
+// the exact two-sided probability of Mann and Whitney's U. Ties count as half, and are rounded towards chance.
 func byChance(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 1
@@ -76,7 +76,8 @@ func byChance(a, b []float64) float64 {
 	}
 	most := len(a) * len(b)
 	u = math.Ceil(min(u, float64(most)-u))
-	// ways[n][k] is in how many orders k of n×j pairs are the right way round, for the j of b that were added so far.
+	// ways[n][k] is the number of orders in which k of n×j pairs are in the right order, for the j elements of b so
+	// far.
 	ways := make([][]float64, len(a)+1)
 	for n := range ways {
 		ways[n] = make([]float64, most+1)
@@ -85,9 +86,9 @@ func byChance(a, b []float64) float64 {
 	for j := 1; j <= len(b); j++ {
 		next := make([][]float64, len(a)+1)
 		for n := range next {
-			next[n] = slices.Clone(ways[n]) // the greatest of all is one of b
+			next[n] = slices.Clone(ways[n]) // the greatest element is one of b
 			for k := j; n > 0 && k <= most; k++ {
-				next[n][k] += next[n-1][k-j] // or one of a, which is above j of b
+				next[n][k] += next[n-1][k-j] // or one of a, which is greater than j of b
 			}
 		}
 		ways = next
@@ -108,12 +109,12 @@ type measure struct {
 	Judgement
 }
 
-// measures returns the measures of a verdict in the order in which they are printed.
+// measures returns the judgements of a verdict in the order of the output.
 func (v *Verdict) measures() []measure {
 	return []measure{{"wall", v.Wall}, {"CPU", v.CPU}, {"peak", v.Peak}}
 }
 
-// today returns the tool that the verdict is about; the zero value where the case has none.
+// today returns the tool that the verdict is about, or the zero value if the case has none.
 func (c *CaseReport) today() ToolReport {
 	for _, t := range c.Tools {
 		if t.Name == toolToday {
@@ -123,7 +124,7 @@ func (c *CaseReport) today() ToolReport {
 	return ToolReport{}
 }
 
-// Line says in one line what the case came to; it is empty for a case that compares nothing with today's program.
+// Line returns the result of the case in one line. It is empty for a case that compares nothing with today's program.
 func (c *CaseReport) Line() string {
 	var parts []string
 	if v := c.Verdict; v != nil {

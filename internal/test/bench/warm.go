@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// warmBytes is as much memory as any of the tools takes.
+// warmBytes is the greatest memory of any of the tools.
 const warmBytes = 6 << 30
 
-// warmMemory touches so many bytes of memory and gives them back, so that the tool which is measured next gets pages that are ready. On a
-// virtual machine the host takes idle memory away, and the first touch afterwards is three seconds a gigabyte: what
-// runs after a pause would be measured by that.
+// warmMemory touches the given number of bytes of memory and frees them, so that the next measured tool gets ready pages. On a virtual
+// machine the host reclaims idle memory, and the first touch afterwards takes three seconds a gigabyte, which would affect the
+// measurement after a pause.
 func warmMemory(most int64) error {
 	n := min(most, availableMemory()/2)
 	if n <= 0 {
@@ -32,7 +32,8 @@ func warmMemory(most int64) error {
 	return unix.Munmap(b)
 }
 
-// availableMemory returns what the kernel could give to a new program, in bytes; 0 where it does not say.
+// availableMemory returns the memory that the kernel could give a new program, in bytes, or 0 if it does not report
+// it.
 func availableMemory() int64 {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -41,7 +42,7 @@ func availableMemory() int64 {
 	return kibField(b, "MemAvailable:")
 }
 
-// warmFiles has local files in the page cache.
+// warmFiles returns a function that reads local files into the page cache.
 func warmFiles(names ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, name := range names {

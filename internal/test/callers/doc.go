@@ -1,7 +1,7 @@
-// Package callers tries what starts bulkload without a person: Airflow, cron, systemd. The tests take the
-// files of examples/ and python/ as they are, and the real thing as the judge: a real apache-airflow in virtual
-// environments of both versions (make test-airflow), the cron daemon of Debian in a mount namespace of its
-// own (make test-cron), and systemd-analyze. Loads go into tables of the test cluster.
+// Package callers tests the programs that start bulkload unattended: Airflow, cron, systemd. The tests use the files
+// of examples/ and python/ unchanged, with the real programs as the judges: a real apache-airflow in virtual
+// environments of both versions (make test-airflow), the cron daemon of Debian in its own mount namespace (make
+// test-cron), and systemd-analyze. They load into tables of the test cluster.
 //
-// Kubernetes manifests are tried in internal/test/manifests, a module of its own.
+// The tests of Kubernetes manifests are in internal/test/manifests, a separate module.
 package callers

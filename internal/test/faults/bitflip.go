@@ -17,21 +17,21 @@ import (
 
 // The ways to flip a bit of a file on HDFS.
 const (
-	flipRewritten = "rewritten"         // the file is written again, under its name and for its owner, by HDFS
-	flipReplica   = "one replica"       // on the disk of one DataNode; its checksum shows it
-	flipReplicas  = "all replicas"      // on the disks of all; their checksums show it
-	flipUnseen    = "replicas and sums" // on the disks of all, with the checksums that are right for it
+	flipRewritten = "rewritten"         // HDFS rewrites the file, with its name and owner
+	flipReplica   = "one replica"       // on the disk of one DataNode; the checksum reveals it
+	flipReplicas  = "all replicas"      // on the disks of all; the checksums reveal it
+	flipUnseen    = "replicas and sums" // on the disks of all, with matching checksums
 )
 
-// flipWays returns the ways, the more likely ones more than once. One replica with its checksum repaired is not one: a reader of the
-// file before the load cannot know which replica HBase will read.
+// flipWays returns the ways, the more likely ones more than once. One replica with a repaired checksum is not among them: a
+// reader of the file before the load cannot know which replica HBase will read.
 func flipWays() []string {
 	return []string{flipRewritten, flipRewritten, flipUnseen, flipUnseen, flipReplicas, flipReplica}
 }
 
 var hfileName = regexp.MustCompile(`/[^/_.][^/]*/[0-9a-f]{32}$`)
 
-// flip turns over one bit of one of the job's files that have their names and are where the job put them.
+// flip flips one bit of one of the job's files that have their final names and the job's location.
 func (r *round) flip(ctx context.Context) error {
 	fsys, dir, err := r.lab.tina.Resolve("hdfs://" + r.stage)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *round) flip(ctx context.Context) error {
 		last = all[len(all)-1]
 	}
 	r.note = fmt.Sprintf("bit %d of byte %d of %d of %s after %s", bit, at, was.Size(), path.Base(name), last)
-	// The program has read the file for the last time, perhaps, or HBase has it: the result is not judged.
+	// The program may have read the file for the last time, or HBase has it: the result is not judged.
 	now, err := fsys.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) || r.fault.How != flipRewritten && err == nil && !sameFile(was, now) || !r.fault.Between && count(all, "built") > 0 ||
 		r.journaled("sending", name) {
@@ -97,7 +97,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	return ok && same && one == other
 }
 
-// rewrite writes a file again with one bit flipped. The other has the same owner and mode.
+// rewrite rewrites a file with one bit flipped. The new file has the same owner and mode.
 func (r *round) rewrite(ctx context.Context, fsys hdfsio.FS, name string, was fs.FileInfo, at int64, bit uint) error {
 	b, err := readAll(ctx, fsys, name)
 	if err != nil {

@@ -20,7 +20,7 @@ type block struct{ id, length int64 }
 
 var fsckBlock = regexp.MustCompile(`(?m)^\d+\. \S+:blk_(\d+)_\d+ len=(\d+) `)
 
-// blocks returns the blocks of a file, in order, as the NameNode's fsck says.
+// blocks returns the blocks of a file, in order, from the NameNode's fsck.
 func (l *Lab) blocks(ctx context.Context, name string) (all []block, err error) {
 	q := url.Values{"path": {name}, "files": {"1"}, "blocks": {"1"}, "ugi": {"hbase"}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://localhost:%d/fsck?%s", l.cluster.Ports().NameNodeHTTP, q.Encode()), nil)
@@ -50,7 +50,7 @@ func (l *Lab) replicas(b block) ([]string, error) {
 		fmt.Sprintf("blk_%d", b.id)))
 }
 
-// flipInFile turns one bit of a file over.
+// flipInFile flips one bit of a file.
 func flipInFile(name string, at int64, bit uint) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func flipInFile(name string, at int64, bit uint) error {
 	return err
 }
 
-// mendChecksum makes the checksum that a DataNode keeps of the place right for what is there.
+// mendChecksum updates a DataNode's checksum of the given position to match the data.
 func mendChecksum(replica string, at int64) error {
 	metas, err := filepath.Glob(replica + "_*.meta")
 	if err != nil || len(metas) != 1 {
@@ -77,7 +77,7 @@ func mendChecksum(replica string, at int64) error {
 		return err
 	}
 	defer meta.Close()
-	var head [7]byte // version, kind of checksum, bytes for each
+	var head [7]byte // version, kind of checksum, bytes per checksum
 	if _, err := meta.ReadAt(head[:], 0); err != nil {
 		return err
 	}

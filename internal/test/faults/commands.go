@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// commands gives the command as the documents ask an operator to: again while it fails; and with --restart, once, when it
-// refuses after a fault that it may refuse.
+// commands runs the command as the documents instruct an operator: again while it fails, and with --restart, once, if it
+// refuses after a fault for which it may refuse.
 func (r *round) commands(ctx context.Context, o *Outcome) error {
 	patience := int((r.fault.Pick >> 8) % 2)
 	for len(o.Exits) < mostRuns {
@@ -22,7 +22,7 @@ func (r *round) commands(ctx context.Context, o *Outcome) error {
 		}
 		r.refusal(p, o)
 		if r.fault.Kind == BitFlip && r.journaled("loaded", r.flipped) {
-			// Nothing that the program can do fixes the table, and every look at it takes minutes.
+			// Nothing that the program can do repairs the table, and every attempt to read it takes minutes.
 			o.Refused, o.Late = true, true
 			return nil
 		}
@@ -33,7 +33,7 @@ func (r *round) commands(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// refusal looks whether a refusal says what it is about.
+// refusal checks that a refusal names its subject.
 func (r *round) refusal(p *process, o *Outcome) {
 	message := p.lastError()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return strings.Contains(message, name) }) {
@@ -41,7 +41,7 @@ func (r *round) refusal(p *process, o *Outcome) {
 	}
 }
 
-// anew restarts the job. That is refused too when the input is not an export any more.
+// anew restarts the job. A refusal of the restart is also right if the input is no longer an export.
 func (r *round) anew(ctx context.Context, o *Outcome) error {
 	if err := r.survey(ctx, o); err != nil {
 		return fmt.Errorf("before --restart: %w", err)
@@ -60,7 +60,7 @@ func (r *round) anew(ctx context.Context, o *Outcome) error {
 	return err
 }
 
-// reported are the numbers of a result.
+// reported are the figures of a result.
 type reported struct {
 	Manifest struct {
 		Records, Rejected, Duplicates int64
@@ -68,7 +68,7 @@ type reported struct {
 	}
 }
 
-// judgeReport holds the result of a command that was done to the content that the table has.
+// judgeReport compares the result of a successful command with the content of the table.
 func (r *round) judgeReport(o *Outcome, c content) {
 	lines := strings.Split(strings.TrimSpace(string(r.result)), "\n")
 	var got reported

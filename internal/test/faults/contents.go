@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// content is what the table may hold in the end: the rows of one state of the input, over what was there.
+// content is an allowed final content of the table: the rows of one state of the input, over the earlier rows.
 type content struct {
 	what    string
 	rows    []row // of the job
@@ -16,19 +16,20 @@ type content struct {
 	records int64
 }
 
-// deliver adds the content that an input makes.
+// deliver adds the content that an input produces.
 func (r *round) deliver(d *delivery, what string) {
 	rows := d.rows(r.job.Spec.Regions, r.job.Store)
 	r.contents = append(r.contents, r.content(what, rows, nil))
 }
 
-// content returns the content of rows over others of the job, which an earlier beginning has loaded, over what was there before.
+// content returns the content with rows over other rows of the job, which an earlier attempt has loaded, over the
+// rows before the job.
 func (r *round) content(what string, rows, beneath []row) content {
 	return content{what: what, rows: rows, digest: digest(overlay(r.others, beneath, rows), family),
 		cells: r.before + countCells(beneath) + countCells(rows), records: int64(len(rows))}
 }
 
-// overlay returns what readers see of layers of rows. Later layers hide the cells of earlier ones.
+// overlay returns the visible rows of layers of rows. Later layers hide the cells of earlier ones.
 func overlay(layers ...[]row) []row {
 	at := map[string]int{}
 	var all []row
@@ -64,8 +65,8 @@ func within(rows []row, g region) (some []row) {
 	return some
 }
 
-// survey determines what the job has loaded before it starts over, which stays in the table under what comes then: in each
-// region nothing, or all of one content. It makes the contents that the table may have after the new beginning.
+// survey determines the rows that the job has loaded before it starts over, which stay in the table below the new ones: in
+// each region nothing, or all of one content. It computes the contents that the table may have after the restart.
 func (r *round) survey(ctx context.Context, o *Outcome) error {
 	regions, err := r.lab.regions(ctx, r.table)
 	if err != nil {
@@ -75,7 +76,7 @@ func (r *round) survey(ctx context.Context, o *Outcome) error {
 	if err != nil {
 		return fmt.Errorf("store files: %w", err)
 	}
-	// Where two contents have as many cells in a region, either may be there: all the first, or all the last.
+	// If two contents have the same number of cells in a region, either may be there: all the first, or all the last.
 	var first, last []row
 	for _, g := range regions {
 		n := -countCells(within(r.others, g))

@@ -10,11 +10,11 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// delivery is the input of a job as it is on disk, with the records that it holds. A change makes another delivery of it.
+// delivery is the input of a job on disk, with its records. A change creates another delivery.
 type delivery struct {
 	table data.Table
 	form  data.Form
-	dir   string // the job's input is this directory; empty: it is the files
+	dir   string // the job's input is this directory; empty: the files
 	files []inputFile
 }
 
@@ -75,7 +75,7 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-// inputs returns what --input is given.
+// inputs returns the values of --input.
 func (d *delivery) inputs() (all []string) {
 	if d.dir != "" {
 		return []string{d.dir}
@@ -86,7 +86,7 @@ func (d *delivery) inputs() (all []string) {
 	return all
 }
 
-// names returns the names by which a message can name the input.
+// names returns the names by which a message can identify the input.
 func (d *delivery) names() []string {
 	all := []string{}
 	if d.dir != "" {
@@ -98,7 +98,7 @@ func (d *delivery) names() []string {
 	return all
 }
 
-// rows returns the rows that the table must hold for the records, in its order.
+// rows returns the rows that the table must have for the records, in the table's order.
 func (d *delivery) rows(salts int, store bool) (all []row) {
 	columns := d.table.Columns()
 	for _, f := range d.files {
@@ -114,14 +114,14 @@ func (d *delivery) rows(salts int, store bool) (all []row) {
 	return all
 }
 
-// encode gives the bytes of a file of these records.
+// encode returns the bytes of a file of these records.
 func (d *delivery) encode(records [][][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	err := data.WriteRecords(&b, d.table, d.form, records)
 	return b.Bytes(), err
 }
 
-// tail gives the bytes by which a file grows when these records are appended to it.
+// tail returns the bytes by which a file grows when these records are appended.
 func (d *delivery) tail(records [][][]byte) ([]byte, error) {
 	b, err := d.encode(records)
 	if err != nil || d.form != data.CSV {
@@ -134,7 +134,7 @@ func (d *delivery) tail(records [][][]byte) ([]byte, error) {
 	return b[len(header):], nil
 }
 
-// write writes a file in place, so that its number stays what it was.
+// write writes a file in place, so that its inode stays the same.
 func write(name string, b []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {

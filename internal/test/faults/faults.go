@@ -13,19 +13,19 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// Fault is one harm at one moment.
+// Fault is one fault at one moment.
 type Fault struct {
 	Kind    string
 	When    Trigger
-	For     time.Duration // how long what was stopped stays so, or how late something comes
-	Calls   int           // loading calls that a proxy harms
-	Frozen  bool          // the program stands still while the table changes
+	For     time.Duration // how long a stopped process stays stopped, or how late a call arrives
+	Calls   int           // loading calls that a proxy disturbs
+	Frozen  bool          // the program is stopped while the table changes
 	Server  int           // region server or DataNode, 0 or 1
 	Nth     int           // occurrence of the event at which the program kills itself
-	Pick    uint64        // decides what else there is to decide
+	Pick    uint64        // seed of the remaining choices
 	Another bool          // SIGINT instead of SIGTERM; SIGTERM instead of a kill between runs
-	How     string        // the way of a harm that has several
-	Between bool          // the first run is stopped, and the harm done before the next
+	How     string        // the variant of a fault that has several
+	Between bool          // the first run is stopped, and the fault injected before the next
 }
 
 func (f Fault) String() string {
@@ -72,7 +72,7 @@ const (
 	Split       = "split"
 	Merge       = "merge"
 	Move        = "move"
-	Disable     = "disable" // disabled and enabled again by someone else
+	Disable     = "disable" // disabled and enabled again by another client
 )
 
 // Kinds returns all kinds of faults in the order of reports.
@@ -83,10 +83,10 @@ func Kinds() []string {
 		InputChange, BitFlip, Recreate}
 }
 
-// journalEvents are the events of a job that loads without trouble.
+// journalEvents are the journal events of a job without faults.
 var journalEvents = []string{"plan", "attempt", "sorted", "written", "built", "loading", "prepared", "sending", "loaded", "cleaned"}
 
-// RandomFault draws a fault of a kind, or of any kind when that is empty.
+// RandomFault draws a fault of a kind, or of any kind if kind is empty.
 func RandomFault(r *rand.Rand, kind string) Fault {
 	f := Fault{Kind: kind, Pick: r.Uint64(), Server: r.IntN(2), Frozen: r.IntN(2) == 0, Nth: 1 + r.IntN(3), Another: r.IntN(2) == 0}
 	drawn := oneOf(r, Kinds()[1:]...)
@@ -127,11 +127,11 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 	return f
 }
 
-// proxied reports whether a proxy does it.
+// proxied reports whether a proxy injects the fault.
 func (f Fault) proxied() bool { return f.Calls > 0 }
 
-// inject waits for the moment and does the harm, and undoes it where that is not left to Heal. It says
-// whether the program was running then.
+// inject waits for the moment and injects the fault. It also repairs it, unless Heal does that. It reports whether
+// the program was running then.
 func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 	f := r.fault
 	if f.Kind == None {
@@ -148,7 +148,7 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 			}
 		}
 		if f.Kind == string(AnswerSwallow) {
-			// An operator does not wait ten minutes for an answer, but stops the run.
+			// An operator does not wait ten minutes for a response, but stops the run.
 			if err := pause(ctx, f.For); err != nil {
 				return true, err
 			}
@@ -204,7 +204,8 @@ func (r *round) harm(ctx context.Context, p *process) error {
 	return r.change(ctx)
 }
 
-// disturb kills or stops a daemon for a while, if that is what the fault is. It returns when one that was stopped continues.
+// disturb kills or stops a daemon for a while, if the fault is of that kind. If a daemon was stopped, it returns when
+// the daemon continues.
 func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
 	daemon := func(role testcluster.Role) *testcluster.Daemon { return l.cluster.Daemon(role) }
 	switch f.Kind {
@@ -230,7 +231,7 @@ func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
 	return true, err
 }
 
-// freeze stops a daemon as it stands for a while. One that another fault of the round has killed, before or meanwhile, is left to that fault.
+// freeze stops a daemon (SIGSTOP) for a while.
 func freeze(ctx context.Context, d *testcluster.Daemon, away time.Duration) error {
 	if err := d.Pause(); err != nil {
 		return unlessEnded(err)
@@ -279,8 +280,7 @@ func (r *round) change(ctx context.Context) error {
 		_, err = r.lab.admin(ctx, "merge", r.table, first(regions[i].start), first(regions[i+1].start))
 	}
 	if err != nil {
-		// A region that was just split or loaded into cannot be changed again; the round shows what the
-		// program makes of the rest.
+		// A region that was just split or loaded into cannot be changed again; the round continues with the rest.
 		r.note = strings.SplitN(err.Error(), "\n", 2)[0]
 	}
 	return nil

@@ -16,22 +16,22 @@ import (
 
 // The ways to change an input.
 const (
-	Arrive   = "arrive"   // the job begins when a part of a file is there; the rest comes
+	Arrive   = "arrive"   // the job begins with a part of a file; the rest arrives later
 	Grow     = "grow"     // records are appended to a file
-	Replace  = "replace"  // another file of the same size is renamed over one
-	Edit     = "edit"     // one byte each of some values is another, and the time is set back
+	Replace  = "replace"  // another file of the same size is renamed over it
+	Edit     = "edit"     // one byte of some values is changed, and the time is set back
 	Truncate = "truncate" // a file ends earlier
 	Add      = "add"      // a directory has one file more
 	Remove   = "remove"   // a directory has one file less
-	Delete   = "delete"   // all is gone
+	Delete   = "delete"   // everything is removed
 )
 
 func inputChanges() []string {
 	return []string{Arrive, Grow, Replace, Edit, Truncate, Add, Remove, Delete}
 }
 
-// change changes the input on disk: one of its files or, where that is another state of the whole, every other time all. It
-// gives what is there then, nil when that is not an export any more.
+// change changes the input on disk: one of its files or, if the result is another state of the whole, every other time all
+// of them. It returns the new delivery, or nil if it is no longer an export.
 func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	next := *d
 	next.files = slices.Clone(d.files)
@@ -90,7 +90,7 @@ func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	return &next, nil
 }
 
-// each does the same to some files, until it fails.
+// each calls do for each file, until it fails.
 func each(files []inputFile, do func(*inputFile) error) error {
 	for i := range files {
 		if err := do(&files[i]); err != nil {
@@ -100,7 +100,7 @@ func each(files []inputFile, do func(*inputFile) error) error {
 	return nil
 }
 
-// part leaves the beginning of one of the files, every other time with the beginning of a record.
+// part keeps only the beginning of one of the files, every other time up to the middle of a record.
 func (d *delivery) part(r *rand.Rand) error {
 	f := d.files[r.IntN(len(d.files))]
 	b, err := d.encode(f.records[:len(f.records)/2])
@@ -114,12 +114,12 @@ func (d *delivery) part(r *rand.Rand) error {
 	return os.Truncate(f.name, int64(len(b)+r.IntN(2)*r.IntN(len(next))))
 }
 
-// more are records that are not in a file yet.
+// more returns records that are not in a file yet.
 func more(t data.Table, have [][][]byte, r *rand.Rand) ([][][]byte, error) {
 	return records(data.Spec{Table: t, Rows: int64(1 + r.IntN(1+len(have)/2)), Seed: r.Uint64() >> 1})
 }
 
-// again writes a file whole, where it is.
+// again rewrites a whole file in place.
 func (d *delivery) again(f *inputFile) error {
 	b, err := d.encode(f.records)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *delivery) grow(f *inputFile, r *rand.Rand) error {
 		return err
 	}
 	f.records = slices.Concat(f.records, added)
-	if d.form == data.Parquet { // nothing can be appended to one: it is written again where it is
+	if d.form == data.Parquet { // Parquet cannot be appended to: the file is rewritten in place
 		return d.again(f)
 	}
 	b, err := d.tail(added)
@@ -179,7 +179,7 @@ func (d *delivery) replace(f *inputFile, sameTime bool) error {
 	return os.Rename(other, f.name)
 }
 
-// edit changes one digit each of some records, now and then one of their keys.
+// edit changes one digit of each of some records, occasionally in their keys.
 func (d *delivery) edit(f *inputFile, r *rand.Rand) error {
 	was, err := os.Stat(f.name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (d *delivery) edit(f *inputFile, r *rand.Rand) error {
 		i := r.IntN(len(f.records))
 		column := len(f.records[i]) - 1
 		if r.IntN(3) == 0 {
-			column = 0 // the id, with which the key ends
+			column = 0 // the id, which is the end of the key
 		}
 		f.records[i] = turned(f.records[i], column)
 	}
@@ -211,7 +211,7 @@ func (d *delivery) edit(f *inputFile, r *rand.Rand) error {
 	return errors.Join(err, os.Chtimes(f.name, was.ModTime(), was.ModTime()))
 }
 
-// writeOver writes the bytes that differ.
+// writeOver writes only the bytes that differ.
 func writeOver(name string, old, b []byte) error {
 	file, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -228,7 +228,7 @@ func writeOver(name string, old, b []byte) error {
 	return nil
 }
 
-// turned returns a record whose column has another digit where it had its last one.
+// turned returns a record with the last digit of a column changed.
 func turned(record [][]byte, column int) [][]byte {
 	next := slices.Clone(record)
 	v := bytes.Clone(record[column])
@@ -239,7 +239,7 @@ func turned(record [][]byte, column int) [][]byte {
 	return next
 }
 
-// truncate ends a file after one of its records, a Parquet file anywhere.
+// truncate cuts a file after one of its records, a Parquet file anywhere.
 func (d *delivery) truncate(f *inputFile, r *rand.Rand) (whole bool, err error) {
 	if len(f.records) < 2 {
 		return true, fmt.Errorf("%d records", len(f.records))

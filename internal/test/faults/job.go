@@ -12,23 +12,23 @@ import (
 type Job struct {
 	Spec   data.Spec // rows; Spec.Regions is the salt's modulus and the number of the table's regions
 	Form   data.Form
-	Files  int    // that the rows are divided among; 0: one
+	Files  int    // number of files that the rows are divided among; 0: one
 	Dir    bool   // the input is the directory of the files
 	Memory string // of --memory
 	Stage  string // of --load-mode; empty: not given
 	Verify string // of --verify
 	Store  bool   // empty fields become empty cells
-	// Before is how many cells are in the table already, half of them in rows of the job with a lower
-	// timestamp, which the job's cells hide.
+	// Before is the number of cells that are in the table before the job, half of them in rows of the job with a
+	// lower timestamp, which the job's cells hide.
 	Before int
-	// Compact leaves compactions on and asks for a major one afterwards. Cells of store files are then
-	// not counted: a compaction drops what is there twice.
+	// Compact leaves compactions enabled and requests a major one afterwards. Cells of store files are then not
+	// counted: a compaction drops duplicates.
 	Compact bool
 	// Tracker is the store-file tracker of the table, FILE or empty for the default.
 	Tracker string
 }
 
-// String returns the job in a few words.
+// String returns a short description of the job.
 func (j Job) String() string {
 	s := fmt.Sprintf("%s %s, %d rows, %d regions, %s", j.Spec.Table, j.Form, j.Spec.Rows, j.Spec.Regions, j.Memory)
 	var more []string

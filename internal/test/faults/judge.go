@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// judge holds the table, HDFS and this machine to what is promised. Its error is one of the judge.
+// judge checks the table, HDFS and this machine. Its error is about the check itself.
 func (r *round) judge(ctx context.Context, o *Outcome) error {
 	c, err := r.judgeRows(ctx, o)
 	if err != nil || c == nil {
@@ -44,7 +44,7 @@ func (r *round) judge(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// judgeRows says which content the table has; nil when it cannot be read because a file was damaged.
+// judgeRows returns the content of the table, or nil if it cannot be read because a file was damaged.
 func (r *round) judgeRows(ctx context.Context, o *Outcome) (*content, error) {
 	got, err := r.digest(ctx)
 	if err != nil && r.fault.Kind == BitFlip {
@@ -74,7 +74,7 @@ func (r *round) judgeRows(ctx context.Context, o *Outcome) (*content, error) {
 	return c, nil
 }
 
-// digest scans the table. What is damaged does not become readable by trying for long.
+// digest scans the table. With a damaged file it does not retry for long.
 func (r *round) digest(ctx context.Context) (string, error) {
 	if r.fault.Kind != BitFlip {
 		return r.lab.admin(ctx, "digest", r.table)
@@ -88,7 +88,7 @@ func (r *round) digest(ctx context.Context) (string, error) {
 	return a.Run(ctx, "digest", r.table)
 }
 
-// judgeGets reads some rows one by one, which goes through the bloom filter as a scan does not.
+// judgeGets reads some rows by Get, which uses the bloom filter, as opposed to a scan.
 func (r *round) judgeGets(ctx context.Context, c content, o *Outcome) {
 	const gets = 50
 	for i := range gets {
@@ -125,7 +125,7 @@ func (r *round) judgeStore(ctx context.Context, c content, o *Outcome) error {
 	return nil
 }
 
-// judgeLeft looks for what should be gone.
+// judgeLeft checks for files that should have been removed.
 func (r *round) judgeLeft(ctx context.Context, o *Outcome) error {
 	fsys, p, err := r.lab.env.Resolve("hdfs://" + r.stage)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *round) judgeLeft(ctx context.Context, o *Outcome) error {
 	return r.judgeLocal(o)
 }
 
-// judgeLocal looks for sorted runs that will not be read again.
+// judgeLocal checks for sorted runs that will not be read again.
 func (r *round) judgeLocal(o *Outcome) error {
 	spilled, err := os.ReadDir(r.spill)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *round) judgeLocal(o *Outcome) error {
 	return err
 }
 
-// filesBelow lists the files below a directory, none when there is no such directory.
+// filesBelow lists the files below a directory, or none if the directory does not exist.
 func filesBelow(ctx context.Context, fsys hdfsio.FS, dir string) ([]string, error) {
 	infos, err := fsys.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +210,7 @@ func filesBelow(ctx context.Context, fsys hdfsio.FS, dir string) ([]string, erro
 	return all, nil
 }
 
-// region is a region of a table as the Java client sees it; its keys are as HBase's shell prints them.
+// region is a region of a table from the Java client; its keys are in the notation of HBase's shell.
 type region struct{ name, start, end, server string }
 
 func (l *Lab) regions(ctx context.Context, table string) ([]region, error) {
@@ -231,15 +231,15 @@ func (l *Lab) regions(ctx context.Context, table string) ([]region, error) {
 
 // storeFile is a file that a table's regions read from.
 type storeFile struct {
-	region string // that reads it, or the first that does
+	region string // the first region that reads it
 	path   string
 	cells  int64
 }
 
-// storeFiles returns the files of the table's regions, each once. A region that was made by a split or a merge
-// has references, "file.region", to files of its parents. Half a file and the other half are two
-// references to one file, which counts once with all its cells. A file all of whose rows are on one side
-// of a split is there by a link, "namespace=table=region-file" (HFileLink, 2.6).
+// storeFiles returns the files of the table's regions, each once. A region that was created by a split or a merge has
+// references, "file.region", to files of its parents. The references to the two halves of a file are one file, which
+// counts once with all its cells. If all rows of a file are on one side of a split, there is a link to it,
+// "namespace=table=region-file" (HFileLink, 2.6).
 func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error) {
 	regions, err := l.regions(ctx, table)
 	if err != nil {
@@ -258,7 +258,7 @@ func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error)
 		}
 		for _, info := range infos {
 			if info.IsDir() || strings.HasPrefix(info.Name(), ".") {
-				continue // .filelist, what the tracker FILE keeps
+				continue // .filelist, of the tracker FILE
 			}
 			name := path.Join(base, r.name, family, info.Name())
 			if file, parent, ok := strings.Cut(info.Name(), "."); ok {

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// killedCommand is a command that a [KillRound] kills: what it needs, how it is given, and what must be there when it has
-// ended with 0.
+// killedCommand is a command that a [KillRound] kills: its preconditions, its arguments, and the expected result after it
+// has ended with 0.
 type killedCommand struct {
 	name string
-	// prepare makes what the command works on, and returns its arguments.
+	// prepare creates the command's input, and returns its arguments.
 	prepare func(ctx context.Context, r *KillRound) ([]string, error)
-	// once says that store files hold each cell of the tables once, so that their number can be compared.
+	// once means that store files have each cell of the tables once, so that their number can be compared.
 	once bool
-	// shared says that several processes build the files too: shares, and tasks on YARN.
+	// shared means that several processes can also build the files: shares, and tasks on YARN.
 	shared bool
-	// mayRefuse says that a refusal with exit code 3 is right when a compaction has run, if the table is as it was before.
+	// mayRefuse means that a refusal with exit code 3 is right after a compaction, if the table is unchanged.
 	mayRefuse bool
 }
 
@@ -45,7 +45,7 @@ func killedCommands() []killedCommand {
 // killRecord is one line of an export with the columns id, k and v.
 type killRecord struct{ id, k, v string }
 
-// drawRecords draws records with ids that no two have.
+// drawRecords draws records with unique ids.
 func (r *KillRound) drawRecords(n int) []killRecord {
 	ids := map[string]bool{}
 	var all []killRecord
@@ -90,7 +90,7 @@ func (r *KillRound) changed(old []killRecord) []killRecord {
 	return all
 }
 
-// plainRows returns the rows of records in a table whose key is key.
+// plainRows returns the rows of records in a table with the given key.
 func plainRows(records []killRecord, key func(killRecord) string) []row {
 	var rows []row
 	for _, rec := range records {
@@ -116,14 +116,14 @@ func (r *KillRound) writeInput(name string, records []killRecord) (string, error
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// loadArgs returns the arguments of a run of a file into the round's table.
+// loadArgs returns the arguments of a run that loads a file into the round's table.
 func (r *KillRound) loadArgs(input string, more ...string) []string {
 	return append([]string{"run", "--output=json", "--table=" + r.table, "--family=" + family, "--key=id", "--columns=id,k,v", "--header=first",
 		"--format=csv", "--input=" + input, "--state=" + r.state, "--staging=" + r.stage,
 		"--memory=" + oneOf(r.rand, "24MiB", "64MiB"), "--verify=" + oneOf(r.rand, "sample", "full", "files")}, more...)
 }
 
-// loaded makes the table with some records in it.
+// loaded creates the table with some records.
 func (r *KillRound) loaded(ctx context.Context) ([]killRecord, error) {
 	old := r.drawRecords(r.size)
 	input, err := r.writeInput("old.csv", old)
@@ -225,7 +225,8 @@ func prepareUndo(ctx context.Context, r *KillRound) ([]string, error) {
 	return append(args, "--staging="+r.stage), err
 }
 
-// prepareRestore has a load taken back by a snapshot, in place or into a new table. The snapshot's name is not like those that a command takes for itself.
+// prepareRestore prepares the undo of a load by a snapshot, in place or into a new table. The snapshot's name differs
+// from the names that commands choose.
 func prepareRestore(ctx context.Context, r *KillRound) ([]string, error) {
 	snapshot := "before" + strings.NewReplacer(":", "", "-", "").Replace(r.table)
 	old, with, args, err := r.loadedTwice(ctx, "--snapshot="+snapshot)
@@ -239,8 +240,8 @@ func prepareRestore(ctx context.Context, r *KillRound) ([]string, error) {
 	return args, err
 }
 
-// loadedTwice makes the table with some records and loads others over them. It gives the rows before and after the second load, and the command that
-// undoes it.
+// loadedTwice creates the table with some records and loads others over them. It returns the rows before and after the second load, and the command
+// that undoes it.
 func (r *KillRound) loadedTwice(ctx context.Context, more ...string) (old, with []row, undo []string, err error) {
 	first, err := r.loaded(ctx)
 	if err != nil {
@@ -279,7 +280,7 @@ func prepareLoad(ctx context.Context, r *KillRound) ([]string, error) {
 		return nil, err
 	}
 	out := oneOf(r.rand, filepath.Join(r.dir, "hfiles"), "hdfs://"+r.stage+"-built/hfiles")
-	// Other boundaries than the table's: some files have to be cut.
+	// Other boundaries than the table's: some files must be split.
 	_, err = r.give(ctx, "build", "--output=json", "--table="+r.table, "--family="+family, "--key=id", "--columns=id,k,v", "--header=first",
 		"--format=csv", "--input="+input, "--out="+out, "--splits="+oneOf(r.rand, "3,6", "25,5,75", strings.Join(splits(10), ",")))
 	r.expect(r.table, plainRows(records, byID))
@@ -299,7 +300,8 @@ func prepareTable(ctx context.Context, r *KillRound) ([]string, error) {
 		"--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full", "files")}, r.create(ctx, other)
 }
 
-// prepareCompare has a table repaired that lacks some rows of another, has others, and has other values.
+// prepareCompare prepares the repair of a table that lacks some rows of another table, has additional rows, and has
+// other values.
 func prepareCompare(ctx context.Context, r *KillRound) ([]string, error) {
 	old, err := r.loaded(ctx)
 	if err != nil {
@@ -319,7 +321,7 @@ func prepareCompare(ctx context.Context, r *KillRound) ([]string, error) {
 	return []string{"compare", r.table, other, "--output=json", "--repair-b", "--state=" + r.state, "--staging=" + r.stage, "--memory=64MiB"}, err
 }
 
-// drawUpheaval draws what happens to the table or the cluster between two attempts.
+// drawUpheaval draws a change of the table or the cluster between two attempts.
 func drawUpheaval(r *rand.Rand) string {
 	return oneOf(r, "", "", Split, Merge, compactAll, RSKill)
 }

@@ -14,13 +14,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// killing is one kill: of the command after a record, of the command or of what works for it on YARN after a while.
+// killing is one kill: of the command after a record, or of the command or one of its processes on YARN after some
+// time.
 type killing struct {
 	record string        // EVENT:N, at which the program kills itself
 	victim string        // kind of a process in a container; empty: the command
-	writes bool          // the command has begun a file of the shares
-	after  time.Duration // since the command began or writes, or since the victim was seen
-	fault  Fault         // of a daemon, of a call or of the table, in place of a kill; its kind is empty: none
+	writes bool          // wait until the command has begun a file of the shares
+	after  time.Duration // since the command began or writes, or since the victim was found
+	fault  Fault         // of a daemon, of a call or of the table, instead of a kill; its kind is empty: none
 	hit    bool          // the victim was killed
 }
 
@@ -32,13 +33,13 @@ const (
 	master  = "MRAppMaster"
 )
 
-// habit is what a command does by itself: how long it takes, and which records it writes.
+// habit is the undisturbed behaviour of a command: its duration, and the records that it writes.
 type habit struct {
 	span    time.Duration
 	records []string
 }
 
-// learn notes what a command does by itself. A command that resumes after a kill writes fewer records.
+// learn records the undisturbed behaviour of a command. A command that resumes after a kill writes fewer records.
 func (l *Lab) learn(name string, span time.Duration, records []string) {
 	if l.known == nil {
 		l.known = map[string]habit{}
@@ -51,7 +52,7 @@ func (l *Lab) learn(name string, span time.Duration, records []string) {
 	l.known[name] = h
 }
 
-// drawKills draws how often each command is killed: as often of each kind.
+// drawKills draws the number of kills of each command: the same for each kind.
 func (r *KillRound) drawKills(steps []killStep) []int {
 	of := map[string][]int{}
 	var kinds []string
@@ -68,13 +69,13 @@ func (r *KillRound) drawKills(steps []killStep) []int {
 	return kills
 }
 
-// disturbances returns the kinds of faults that come while a command of a [KillRound] runs.
+// disturbances returns the kinds of faults that are injected while a command of a [KillRound] runs.
 func disturbances() []string {
 	return []string{RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause, MasterKill, MasterPause, Split, Merge,
 		string(AnswerCut), string(AnswerSwallow), string(AnswerDelay), string(RequestCut), string(RequestLate)}
 }
 
-// drawKilling draws a kill of a command, or what happens around it.
+// drawKilling draws a kill of a command, or a fault around it.
 func (r *KillRound) drawKilling(s killStep) *killing {
 	if r.Disturbed && r.rand.IntN(3) > 0 {
 		f := RandomFault(r.rand, oneOf(r.rand, disturbances()...))
@@ -101,12 +102,12 @@ func (r *KillRound) drawKilling(s killStep) *killing {
 	return k
 }
 
-// drawVictim draws a kill of what works for the command in a container.
+// drawVictim draws a kill of one of the command's processes in a container.
 func (r *KillRound) drawVictim() *killing {
 	return &killing{victim: oneOf(r.rand, mapper, reducer, taskJVM, master), after: time.Duration(r.rand.IntN(1500)) * time.Millisecond}
 }
 
-// kill waits for the moment, unless the program kills itself. What becomes of the command is seen by its exit code.
+// kill waits for the moment, unless the program kills itself. The exit code shows the effect on the command.
 func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing, before []string) error {
 	switch {
 	case k.fault.Kind != "":
@@ -133,7 +134,7 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 	if err := r.upheaval(ctx); err != nil || r.rand.IntN(3) == 0 {
 		return err
 	}
-	// The command has not been touched: it, or another, may be next.
+	// The command was not affected: it, or another victim, may be next.
 	next := r.drawVictim()
 	if r.rand.IntN(3) == 0 {
 		next = &killing{after: 10 * next.after}
@@ -141,7 +142,7 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 	return r.kill(ctx, p, s, next, before)
 }
 
-// disturb waits for the moment and does what happens around a command, if that has not ended by then.
+// disturb waits for the moment and injects the fault around a command, if the command has not ended by then.
 func (r *KillRound) disturb(ctx context.Context, p *process, k *killing) error {
 	moment := time.After(k.after)
 	if k.fault.proxied() {
@@ -150,7 +151,7 @@ func (r *KillRound) disturb(ctx context.Context, p *process, k *killing) error {
 	select {
 	case <-p.done:
 		return nil
-	case <-r.armed: // nil unless a call is harmed
+	case <-r.armed: // nil unless a call is disturbed
 	case <-moment:
 	}
 	r.Faults = append(r.Faults, k.fault.Kind)
@@ -166,7 +167,7 @@ func (r *KillRound) disturb(ctx context.Context, p *process, k *killing) error {
 	return err
 }
 
-// killContainer kills a victim of the round's jobs, which may have ended before; then another is looked for.
+// killContainer kills a victim of the round's jobs. If the victim has ended, it looks for another one.
 func (r *KillRound) killContainer(ctx context.Context, p *process, k *killing) error {
 	for p.running() {
 		all, err := r.lab.cluster.Containers()
@@ -200,18 +201,18 @@ func (k *killing) meets(command []string) bool {
 	return filepath.Base(command[0]) == "java" && strings.Contains(strings.Join(command, " "), k.victim)
 }
 
-// records returns the records of the journal that was written to last, in a directory.
+// records returns the records of the most recently written journal in a directory.
 func (r *KillRound) records(s killStep) []string {
 	if !s.journal || r.Hosts {
 		return nil
 	}
 	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
 	last := slices.MaxFunc(append(names, ""), func(a, b string) int { return written(a).Compare(written(b)) })
-	all, _ := eventsOf(last) // the last one may be torn
+	all, _ := eventsOf(last) // the last record may be incomplete
 	return all
 }
 
-// written is when a file was written, a time before all others if it is not there.
+// written returns the modification time of a file, or the zero time if it does not exist.
 func written(name string) time.Time {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -220,7 +221,7 @@ func written(name string) time.Time {
 	return info.ModTime()
 }
 
-// landed says where a kill has hit a command.
+// landed describes where a kill has hit a command.
 func (r *KillRound) landed(ctx context.Context, s killStep, k *killing, before []string) string {
 	where := "at a moment"
 	records := r.records(s)

@@ -59,7 +59,7 @@ func (r *KillRound) judgeCells(ctx context.Context, table string) error {
 	return nil
 }
 
-// judgeLeft looks for what the command should have removed.
+// judgeLeft checks for files that the command should have removed.
 func (r *KillRound) judgeLeft(ctx context.Context) error {
 	fsys, _, err := r.lab.env.Resolve("hdfs:///")
 	if err != nil {
@@ -83,7 +83,8 @@ func (r *KillRound) judgeLeft(ctx context.Context) error {
 				continue
 			}
 			if dir == hbaseStaging {
-				// HBase chooses the name of its directory, and a process that is killed before the answer does not know it.
+				// HBase chooses the name of its directory, and a process that is killed before the response does not
+				// know it.
 				if files, err := filesBelow(ctx, fsys, path.Join(dir, info.Name())); err != nil || len(files) == 0 {
 					r.Empty++
 					continue

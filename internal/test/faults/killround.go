@@ -17,25 +17,25 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// KillRound kills one command, or each of those that do its work by shares, at random moments and records, changes the table's
-// regions or files in between, gives the same command again until it ends by itself, and judges the tables by HBase's Java client.
-// Make one by [Lab.KillRound].
+// KillRound kills one command, or each of the commands that do its work by shares, at random moments and records. In between it
+// changes the table's regions or files. It repeats the same command until it ends by itself, and checks the tables with HBase's
+// Java client. [Lab.KillRound] creates one.
 type KillRound struct {
 	Seed     uint64
 	Command  string
 	Engine   Engine
-	Problems []string // promises that were broken
-	Refused  bool     // the last word is a refusal, which is right
+	Problems []string // violated guarantees
+	Refused  bool     // the final result is a refusal, which is right
 	Exits    []int
 	Errors   []string
-	Between  []string // what happened between two attempts
-	Kills    []string // the command that each kill has hit, and where
-	Faults   []string // what the cluster suffered while a command ran
+	Between  []string // changes between two attempts
+	Kills    []string // commands that were killed, and where
+	Faults   []string // faults of the cluster while a command ran
 	Empty    int      // directories without a file that are left in HBase's staging directory
 	Took     time.Duration
-	// Disturbed says that daemons, calls and the table suffer while the command runs, besides kills of it.
+	// Disturbed means that daemons, calls and the table are disturbed while the command runs, besides kills of it.
 	Disturbed bool
-	Hosts     bool // each attempt has a host of its own, and the state is in a table that all hosts reach
+	Hosts     bool // each attempt has its own host, and the state is in a table that all hosts reach
 
 	lab      *Lab
 	command  killedCommand
@@ -46,19 +46,19 @@ type KillRound struct {
 	host     string // directory of the attempt's host
 	table    string
 	stage    string
-	armed    <-chan struct{} // closed when the attempt's first call is harmed, nil if none is to be
+	armed    <-chan struct{} // closed when the attempt's first call is disturbed, nil if none is to be
 	size     int             // records
-	compacts bool            // the table is one that HBase compacts
+	compacts bool            // HBase compacts the table
 	tables   []string
 	digests  map[string]string
 	cells    map[string]int64
-	before   string          // digest of the table that a refusal leaves
+	before   string          // digest of the table after a refusal
 	exported string          // directory of an export
-	earlier  map[string]bool // containers of YARN that were there before the round
+	earlier  map[string]bool // containers of YARN from before the round
 	want     []killRecord
 }
 
-// OK reports whether no promise was broken.
+// OK reports whether no guarantee was violated.
 func (r *KillRound) OK() bool { return len(r.Problems) == 0 }
 
 // String returns a line for a log.
@@ -82,20 +82,20 @@ func (r *KillRound) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// killsRoot is the directory on HDFS below which each round has its own. The commands of rounds run as HBase's user.
+// killsRoot is the directory on HDFS with the directories of the rounds. The commands of rounds run as HBase's user.
 const killsRoot = "/tmp/kills"
 
 // hbaseStaging is where HBase makes a directory for each load.
 const hbaseStaging = "/hbase/staging"
 
-// mostUnkilled is how often the command is given without a kill.
+// mostUnkilled is the number of attempts without a kill.
 const mostUnkilled = 3
 
-// otherState is the exit code of a program built for tests whose history is not that of its journal.
+// otherState is the exit code of a program built for tests whose history differs from that of its journal.
 const otherState = 97
 
-// KillRound does the round of a seed, of an engine's command of a name, or of the one that the seed draws if that is empty. The error says that the
-// round could not be done.
+// KillRound runs the round of a seed and an engine. command is the name of the command; if it is empty, the seed determines the command. The error
+// means that the round could not be run.
 func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string, disturbed bool) (*KillRound, error) {
 	all := killedBy(engine)
 	r := &KillRound{lab: l, Seed: seed, Engine: engine, Disturbed: disturbed, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
@@ -151,7 +151,8 @@ func (r *KillRound) do(ctx context.Context) error {
 	return r.judge(ctx)
 }
 
-// take gives a command, kills it so often, and gives it until it ends by itself. It reports whether it has.
+// take runs a command, kills it the given number of times, and repeats it until it ends by itself. It reports whether
+// it has.
 func (r *KillRound) take(ctx context.Context, s killStep, kills int) (ended bool, err error) {
 	for range kills {
 		if ended, err := r.attempt(ctx, s, r.drawKilling(s)); err != nil || ended {
@@ -174,7 +175,8 @@ func (r *KillRound) take(ctx context.Context, s killStep, kills int) (ended bool
 	return ended, nil
 }
 
-// nextHost makes the directory of the next attempt's host, and removes that of the one before, if each attempt has its own.
+// nextHost creates the directory of the next attempt's host, and removes the previous one, if each attempt has its
+// own.
 func (r *KillRound) nextHost() error {
 	if r.host != "" && !r.Hosts {
 		return nil
@@ -184,11 +186,11 @@ func (r *KillRound) nextHost() error {
 	return errors.Join(err, os.MkdirAll(r.spill(), 0o755))
 }
 
-// spill returns the directory of sorted rows of the attempt's host.
+// spill returns the directory of sorted runs of the attempt's host.
 func (r *KillRound) spill() string { return filepath.Join(r.host, "spill") }
 
-// attempt gives a command, and kills it or what works for it, if k is not nil. It reports whether the command has ended with 0, or by
-// a refusal that may be right.
+// attempt runs a command, and kills it or one of its processes, if k is not nil. It reports whether the command has ended with 0, or
+// with a refusal that may be right.
 func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended bool, err error) {
 	if err := r.nextHost(); err != nil {
 		return false, err
@@ -232,7 +234,7 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	}
 	const refused, usage = 3, 2
 	r.Refused = p.exit == refused && r.command.mayRefuse && slices.Contains(r.Between, compactAll) ||
-		p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export") // killed when all was done
+		p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export") // killed after all was done
 	if k != nil && k.fault.Kind != "" && p.exit != 0 {
 		if kind, known := fail.KindOfExit(p.exit); known && !kind.Retry() && !r.Refused {
 			r.problem("a cluster in trouble ends it with %d, as if no retry helped: %s", p.exit, p.lastError())
@@ -251,7 +253,7 @@ func (r *KillRound) launch(args []string, more ...string) (*process, error) {
 	return launch(append([]string{r.lab.Program}, args...), append(env, more...), r.lab.root)
 }
 
-// give gives a command that must end with 0, and returns what it prints.
+// give runs a command that must end with 0, and returns its output.
 func (r *KillRound) give(ctx context.Context, args ...string) (string, error) {
 	p, err := r.launch(args)
 	if err != nil {
@@ -266,7 +268,7 @@ func (r *KillRound) give(ctx context.Context, args ...string) (string, error) {
 	return p.stdout.String(), nil
 }
 
-// create makes a table of the round. Versions are kept, so that a cell that another hides still counts.
+// create creates a table of the round. It keeps versions, so that a cell that another one hides still counts.
 func (r *KillRound) create(ctx context.Context, table string) error {
 	args := []string{"create", table, "--family", family, "--versions", "5", "--splits", strings.Join(splits(2+r.rand.IntN(8)), ",")}
 	if !r.compacts {
@@ -276,20 +278,20 @@ func (r *KillRound) create(ctx context.Context, table string) error {
 	return err
 }
 
-// expect notes what a table must hold in the end.
+// expect records the rows that a table must have at the end.
 func (r *KillRound) expect(table string, rows []row) {
 	sortRows(rows)
 	r.tables = append(r.tables, table)
 	r.digests[table], r.cells[table] = digest(rows, family), countCells(rows)
 }
 
-// upheaval changes the regions or the files of the table. What HBase refuses is left: a region that was just split cannot be
-// merged.
+// upheaval changes the regions or the files of the table. It ignores changes that HBase refuses: a region that was just
+// split cannot be merged.
 func (r *KillRound) upheaval(ctx context.Context) error {
 	return r.upset(ctx, drawUpheaval(r.rand))
 }
 
-// upset does one such thing.
+// upset makes one change.
 func (r *KillRound) upset(ctx context.Context, what string) error {
 	key := fmt.Sprintf("%06d", r.rand.IntN(1_000_000))
 	var err error

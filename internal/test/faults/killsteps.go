@@ -14,29 +14,29 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Engine is what builds the files of a killed command.
+// Engine is the way to build the files of a killed command.
 type Engine string
 
 // The engines.
 const (
 	Alone  Engine = "one process"
-	Shares Engine = "shares" // processes of plan, build --share, merge, and at last load or the command itself
+	Shares Engine = "shares" // processes of plan, build --share, merge, and finally load or the command itself
 	YARN   Engine = "YARN"
 )
 
-// killedBy returns the commands whose files an engine builds.
+// killedBy returns the commands whose files an engine can build.
 func killedBy(e Engine) []killedCommand {
 	return slices.DeleteFunc(killedCommands(), func(c killedCommand) bool { return e != Alone && !c.shared })
 }
 
-// killStep is one of the commands that must end with 0 one after another.
+// killStep is one of the commands that must end with 0 in sequence.
 type killStep struct {
-	kind    string // what it does; kills are spread over kinds
+	kind    string // kind of work; kills are distributed over kinds
 	args    []string
 	journal bool
 }
 
-// name returns what all rounds call the step.
+// name returns the name of the step, which is the same in all rounds.
 func (r *KillRound) name(s killStep) string {
 	if r.Engine == Alone {
 		return r.Command
@@ -44,7 +44,7 @@ func (r *KillRound) name(s killStep) string {
 	return fmt.Sprintf("%s by %s, %s", r.Command, r.Engine, s.kind)
 }
 
-// steps returns the commands that do with the round's engine what one does in one process.
+// steps returns the commands that do, with the round's engine, the work of one process.
 func (r *KillRound) steps(ctx context.Context, args []string) ([]killStep, error) {
 	switch r.Engine {
 	case Shares:
@@ -60,13 +60,13 @@ func (r *KillRound) steps(ctx context.Context, args []string) ([]killStep, error
 	return []killStep{{args[0], args, !slices.Contains([]string{"export"}, args[0])}}, nil
 }
 
-// byShares gives the plan what says what is built, and what says how it is loaded to the last command.
+// byShares gives the plan the arguments of the build, and the last command those of the load.
 func (r *KillRound) byShares(ctx context.Context, args []string) ([]killStep, error) {
 	var built, loaded, memory []string
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
 		switch name {
-		case "--verify": // load has all rows verified, or none
+		case "--verify": // load verifies all rows, or none
 		case "--memory":
 			memory = []string{arg}
 		case "--output":
@@ -122,7 +122,7 @@ func (r *KillRound) byShares(ctx context.Context, args []string) ([]killStep, er
 	return steps, nil
 }
 
-// snapshotName is not like the names that a command takes for itself.
+// snapshotName differs from the names that commands choose for themselves.
 func (r *KillRound) snapshotName() string {
 	return "before" + strings.NewReplacer(":", "", "-", "").Replace(r.table)
 }

@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	// serverHost is where region servers say that they are: the proxies' address.
+	// serverHost is the published address of region servers: that of the proxies.
 	serverHost = "127.0.0.3"
-	// stagingRoot is the directory on HDFS below which every job has its own.
+	// stagingRoot is the directory on HDFS with the directories of the jobs.
 	stagingRoot = "/tmp/faults"
-	// user runs the program. He is not the one of HBase and no superuser of HDFS.
+	// user runs the program. It is not HBase's user and not a superuser of HDFS.
 	user          = "tina"
 	regionServers = 2
 	dataNodes     = 2
 )
 
-// Lab is a cluster with the program and what it takes to disturb them. It does one round at a time.
+// Lab is a cluster with the program and the tools to disturb them. It runs one round at a time.
 type Lab struct {
 	// Dir is a directory for data, state and logs. Required.
 	Dir string
-	// Log gets what happens. Required.
+	// Log receives events. Required.
 	Log *slog.Logger
-	// YARN has the cluster run YARN too.
+	// YARN makes the cluster run YARN too.
 	YARN bool
-	// Program is the path of a built program, with the tag stopafter. Default: it is built.
+	// Program is the path of a built program, with the tag stopafter. Default: the Lab builds it.
 	Program string
 
 	root    string // of the checkout
@@ -47,12 +47,12 @@ type Lab struct {
 	proxies *Proxies
 	env     *cluster.Env // of the user hbase
 	tina    *cluster.Env // of the user that runs the program
-	help    string       // all about bulkload run
+	help    string       // full help of bulkload run
 	watch   supervisor
 	known   map[string]habit // of commands that rounds kill
 }
 
-// Open builds the program and starts a cluster of its own. Close it, also after an error.
+// Open builds the program and starts a new cluster. The caller closes the Lab, also after an error.
 func (l *Lab) Open(ctx context.Context) error {
 	// Not runtime.Caller: with -trimpath its names have no directory of the checkout.
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
@@ -74,7 +74,7 @@ func (l *Lab) Open(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// can reports whether the program's run has a flag.
+// can reports whether bulkload run has a flag.
 func (l *Lab) can(flag string) bool { return strings.Contains(l.help, "--"+flag+" ") }
 
 func (l *Lab) command(ctx context.Context, argv ...string) error {
@@ -86,8 +86,8 @@ func (l *Lab) command(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// start starts the cluster and the proxies. The region servers listen on localhost and say that they
-// are on serverHost, so that every client of meta goes through a proxy.
+// start starts the cluster and the proxies. The region servers listen on localhost and publish serverHost, so that
+// every client of meta uses a proxy.
 func (l *Lab) start(ctx context.Context) (err error) {
 	options := testcluster.Options{
 		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log, YARN: l.YARN,
@@ -103,8 +103,8 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if err := os.RemoveAll(options.Dir); err != nil {
 		return err
 	}
-	// The master calls its region servers before Start returns, so the proxies must be there by then, but
-	// not before the ports are chosen: Start looks whether they are free everywhere on this machine.
+	// The master calls its region servers before Start returns, so the proxies must listen by then, but not before
+	// the ports are chosen: Start checks that they are free everywhere on this machine.
 	startCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var g sync.WaitGroup
@@ -132,7 +132,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	return err
 }
 
-// as returns the world that a user of the cluster sees.
+// as returns the environment of a user of the cluster.
 func (l *Lab) as(user string) (*cluster.Env, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		switch name {
@@ -146,8 +146,8 @@ func (l *Lab) as(user string) (*cluster.Env, error) {
 	return &cluster.Env{Conf: conf, Log: l.Log}, err
 }
 
-// chosenPorts waits until a cluster that is starting in dir has written down its ports, and gives those
-// of its region servers.
+// chosenPorts waits until a cluster that is starting in dir has written its ports, and returns those of its region
+// servers.
 func chosenPorts(ctx context.Context, dir string) ([]int, error) {
 	for {
 		var state struct {
@@ -184,7 +184,7 @@ func (l *Lab) stop() error {
 // Close stops the cluster.
 func (l *Lab) Close() error { return l.stop() }
 
-// Renew throws the cluster away and starts another, when one is past healing.
+// Renew replaces a cluster that cannot be healed by a new one.
 func (l *Lab) Renew(ctx context.Context) error {
 	if err := l.stop(); err != nil {
 		l.Log.Warn("the old cluster did not stop well", "error", err)
@@ -192,7 +192,7 @@ func (l *Lab) Renew(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// Refresh gives the next round what a round has spoilt or broken: other region servers, or another cluster.
+// Refresh replaces the parts that a round has spoilt or broken: it restarts the region servers, or the cluster.
 func (l *Lab) Refresh(ctx context.Context, o *Outcome) error {
 	if o.Broken != nil || !o.Spoilt {
 		return l.Renew(ctx)
@@ -208,7 +208,7 @@ func (l *Lab) Refresh(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// environment returns what the program sees.
+// environment returns the environment of the program.
 func (l *Lab) environment(more ...string) []string {
 	drop := []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_USER_NAME", testcluster.EnvConf}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -219,7 +219,7 @@ func (l *Lab) environment(more ...string) []string {
 		"HADOOP_USER_NAME="+user), more...)
 }
 
-// adminTries is how often a command of the Java client is tried: a fault may still be under repair.
+// adminTries is the number of attempts of a command of the Java client: a fault may still be under repair.
 const adminTries = 3
 
 // admin runs a command of the Java client.
@@ -252,7 +252,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Heal starts every daemon that does not run, resumes those that are paused, and waits until all serve.
+// Heal starts every daemon that does not run, resumes paused ones, and waits until all of them serve.
 func (l *Lab) Heal(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
@@ -270,7 +270,7 @@ func (l *Lab) Heal(ctx context.Context) error {
 				return err
 			}
 		}
-		// Short looks: a region server that was paused for too long ends only a while after it continues.
+		// Short waits: a region server that was paused for too long ends only some time after it continues.
 		tryCtx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		last = l.cluster.WaitReady(tryCtx)
 		cancel()

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Mix says which kinds of faults a run of rounds has, and how many of each: a kind as often as it is listed, in an order of
-// its own. Rounds of successive seeds go through the list, so that each kind gets its share in them.
+// Mix lists the kinds of faults of a run of rounds. The number of times that a kind is listed is its weight; the list has
+// its own order. Rounds of successive seeds go through the list, so that each kind gets its share.
 type Mix []string
 
-// seamWeight is how many rounds one of [Seams] gets for one round of another kind.
+// seamWeight is the number of rounds of a kind of [Seams] for one round of another kind.
 const seamWeight = 3
 
-// ParseMix reads "a,b=3,c": kinds, some with a weight. Empty or "all": every kind of a fault, those of [Seams] three times.
+// ParseMix parses "a,b=3,c": kinds, some with a weight. Empty or "all": every kind of fault, those of [Seams] three
+// times.
 func ParseMix(text string) (Mix, error) {
 	var m Mix
 	add := func(kind string, n int) {
@@ -52,5 +53,5 @@ func ParseMix(text string) (Mix, error) {
 	return m, nil
 }
 
-// Kind returns the kind of the round of a seed.
+// Kind returns the kind of a seed's round.
 func (m Mix) Kind(seed uint64) string { return m[seed%uint64(len(m))] }

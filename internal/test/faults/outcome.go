@@ -12,26 +12,26 @@ type Outcome struct {
 	Seed     uint64
 	Job      Job
 	Fault    Fault
-	Hit      bool   // the fault came while the program ran, or between its runs
-	Note     string // why a fault could not be what it was to be, or what it was
+	Hit      bool   // the fault was injected while the program ran, or between its runs
+	Note     string // why a fault differed from its plan, or details of it
 	Exits    []int  // of each run
 	Errors   []string
-	Problems []string // promises that were broken
-	Silent   bool     // one of them by a command that said that all is well
-	Broken   error    // the round itself could not be done: the cluster did not heal
+	Problems []string // violated guarantees
+	Silent   bool     // one of them by a command that reported success
+	Broken   error    // the round could not be run: the cluster did not heal
 	Took     time.Duration
-	Calls    int // loading calls in all runs, where a proxy harmed some
+	Calls    int // loading calls in all runs, if a proxy disturbed some
 	Events   []string
 
-	Restarted bool // it was restarted, as a refusal said
-	Refused   bool // the last word is a refusal, which is right
-	Late      bool // it came when the damage was in the table
-	// Spoilt says that region servers have read a damaged file. They read into buffers that they use again, and may fail with
-	// other tables after it: see [Lab.Refresh].
+	Restarted bool // it was restarted, as a refusal instructs
+	Refused   bool // the final result is a refusal, which is right
+	Late      bool // the refusal came after the damage was in the table
+	// Spoilt means that region servers have read a damaged file. They reuse their read buffers, and may fail with other
+	// tables afterwards: see [Lab.Refresh].
 	Spoilt bool
 }
 
-// OK says that nothing that is promised was broken.
+// OK reports whether no guarantee was violated.
 func (o *Outcome) OK() bool { return len(o.Problems) == 0 && o.Broken == nil }
 
 // String returns a line for a log.
@@ -63,12 +63,12 @@ func (o *Outcome) String() string {
 	return fmt.Sprintf("seed %d | %s | %s | exits %s | %.1fs | %s", o.Seed, o.Job, o.Fault, strings.Join(exits, ","), o.Took.Seconds(), verdict)
 }
 
-// problem notes a promise that was broken.
+// problem records a violated guarantee.
 func (o *Outcome) problem(format string, args ...any) {
 	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
 }
 
-// silent is a problem that no command reports.
+// silent records a problem that no command reports.
 func (o *Outcome) silent(format string, args ...any) {
 	o.Silent = o.Silent || o.Exits == nil || o.Exits[len(o.Exits)-1] == 0
 	o.problem(format, args...)

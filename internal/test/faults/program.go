@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// process is one run of the program, in a process group of its own.
+// process is one run of the program, in its own process group.
 type process struct {
 	pid    int
 	done   chan struct{} // closed when it has ended
 	stdout bytes.Buffer  // read them after done
 	stderr bytes.Buffer
-	exit   int // 128 plus the signal's number for one that a signal ended
+	exit   int // 128 plus the signal's number if a signal ended it
 	err    error
 }
 
@@ -37,7 +37,7 @@ func launch(argv, env []string, dir string) (*process, error) {
 	cmd.WaitDelay = 5 * time.Second
 	started := make(chan error)
 	go func() {
-		// Pdeathsig is sent when the thread ends that started the child, so that must live as long.
+		// Pdeathsig is sent when the thread that started the child ends, so that thread must live as long.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -63,7 +63,7 @@ func launch(argv, env []string, dir string) (*process, error) {
 	return p, <-started
 }
 
-// signal reaches the program, but nothing that has its number after it.
+// signal signals the program, but never a later process with its id.
 func (p *process) signal(s syscall.Signal) {
 	select {
 	case <-p.done:
@@ -72,7 +72,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// freeze stops the program, and returns when it stands still or has ended.
+// freeze stops the program, and returns when it is stopped or has ended.
 func (p *process) freeze(ctx context.Context) error {
 	p.signal(syscall.SIGSTOP)
 	for p.running() {
@@ -86,13 +86,13 @@ func (p *process) freeze(ctx context.Context) error {
 	return nil
 }
 
-// still reports whether all threads of the program stand still.
+// still reports whether all threads of the program are stopped.
 func (p *process) still() (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
 	return !slices.ContainsFunc(threads, moves), err
 }
 
-// moves reports whether the thread of a file of /proc is one that does not stand still.
+// moves reports whether the thread of a file of /proc is not stopped.
 func moves(stat string) bool {
 	b, err := os.ReadFile(stat)
 	_, state, _ := bytes.Cut(b, []byte(") "))
@@ -108,18 +108,18 @@ func (p *process) running() bool {
 	}
 }
 
-// leftover reports whether a process of its group lives.
+// leftover reports whether a process of its group is alive.
 func (p *process) leftover() bool { return syscall.Kill(-p.pid, 0) == nil }
 
 const (
-	// runLimit is how long one run may take. A lost answer of a frozen server is waited for, and HBase
-	// takes half a minute to recover a region server.
+	// runLimit is the time limit of one run. A run waits for the lost response of a frozen server, and HBase takes
+	// half a minute to recover a region server.
 	runLimit = 6 * time.Minute
-	// stopLimit is how long a run may take to stop, loads in flight included.
+	// stopLimit is the time limit of stopping a run, including loads in flight.
 	stopLimit = 90 * time.Second
 )
 
-// wait waits for the end. A run that takes too long is stopped, and killed when it does not stop.
+// wait waits for the end. It stops a run that takes too long, and kills it if it does not stop.
 func (p *process) wait(ctx context.Context) error {
 	for _, step := range []struct {
 		limit time.Duration
@@ -146,7 +146,7 @@ func (p *process) wait(ctx context.Context) error {
 	return fmt.Errorf("the program's process %d cannot be killed", p.pid)
 }
 
-// lastError returns what the program says last about why it failed; nothing of a run that went well.
+// lastError returns the program's last error message, or "" for a successful run.
 func (p *process) lastError() string {
 	if p.exit == 0 {
 		return ""
@@ -161,8 +161,8 @@ func (p *process) lastError() string {
 	return text[:min(len(text), most)]
 }
 
-// Trigger says when a fault hits: After the event of the job's journal, or After the start of the run
-// when Event is empty.
+// Trigger is the moment of a fault: After the event of the job's journal, or After the start of the run if Event is
+// empty.
 type Trigger struct {
 	Event string
 	After time.Duration
@@ -178,7 +178,7 @@ func (t Trigger) String() string {
 	return fmt.Sprintf("%d ms after %s", t.After.Milliseconds(), t.Event)
 }
 
-// wait returns true when the moment has come, false when the program ended before.
+// wait returns true at that moment, or false if the program ended before.
 func (t Trigger) wait(p *process, state string) bool {
 	if t.Event != "" && !awaitEvent(p, state, t.Event) {
 		return false
@@ -193,7 +193,7 @@ func (t Trigger) wait(p *process, state string) bool {
 	}
 }
 
-// journalPoll is how often the journal is looked at. A fault at an event is late by as much.
+// journalPoll is the interval of reading the journal. A fault at an event is late by up to that time.
 const journalPoll = time.Millisecond
 
 // awaitEvent follows the one journal below a state directory until it has an event.
@@ -236,7 +236,7 @@ func awaitEvent(p *process, state, event string) bool {
 	}
 }
 
-// journaled reports whether the journal has an event of a file.
+// journaled reports whether the journal has an event about a file.
 func (r *round) journaled(event, name string) bool {
 	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
 	for _, journal := range names {

@@ -10,34 +10,34 @@ import (
 	"time"
 )
 
-// Harm is what a proxy does to a call of BulkLoadHFile.
+// Harm is the way in which a proxy disturbs a call of BulkLoadHFile.
 type Harm string
 
-// The harms. The server has done the load in those that are about its answer.
+// The harms. If the harm is about the answer, the server has done the load.
 const (
-	AnswerCut     Harm = "answer-cut"     // the connection breaks when the answer comes
-	AnswerSwallow Harm = "answer-swallow" // the answer never comes, the connection stays
-	AnswerDelay   Harm = "answer-delay"   // the answer comes late
+	AnswerCut     Harm = "answer-cut"     // the connection breaks when the answer arrives
+	AnswerSwallow Harm = "answer-swallow" // the answer never arrives, the connection stays open
+	AnswerDelay   Harm = "answer-delay"   // the answer arrives late
 	RequestCut    Harm = "request-cut"    // the connection breaks and the server never gets the request
 	RequestLate   Harm = "request-late"   // the connection breaks and the server gets the request later
 )
 
-// Proxies stand in front of the region servers and pass everything on, but for the loading calls that
-// they were armed for. HBase is configured so that meta names them and not the servers.
+// Proxies are proxies in front of the region servers. They forward everything except the loading calls that they were
+// armed for. HBase is configured so that meta has their addresses, not those of the servers.
 type Proxies struct {
 	mu      sync.Mutex
 	harm    Harm
 	delay   time.Duration
-	left    int // calls that are still harmed
+	left    int // number of further calls to disturb
 	calls   int // loading calls seen since Arm
-	served  int // of them those that reached a server
+	served  int // those of them that reached a server
 	hit     chan struct{}
 	closed  bool
 	done    chan struct{}
 	open    map[net.Conn]bool
 	listens []net.Listener
 	wait    sync.WaitGroup // all goroutines
-	late    sync.WaitGroup // calls that are to be delivered late
+	late    sync.WaitGroup // calls that are delivered late
 }
 
 // OpenProxies listens on each port of host and connects to the same port of localhost.
@@ -55,8 +55,8 @@ func OpenProxies(host string, ports []int) (*Proxies, error) {
 	return p, nil
 }
 
-// Arm has the next n loading calls harmed; delay is for the harms that come late. It forgets what was
-// counted before, and gives a channel that is closed when the first call is harmed.
+// Arm disturbs the next n loading calls; delay is for the harms that are late. It resets the counters, and returns a
+// channel that is closed when the first call is disturbed.
 func (p *Proxies) Arm(h Harm, n int, delay time.Duration) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +65,8 @@ func (p *Proxies) Arm(h Harm, n int, delay time.Duration) <-chan struct{} {
 	return p.hit
 }
 
-// Disarm ends the harm, and waits until every late call was delivered and answered. It gives the number
-// of loading calls since Arm, and of those that reached a server.
+// Disarm ends the harm, and waits until every late call was delivered and answered. It returns the number of loading
+// calls since Arm, and of those that reached a server.
 func (p *Proxies) Disarm() (calls, served int) {
 	p.mu.Lock()
 	p.left = 0
@@ -77,7 +77,7 @@ func (p *Proxies) Disarm() (calls, served int) {
 	return p.calls, p.served
 }
 
-// take says what to do with a loading call.
+// take returns the harm of a loading call.
 func (p *Proxies) take() (Harm, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Proxies) take() (Harm, time.Duration) {
 	return h, p.delay
 }
 
-// Close ends all connections and returns when nothing runs any more.
+// Close ends all connections and returns when all goroutines have ended.
 func (p *Proxies) Close() error {
 	p.mu.Lock()
 	if !p.closed {
@@ -150,7 +150,7 @@ func (p *Proxies) drop(c net.Conn) {
 	c.Close()
 }
 
-// reset closes a connection so that the other side sees it break and not end.
+// reset closes a connection so that the other side sees a reset rather than an end.
 func reset(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		t.SetLinger(0)
@@ -162,8 +162,8 @@ func reset(c net.Conn) {
 type link struct {
 	p              *Proxies
 	client, server net.Conn
-	ended          chan struct{} // closed when nothing more is read from the server
-	mu             sync.Mutex    // guards what follows
+	ended          chan struct{} // closed after the last read from the server
+	mu             sync.Mutex    // guards the following fields
 	harm           Harm          // to the answer
 	delay          time.Duration
 }
@@ -172,7 +172,7 @@ func (p *Proxies) serve(client net.Conn, target string) {
 	defer p.drop(client)
 	server, err := net.DialTimeout("tcp4", target, 5*time.Second)
 	if err != nil {
-		reset(client) // the nearest to a refused connection
+		reset(client) // the closest to a refused connection
 		return
 	}
 	if !p.keep(server) {
@@ -187,13 +187,13 @@ func (p *Proxies) serve(client net.Conn, target string) {
 	answers.Wait()
 }
 
-// method is what a loading call has in its header, and no other call of the program or of HBase.
+// method is in the header of a loading call, and of no other call of the program or of HBase.
 var method = []byte("BulkLoadHFile")
 
-// requests passes on what the client says, to its end.
+// requests forwards the client's data until they end.
 func (l *link) requests() {
 	buf := make([]byte, 64<<10)
-	var tail []byte // of what came before, in which the method may begin
+	var tail []byte // end of the previous data, in which the method may begin
 	loading := false
 	for {
 		n, err := l.client.Read(buf)
@@ -227,11 +227,11 @@ func (l *link) requests() {
 	}
 }
 
-// lateAnswer bounds the wait for the answer to a call that was delivered late.
+// lateAnswer limits the wait for the answer to a call that was delivered late.
 const lateAnswer = 90 * time.Second
 
-// deliver gives a call to the server that its client has given up. The goroutine of answers reads what
-// the server says to it; a region that is closed answers too.
+// deliver sends the server a call that its client has given up. The goroutine of answers reads the server's answer; a
+// region that is closed answers too.
 func (l *link) deliver(request []byte, delay time.Duration) {
 	defer l.p.late.Done()
 	l.mu.Lock()
@@ -252,7 +252,7 @@ func (l *link) deliver(request []byte, delay time.Duration) {
 	}
 }
 
-// answers passes on what the server says.
+// answers forwards the server's data.
 func (l *link) answers() {
 	defer close(l.ended)
 	defer l.client.Close()

@@ -11,8 +11,8 @@ import (
 // Report counts rounds by kind of fault.
 type Report struct {
 	Rounds int
-	Wrong  []*Outcome // that broke a promise
-	Broken []*Outcome // that could not be judged
+	Wrong  []*Outcome // rounds that violated a guarantee
+	Broken []*Outcome // rounds that could not be judged
 
 	kinds map[string]*tally
 	all   []roundReport
@@ -25,8 +25,8 @@ type tally struct {
 	AtOnce  int     `json:"survived"`
 	Again   int     `json:"after_another_run"`
 	Anew    int     `json:"begun_anew"`   // after a refusal
-	Refused int     `json:"refused"`      // to the end, as it must be
-	Late    int     `json:"refused_late"` // of them those when the damage was in the table
+	Refused int     `json:"refused"`      // at the end, as required
+	Late    int     `json:"refused_late"` // those of them after the damage was in the table
 	Wrong   int     `json:"wrong"`
 	Silent  int     `json:"silent"` // of the wrong ones
 	Broken  int     `json:"not_judged"`
@@ -39,7 +39,7 @@ func (t *tally) add(o tally) {
 	t.Seconds += o.Seconds
 }
 
-// roundReport is a round as the JSON has it.
+// roundReport is a round in the JSON report.
 type roundReport struct {
 	Seed     uint64   `json:"seed"`
 	Kind     string   `json:"kind"`
@@ -91,7 +91,7 @@ func (r *Report) Add(o *Outcome) {
 	r.Rounds++
 }
 
-// total adds the kinds up.
+// total returns the sum of all kinds.
 func (r *Report) total() (sum tally) {
 	for _, t := range r.kinds {
 		sum.add(*t)
@@ -99,9 +99,9 @@ func (r *Report) total() (sum tally) {
 	return sum
 }
 
-// Write prints the table: rounds, those whose fault came in time, those survived by the first run, by the same command given
-// again, by a new beginning after a refusal, those that were rightly refused to the end (late: when the damage was in the table
-// already), and the others.
+// Write prints the table: rounds; those with a fault in time; those that survived in the first run, by a repeated command, or
+// by a restart after a refusal; those that were rightly refused to the end (late: after the damage was in the table); and the
+// others.
 func (r *Report) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "fault\trounds\thit\tsurvived\tafter another run\trestarted\trefused\tlate\twrong\tsilent\tnot judged\ts/round\t")
@@ -118,7 +118,7 @@ func (r *Report) Write(w io.Writer) error {
 	return tw.Flush()
 }
 
-// WriteJSON writes the same, and every round.
+// WriteJSON writes the same, with every round.
 func (r *Report) WriteJSON(w io.Writer, started time.Time) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")

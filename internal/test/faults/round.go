@@ -15,10 +15,10 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// mostRuns is how often the command is given: once, and three times more.
+// mostRuns is the number of runs of the command: once, and three repetitions.
 const mostRuns = 4
 
-// round is one in progress.
+// round is a round in progress.
 type round struct {
 	lab    *Lab
 	job    Job
@@ -28,44 +28,44 @@ type round struct {
 	state  string // directory of the job's state
 	spill  string
 	stage  string // directory on HDFS
-	exists bool   // the table is there
-	prior  []row  // are in it
-	others []row  // all that is in it before the job
-	before int64  // cells of them
+	exists bool   // the table exists
+	prior  []row  // rows that are in it
+	others []row  // all rows of the table before the job
+	before int64  // number of their cells
 	loaded []row  // of the job, in order
 	argv   []string
 	armed  <-chan struct{}
 	note   string
-	result []byte // what the last run has printed
+	result []byte // output of the last run
 
-	input     *delivery // what is there; nil: no export
-	contents  []content // that the table may have in the end, the last is that of the input as it is
-	names     []string  // one of them is in a refusal
-	late      bool      // the fault came when there was nothing left to harm
-	undecided bool      // it came when the cause of the outcome is not known
+	input     *delivery // the current input; nil: no export
+	contents  []content // allowed final contents of the table; the last one is that of the current input
+	names     []string  // a refusal contains one of them
+	late      bool      // the fault was injected when there was nothing left to affect
+	undecided bool      // it was injected when the cause of the outcome is not known
 	flipped   string    // file on HDFS
-	partly    bool      // not all of the input is there
+	partly    bool      // the input is incomplete
 }
 
-// Draw draws a job and a fault of a kind, any when that is empty, from the seed.
+// Draw draws a job and a fault of a kind, or of any kind if kind is empty, from the seed.
 func Draw(seed uint64, kind string) (Job, Fault) {
 	r := rand.New(rand.NewPCG(seed, 0x6c6f6164))
 	j := RandomJob(r)
 	return fitted(j, RandomFault(r, kind))
 }
 
-// Round does the round of the seed.
+// Round runs the round of the seed.
 func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
 	j, f := Draw(seed, kind)
 	return l.Do(ctx, seed, j, f)
 }
 
-// Do does a round. The name of what it makes follows from the seed and the clock.
+// Do runs a round. Its names are derived from the seed and the clock.
 func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
 	r := l.round(seed, j, f)
 	o := r.whole(ctx, seed)
 	if o.OK() || f.Kind == BitFlip {
-		// What a bad round leaves is evidence; but a damaged region would trouble the servers in later rounds.
+		// A bad round's table is evidence; but a damaged region would disturb the servers in later rounds.
 		if _, err := l.admin(ctx, "drop", r.table); err != nil {
 			l.Log.Warn("the table of a round is not dropped", "table", r.table, "error", err)
 		}
@@ -76,7 +76,7 @@ func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
 	return o
 }
 
-// round returns one that was not begun.
+// round returns a round that has not begun.
 func (l *Lab) round(seed uint64, j Job, f Fault) *round {
 	if j.Spec.Table == "" {
 		j.Spec.Table = data.Check
@@ -86,7 +86,7 @@ func (l *Lab) round(seed uint64, j Job, f Fault) *round {
 		state: filepath.Join(l.Dir, name, "state"), spill: filepath.Join(l.Dir, name, "spill")}
 }
 
-// whole does a round and leaves its table.
+// whole runs a round and keeps its table.
 func (r *round) whole(ctx context.Context, seed uint64) *Outcome {
 	start := time.Now()
 	o := &Outcome{Seed: seed, Job: r.job, Fault: r.fault}
@@ -118,7 +118,7 @@ func (r *round) do(ctx context.Context, o *Outcome) error {
 	if last := o.Exits[len(o.Exits)-1]; last != 0 {
 		o.problem("exit code %d after %d runs: %s", last, len(o.Exits), o.Errors[len(o.Errors)-1])
 		if r.fault.mayRefuse() {
-			return nil // it has not said that anything is in the table
+			return nil // it has not reported that anything is in the table
 		}
 	}
 	if r.lab.can("state") {
@@ -133,8 +133,8 @@ func (r *round) do(ctx context.Context, o *Outcome) error {
 // exitDoneBefore is the exit code of a job that was done before, with --skip-exit-code.
 const exitDoneBefore = 99
 
-// repeat gives the command of a finished job once more: it must say that nothing is to do. What it would
-// do instead is seen by the judge.
+// repeat runs the command of a finished job once more: it must report that there is nothing to do. The judge detects
+// any work that it does instead.
 func (r *round) repeat(ctx context.Context, o *Outcome) error {
 	if o.Exits[len(o.Exits)-1] != 0 {
 		return nil
@@ -147,14 +147,14 @@ func (r *round) repeat(ctx context.Context, o *Outcome) error {
 		return err
 	}
 	if r.fault.Kind == InputChange && p.exit != exitDoneBefore && o.Hit {
-		r.refusal(p, o) // that the input is another now is right too
+		r.refusal(p, o) // a report that the input has changed is right too
 	} else if p.exit != exitDoneBefore {
 		o.problem("the finished job run again exits %d, want %d: %s", p.exit, exitDoneBefore, p.lastError())
 	}
 	return nil
 }
 
-// run gives the command once and injects the fault into the first. When it returns the cluster is whole.
+// run runs the command once, and injects the fault if requested. The cluster is healthy when it returns.
 func (r *round) run(ctx context.Context, argv []string, inject bool, o *Outcome) (*process, error) {
 	var more []string
 	if inject && r.fault.kills() {
@@ -199,7 +199,7 @@ func (r *round) run(ctx context.Context, argv []string, inject bool, o *Outcome)
 	return p, r.lab.Heal(ctx)
 }
 
-// keep writes what a run said next to its state, where a bad round's evidence is.
+// keep writes the output of a run next to its state, with the other evidence of a bad round.
 func (r *round) keep(n int, p *process) {
 	for name, b := range map[string][]byte{"out": p.stdout.Bytes(), "err": p.stderr.Bytes()} {
 		file := filepath.Join(filepath.Dir(r.state), fmt.Sprintf("run%d.%s", n, name))
@@ -209,14 +209,14 @@ func (r *round) keep(n int, p *process) {
 	}
 }
 
-// prepare makes the input, the table and the command.
+// prepare creates the input, the table and the command.
 func (r *round) prepare(ctx context.Context) (err error) {
 	for _, dir := range []string{r.state, r.spill} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	// A daemon may end long after the fault that is the cause of it.
+	// A daemon may end long after the fault that causes it.
 	if err := r.lab.Heal(ctx); err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// create makes the table. Versions are kept, so that a cell that another hides still counts.
+// create creates the table. It keeps versions, so that a cell that another one hides still counts.
 func (r *round) create(ctx context.Context) error {
 	args := []string{"create", r.table, "--compression", "SNAPPY", "--encoding", "FAST_DIFF", "--bloom", "ROW", "--versions", "5"}
 	if s := splits(r.job.Spec.Regions); len(s) > 0 {
@@ -279,8 +279,8 @@ func (r *round) create(ctx context.Context) error {
 	return err
 }
 
-// occupy puts cells into the table, half of them under cells that the job loads, and works out what the
-// table must hold in the end.
+// occupy puts cells into the table, half of them under cells that the job loads, and computes the table's expected
+// final content.
 func (r *round) occupy(ctx context.Context) error {
 	r.others = slices.Clone(r.prior)
 	for i := range r.job.Before {

@@ -16,7 +16,7 @@ import (
 // cell is one column of a row.
 type cell struct{ qualifier, value string }
 
-// row is what the table must hold for one record.
+// row is the expected row of one record.
 type row struct {
 	key   string
 	cells []cell // by qualifier
@@ -25,8 +25,8 @@ type row struct {
 // family is the column family of every job that names no other.
 const family = "f"
 
-// salt returns the first part of a key as Java makes it: |hashCode % n| with leading zeros. It is written
-// again here because the program's own must not be its judge.
+// salt returns the first part of a key as Java computes it: |hashCode % n| with leading zeros. It is implemented
+// again here because the program's own code must not be its judge.
 func salt(text string, n int) string {
 	var h int32
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -36,7 +36,7 @@ func salt(text string, n int) string {
 	return fmt.Sprintf("%0*d", len(strconv.Itoa(n-1)), max(m, -m))
 }
 
-// splits returns the boundaries of a table with one region for each of n salts, none for one.
+// splits returns the boundaries of a table with one region for each of n salts, none for one salt.
 func splits(n int) []string {
 	var all []string
 	for i := 1; i < n; i++ {
@@ -45,7 +45,7 @@ func splits(n int) []string {
 	return all
 }
 
-// queryColumns returns the columns that the salt and the digest of a key are made of.
+// queryColumns returns the columns that determine the salt and the digest of a key.
 func queryColumns(t data.Table) []string {
 	if t == data.Opinion {
 		return []string{"buss_no", "business_type"}
@@ -53,7 +53,7 @@ func queryColumns(t data.Table) []string {
 	return []string{"check_id"}
 }
 
-// record makes the row of one record. Empty fields give a cell only if store says so.
+// record returns the row of one record. Empty fields become cells only with store.
 func record(t data.Table, columns, fields []string, salts int, store bool) row {
 	var query, id string
 	for _, name := range queryColumns(t) {

@@ -10,21 +10,21 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// The harms to what a job rests on: its input, its files, its table. The program need not survive them. It may refuse by
-// name, and must then do the job right when it is asked to start over.
+// Faults in the foundations of a job: its input, its files, its table. The program need not survive them. It may refuse
+// with a message that names the cause, and must then do the job right when it is restarted.
 const (
-	InputChange = "input-change" // the input is another; Fault.How says in which way
-	BitFlip     = "bit-flip"     // one bit of a staged file is another
+	InputChange = "input-change" // the input changes; Fault.How is the way
+	BitFlip     = "bit-flip"     // one bit of a staged file changes
 	Recreate    = "recreate"     // the table is dropped and created again, or truncated
 )
 
-// Seams returns the kinds that the program may refuse.
+// Seams returns the kinds of faults for which the program may refuse.
 func Seams() []string { return []string{InputChange, BitFlip, Recreate} }
 
-// mayRefuse reports whether it is right that a command refuses after the fault.
+// mayRefuse reports whether a command may refuse after the fault.
 func (f Fault) mayRefuse() bool { return slices.Contains(Seams(), f.Kind) }
 
-// drawSeam draws what these harms need besides the rest.
+// drawSeam draws the additional parameters of these faults.
 func (f *Fault) drawSeam(r *rand.Rand) {
 	f.Between = r.IntN(2) == 0
 	f.Nth = 1 + r.IntN(6)
@@ -46,7 +46,8 @@ func (f *Fault) drawSeam(r *rand.Rand) {
 	case BitFlip:
 		f.How = oneOf(r, flipWays()...)
 		f.Frozen = r.IntN(2) == 0
-		// A program that runs reads the files once more between "built" and "loading"; one that continues, when it begins.
+		// A running program reads the files once more between "built" and "loading"; a resumed one reads them when it
+		// begins.
 		if f.Between = early; early {
 			f.When.Event = oneOf(r, "written", "written", "built", "loading", "prepared")
 		} else {
@@ -60,17 +61,17 @@ func (f *Fault) drawSeam(r *rand.Rand) {
 	if f.Between {
 		f.Frozen, f.When.After = false, 0
 		if slices.Contains([]string{"prepared", "sending", "loaded"}, f.When.Event) {
-			f.Another = false // a program that is to stop then is done before
+			f.Another = false // a program that is to stop then has ended before
 		}
 	}
 }
 
-// fitted makes of a job one by which the fault can be judged, and of the fault one that the job gives an occasion for.
+// fitted adapts the job so that the effect of the fault can be judged, and the fault so that the job can have it.
 func fitted(j Job, f Fault) (Job, Fault) {
 	if !f.mayRefuse() {
 		return j, f
 	}
-	j.Compact = false // what was loaded before a new beginning is reported by the files
+	j.Compact = false // the files show what was loaded before a restart
 	if f.Kind != BitFlip && f.Pick%3 == 0 {
 		j.Verify = "off"
 	}
@@ -83,7 +84,7 @@ func fitted(j Job, f Fault) (Job, Fault) {
 	if j.Form == data.Parquet && j.Files > 1 && j.Memory == "64MiB" {
 		j.Memory = "512MiB"
 	}
-	if f.When.Event == "prepared" && j.Stage == "direct" { // nothing is prepared then
+	if f.When.Event == "prepared" && j.Stage == "direct" { // that mode prepares nothing
 		f.When.Event = "loading"
 	}
 	switch {
@@ -98,7 +99,7 @@ func fitted(j Job, f Fault) (Job, Fault) {
 // kills reports whether the program kills itself at the fault's event.
 func (f Fault) kills() bool { return f.Kind == KillAt || f.Between && !f.Another }
 
-// between waits until the first run has been ended by a signal and does the harm.
+// between waits until a signal has ended the first run, and injects the fault.
 func (r *round) between(ctx context.Context, p *process) (hit bool, err error) {
 	if r.fault.Another {
 		if !r.fault.When.wait(p, r.state) {
@@ -108,23 +109,23 @@ func (r *round) between(ctx context.Context, p *process) (hit bool, err error) {
 	}
 	<-p.done
 	if p.exit <= 128 {
-		return false, nil // it was done, or failed, before
+		return false, nil // it ended, or failed, before
 	}
 	err = r.seam(ctx)
 	return !r.late, err
 }
 
-// arrive has the rest of the input come, if nothing has brought it until the end of the first run.
+// arrive completes the input, if that was not done until the end of the first run.
 func (r *round) arrive(p *process) error {
 	if !r.partly {
 		return nil
 	}
 	r.late = true
-	r.undecided = p.exit == 0 // it was through before there was anything to notice
+	r.undecided = p.exit == 0 // it ended before there was anything to notice
 	return r.changeInput()
 }
 
-// seam does one of these harms.
+// seam injects one of these faults.
 func (r *round) seam(ctx context.Context) error {
 	switch r.fault.Kind {
 	case InputChange:
@@ -136,7 +137,7 @@ func (r *round) seam(ctx context.Context) error {
 	}
 }
 
-// inputStream and flipStream distinguish what is drawn from a fault's Pick.
+// inputStream and flipStream distinguish the random streams of a fault's Pick.
 const (
 	inputStream = iota
 	flipStream
@@ -151,7 +152,7 @@ func (r *round) changeInput() error {
 	}
 	if r.fault.How == Arrive {
 		r.partly = false
-		return nil // it is what was meant from the beginning
+		return nil // it is the input that was intended from the beginning
 	}
 	if r.input = next; next != nil {
 		r.names = append(r.names, next.names()...)
@@ -160,17 +161,17 @@ func (r *round) changeInput() error {
 	return nil
 }
 
-// The ways to make a table again.
+// The ways to recreate a table.
 const (
 	dropped   = "drop"
 	truncated = "truncate"
 )
 
-// recreate makes the table again, with the same regions. What others had in it is gone.
+// recreate recreates the table with the same regions. Rows of others in it are lost.
 func (r *round) recreate(ctx context.Context) error {
 	all, _ := events(r.state)
 	if !r.fault.Between && count(all, "loaded") >= r.job.Spec.Regions || count(all, "verified") > 0 {
-		r.late = true // the job was done but for looking
+		r.late = true // the job was done except for the verification
 		return nil
 	}
 	var err error
@@ -184,7 +185,7 @@ func (r *round) recreate(ctx context.Context) error {
 	return err
 }
 
-// count counts an event.
+// count returns the number of occurrences of an event.
 func count(all []string, one string) (n int) {
 	for _, s := range all {
 		if s == one {

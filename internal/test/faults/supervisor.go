@@ -8,22 +8,21 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// supervisor starts daemons again that end while the program runs, as systemd does on real machines. A
-// fault can end more than the daemon that it is meant for: a master aborts when it cannot write to a
-// hbase:meta whose server was just declared dead (RegionStateStore of HBase 2.6.4), and nothing is
-// assigned anywhere until there is a master.
+// supervisor restarts daemons that end while the program runs, as systemd does on real machines. A fault can end more
+// than its target daemon: a master aborts when it cannot write to a hbase:meta whose server was just declared dead
+// (RegionStateStore of HBase 2.6.4), and no region is assigned until there is a master.
 type supervisor struct {
 	mu   sync.Mutex
-	away map[testcluster.Role]time.Time // until then it is meant to be down
+	away map[testcluster.Role]time.Time // time until which it is intentionally down
 }
 
 const (
 	superviseEvery = 200 * time.Millisecond
-	// restartAfter is how long what died by itself stays down.
+	// restartAfter is the time for which a daemon that ended by itself stays down.
 	restartAfter = 2 * time.Second
 )
 
-// begin watches until the function that it returns is called.
+// begin watches until the returned function is called.
 func (s *supervisor) begin(ctx context.Context, l *Lab) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var g sync.WaitGroup

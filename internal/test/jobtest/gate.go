@@ -9,14 +9,14 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// phaseGate counts in which phases a job asks whether it may continue.
+// phaseGate records the phases in which a job calls its gate.
 type phaseGate struct {
 	mu    sync.Mutex
 	phase string
 	asked map[string]int
 }
 
-// Wait lets all callers through.
+// Wait lets all callers continue.
 func (g *phaseGate) Wait(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -30,7 +30,7 @@ func (g *phaseGate) begin(phase string) {
 	g.phase = phase
 }
 
-// AsksGate sees that work asks its gate in each of these phases.
+// AsksGate checks that a job calls its gate in each of these phases.
 func AsksGate(t *testing.T, do func(progress.Gate, progress.Events) error, phases ...string) {
 	t.Helper()
 	g := &phaseGate{asked: map[string]int{}}

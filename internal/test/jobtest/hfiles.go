@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// ReadWhole returns a file's bytes, on whatever file system it is.
+// ReadWhole returns the bytes of a file on any file system.
 func ReadWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
@@ -29,10 +29,10 @@ func ReadWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
 	return b
 }
 
-// RewriteURI stands before the paths of a load's files.
+// RewriteURI is the prefix of the paths of a load's files.
 const RewriteURI = "hdfs://nn:8020"
 
-// SomeCells are rows with columns enough for many blocks.
+// SomeCells returns rows with enough columns for many blocks.
 func SomeCells(rows int) []hfile.Cell {
 	r := rand.New(rand.NewPCG(1, 2))
 	var cells []hfile.Cell
@@ -44,7 +44,7 @@ func SomeCells(rows int) []hfile.Cell {
 			}
 			c := hfile.Cell{Row: fmt.Appendf(nil, "%06d", i), Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: 5, Type: hfile.Put, Value: v}
 			if i%7 == 0 {
-				c.Tags = []byte{0, 3, 65, 1, 2} // a type that is not in use
+				c.Tags = []byte{0, 3, 65, 1, 2} // an unused tag type
 			}
 			cells = append(cells, c)
 		}
@@ -73,7 +73,7 @@ func TreeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
 	return names
 }
 
-// WriteCells makes an HFile as another program may have made it.
+// WriteCells writes an HFile like one of another program.
 func WriteCells(t testing.TB, fsys hdfsio.FS, name string, cells []hfile.Cell, o hfile.Options) loader.HFile {
 	t.Helper()
 	if err := fsys.MkdirAll(t.Context(), path.Dir(name), 0o777); err != nil {

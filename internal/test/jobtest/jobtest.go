@@ -1,5 +1,5 @@
-// Package jobtest has what tests of many packages need of a job: the example job
-// files and exports, a world without a cluster, tables on the shared test cluster.
+// Package jobtest has helpers for tests of jobs in many packages: the example job files and exports, an environment
+// without a cluster, and tables on the shared test cluster.
 package jobtest
 
 import (
@@ -28,7 +28,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Env returns a world without a cluster, closed with the test.
+// Env returns an environment without a cluster, which is closed at the end of the test.
 func Env(t testing.TB) *cluster.Env {
 	t.Helper()
 	conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
@@ -58,10 +58,10 @@ func Spec(t testing.TB, name string) spec.Spec {
 	return *s
 }
 
-// Family is the settings of f, as the test tables have them.
+// Family has the settings of the family f in test tables.
 var Family = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 
-// Absolute returns a path that a job takes from anywhere.
+// Absolute returns an absolute path, which a job accepts in any directory.
 func Absolute(t testing.TB, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -71,7 +71,7 @@ func Absolute(t testing.TB, path string) string {
 	return abs
 }
 
-// Hashes gives the SHA-256 of every HFile of a build by its name.
+// Hashes returns the SHA-256 of every HFile of a build by its name.
 func Hashes(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
@@ -90,7 +90,8 @@ func Hashes(t testing.TB, dir string) map[string]string {
 	return sums
 }
 
-// DigestLine returns what the generator says of a loaded table, with a salt for each region of the examples: 10 for check, 50 for opinion.
+// DigestLine returns the generator's digest of a loaded table, with a salt for each region of the examples: 10 for
+// check, 50 for opinion.
 func DigestLine(t testing.TB, table, empty string) string {
 	t.Helper()
 	return SaltedDigestLine(t, table, empty, map[string]int{"check": 10, "opinion": 50}[table])
@@ -118,7 +119,7 @@ func Export(t testing.TB, name string) string {
 	return testcheck.Path(t, "testdata", "exports", name)
 }
 
-// ManyRecords writes a dump large enough to spill at the least budget.
+// ManyRecords writes a dump large enough to spill with the minimal budget.
 func ManyRecords(t testing.TB, n int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -146,7 +147,7 @@ func ClusterEnv(t testing.TB, c *testcluster.Cluster) *cluster.Env {
 	return ClusterEnvAs(t, c, "tina")
 }
 
-// ClusterEnvAs is ClusterEnv as a user.
+// ClusterEnvAs returns the environment of a user on the test cluster.
 func ClusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *cluster.Env {
 	t.Helper()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
@@ -170,13 +171,13 @@ func ClusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *cluster.En
 	return env
 }
 
-// FreshTable makes a salted table of its own for a test.
+// FreshTable creates a new salted table for a test.
 func FreshTable(t testing.TB, env *cluster.Env, salts int, change func(*loader.Family)) string {
 	t.Helper()
 	return FreshTableAt(t, env, partition.SaltSplits(salts), change)
 }
 
-// FreshTableAt makes a table with these split points.
+// FreshTableAt creates a table with these split points.
 func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*loader.Family)) string {
 	t.Helper()
 	c, err := env.Dial(t.Context())
@@ -198,25 +199,25 @@ func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*
 	return name
 }
 
-// MakeTable makes a table that is gone when the test is over.
+// MakeTable creates a table that is deleted at the end of the test.
 func MakeTable(t testing.TB, env *cluster.Env, c *loader.Cluster, spec loader.TableSpec) {
 	t.Helper()
 	if err := c.CreateTable(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // its own has ended by now
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // the test's own context has ended by now
 		defer cancel()
 		c, err := env.Dial(ctx)
 		if err != nil {
-			return // the cluster goes away with the tests
+			return // the cluster is removed after the tests
 		}
 		defer c.Close()
 		_ = c.DeleteTable(ctx, spec.Name)
 	})
 }
 
-// UserFS returns the file system as another user sees it.
+// UserFS returns the file system as another user.
 func UserFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
 	t.Helper()
 	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: user})
@@ -232,14 +233,14 @@ func CSVSpec(inputs ...string) spec.Spec {
 	return spec.Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
 }
 
-// TableSpec returns the spec of an example for one file.
+// TableSpec returns the example spec of a table with one input file.
 func TableSpec(t *testing.T, table data.Table, input, format string) spec.Spec {
 	s := Spec(t, string(table))
 	s.Inputs, s.Format = []string{input}, format
 	return s
 }
 
-// Resolve returns the job of a spec that is right, but for its key, which may be missing.
+// Resolve returns the job of a valid spec, whose key may be missing.
 func Resolve(t testing.TB, s spec.Spec) spec.Job {
 	t.Helper()
 	resolve := s.Resolve

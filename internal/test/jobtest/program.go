@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program returns the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter); it is static, as
-// nodes of YARN need it.
+// Program returns the path of the program. With the tag stopafter, it kills itself after a record of its journal if a test requests that. It is
+// static, as the nodes of YARN require.
 func Program(t testing.TB) string {
 	t.Helper()
 	name, err := built()
@@ -28,8 +28,8 @@ func Program(t testing.TB) string {
 	return name
 }
 
-// built builds the program, in the checkout's build directory, where nothing has to remove it. Of several processes one builds at a time: the
-// others find it there, and the go command does not link a program again whose sources have not changed.
+// built builds the program in the checkout's build directory, where it need not be removed. Of several processes one builds at a time: the
+// others find the program there, and the go command does not link it again if its sources have not changed.
 var built = sync.OnceValues(func() (string, error) {
 	root, err := testcheck.Root()
 	if err != nil {
@@ -56,7 +56,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// Empty wants nothing to be in a directory, which need not exist.
+// Empty checks that a directory is empty or does not exist.
 func Empty(t testing.TB, fsys hdfsio.FS, dir string) {
 	t.Helper()
 	list, err := fsys.ReadDir(t.Context(), dir)

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// OwnMounts lets any user mount a small disk for one process.
+// OwnMounts returns attributes that let any user mount a small disk for one process.
 func OwnMounts() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -28,8 +28,8 @@ func OwnMounts() *syscall.SysProcAttr {
 	}
 }
 
-// WideInput returns a CSV file of so many rows. Each region of a table
-// with ten salts gets several megabytes for 100,000 of them.
+// WideInput writes a CSV file with the given number of rows. With 100,000 of them each region of a table with ten
+// salts gets several megabytes.
 func WideInput(t testing.TB, rows int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "wide.csv")
@@ -64,7 +64,8 @@ func PlainCells(t testing.TB, s spec.Spec, columns []string, records [][]string)
 	return cells
 }
 
-// PlainWideCells returns the plain wide cells of wide rows, or of rows whose records are versions; false if two of them clash.
+// PlainWideCells returns the cells of wide rows, or of rows whose records are versions; ok is false if two of them
+// conflict.
 func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
@@ -76,7 +77,7 @@ func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]str
 		return hfile.Compare(&a, &b)
 	})
 	ok = true
-	n := 0 // versions of the place that are kept or left out
+	n := 0 // versions of the column, kept or left out
 	for _, c := range cells {
 		i := len(kept) - 1
 		if i < 0 || string(kept[i].Row) != string(c.Row) || string(kept[i].Family) != string(c.Family) || string(kept[i].Qualifier) != string(c.Qualifier) {
@@ -97,7 +98,7 @@ func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]str
 	return kept, ok
 }
 
-// ClientDigest returns what HBase's client finds in a table with just these cells.
+// ClientDigest returns the digest of HBase's client for a table with exactly these cells.
 func ClientDigest(cells []hfile.Cell) string {
 	h := sha256.New()
 	rows := map[string]bool{}
@@ -108,7 +109,7 @@ func ClientDigest(cells []hfile.Cell) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
 }
 
-// WriteRecords makes a dump of records.
+// WriteRecords writes a dump of records.
 func WriteRecords(t testing.TB, name string, records [][]string) {
 	t.Helper()
 	var b strings.Builder
@@ -120,7 +121,7 @@ func WriteRecords(t testing.TB, name string, records [][]string) {
 	}
 }
 
-// recordCells makes the cells of records as the documents say, one by one.
+// recordCells computes the cells of records as documented, one by one.
 func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
 	t.Helper()
 	var cells []hfile.Cell
@@ -236,7 +237,7 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 	return cells
 }
 
-// CellLine prints a cell, so that cells can be compared as text.
+// CellLine formats a cell, so that cells can be compared as text.
 func CellLine(c *hfile.Cell) string {
 	return fmt.Sprintf("%q %s:%q/%d %x %x", c.Row, c.Family, c.Qualifier, c.Timestamp, c.Value, c.Tags)
 }

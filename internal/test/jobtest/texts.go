@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Texts reads inputs: each row's values by column, nil for NULL, split after split.
+// Texts reads inputs: the values of each row by column, nil for NULL, split after split.
 func Texts(ctx context.Context, in *source.Input) (rows []map[string]any, err error) {
 	r := in.NewReader()
 	for split := range in.Splits() {

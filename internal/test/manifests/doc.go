@@ -1,3 +1,3 @@
-// Package manifests holds the tests of examples/kubernetes and of the chart, which Helm's library renders: both are decoded strictly into the types of
-// Kubernetes' own API, and what the chart makes is what the examples have.
+// Package manifests holds the tests of examples/kubernetes and of the chart, which Helm's library renders. Both are decoded strictly into the types
+// of Kubernetes' own API, and the chart's output must match the examples.
 package manifests

@@ -8,19 +8,19 @@ import (
 
 // A Mutant is one mistake.
 type Mutant struct {
-	File    string // below the root of the module, with slashes
-	What    string // in a few words
-	Old     string // lines of the file
-	New     string // lines in their place; empty: none
-	Package string // whose tests are to find it, as go test takes it
-	Run     string // the tests, as -run takes them; empty: all
-	Cluster bool   // they need a cluster
+	File    string // path in the module, with slashes
+	What    string // short description
+	Old     string // removed lines of the file
+	New     string // their replacement; empty: none
+	Package string // package of the tests, as go test accepts it
+	Run     string // pattern of the tests for -run; empty: all
+	Cluster bool   // the tests need a cluster
 }
 
-// Name returns how reports name a mutant.
+// Name returns the name of a mutant in reports.
 func (m Mutant) Name() string { return m.File + ": " + m.What }
 
-// Parse reads a list. Empty lines and those that begin with # are left out.
+// Parse parses a list. It skips empty lines and lines that begin with #.
 func Parse(text string) ([]Mutant, error) {
 	var list []Mutant
 	names := map[string]bool{}
@@ -53,7 +53,7 @@ func Parse(text string) ([]Mutant, error) {
 	return list, nil
 }
 
-// head reads a mutant's first line.
+// head parses a mutant's first line.
 func head(line string) (Mutant, error) {
 	file, what, ok := strings.Cut(line, ": ")
 	if !ok || path.Ext(file) != ".go" || path.Clean(file) != file {
@@ -62,7 +62,7 @@ func head(line string) (Mutant, error) {
 	return Mutant{File: file, What: what, Package: "./" + path.Dir(file)}, nil
 }
 
-// take reads another line of a mutant.
+// take parses another line of a mutant.
 func (m *Mutant) take(line string) error {
 	switch line[0] {
 	case '-':
@@ -83,7 +83,7 @@ func (m *Mutant) take(line string) error {
 	return nil
 }
 
-// Apply changes the text of the mutant's file. Its old lines must stand there once.
+// Apply changes the text of the mutant's file. The removed lines must occur exactly once.
 func (m Mutant) Apply(text string) (string, error) {
 	text = "\n" + text
 	old := "\n" + m.Old

@@ -19,20 +19,20 @@ import (
 
 // Options of [Run].
 type Options struct {
-	Root    string    // of the module
-	AtATime int       // mutants; default 2
-	Cluster bool      // tests that need a cluster run too
+	Root    string    // root of the module
+	AtATime int       // concurrent mutants; default 2
+	Cluster bool      // also run tests that need a cluster
 	Out     io.Writer // a line for each mutant
 }
 
-// A Total is how many mutants had which end.
+// A Total counts the mutants by result.
 type Total struct{ Caught, Survived, LeftOut int }
 
-// testLimit is what go test gives a package. A mutant that hangs is caught by it.
+// testLimit is the time limit of go test for a package. It ends a mutant that hangs.
 const testLimit = "10m"
 
-// Run runs the tests of each mutant. An error is one of the list, or of tests that fail without any mutant: it says nothing of the tests'
-// worth. A mutant that survives is not an error.
+// Run runs the tests of each mutant. An error is about the list, or about tests that fail without any mutant, which show nothing about
+// the tests' quality. A mutant that survives is not an error.
 func Run(ctx context.Context, list []Mutant, o Options) (Total, error) {
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
@@ -72,7 +72,7 @@ func Run(ctx context.Context, list []Mutant, o Options) (Total, error) {
 
 type runner struct {
 	o     Options
-	sound map[string]func() error // by tests: that they pass without any mutant, asked once
+	sound map[string]func() error // by tests: checks once that they pass without any mutant
 
 	mu    sync.Mutex
 	total Total
@@ -102,7 +102,7 @@ func (r *runner) one(ctx context.Context, m Mutant, dir string, sound func() err
 	}
 }
 
-// withoutMutant reports whether a mutant's tests pass when nothing is changed.
+// withoutMutant returns an error if a mutant's tests fail without a change.
 func (r *runner) withoutMutant(ctx context.Context, m Mutant) error {
 	out, err := r.goTest(ctx, m, "")
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *runner) withoutMutant(ctx context.Context, m Mutant) error {
 	return nil
 }
 
-// try says which test finds a mutant, "" for none.
+// try returns the test that finds a mutant, or "" for none.
 func (r *runner) try(ctx context.Context, m Mutant, dir string) (by string, err error) {
 	name := filepath.Join(r.o.Root, filepath.FromSlash(m.File))
 	text, err := os.ReadFile(name)
@@ -143,7 +143,7 @@ func (r *runner) try(ctx context.Context, m Mutant, dir string) (by string, err 
 	return "", fmt.Errorf("its tests do not run: %w\n%s", err, out)
 }
 
-// goTest runs a mutant's tests, with its overlay if it has a name. Programs that the tests build have the overlay, too.
+// goTest runs a mutant's tests, with the overlay if one is given. It also applies to programs that the tests build.
 func (r *runner) goTest(ctx context.Context, m Mutant, overlay string) (string, error) {
 	args := []string{"test", "-vet=off", "-failfast", "-timeout", testLimit}
 	if !m.Cluster {
@@ -154,11 +154,11 @@ func (r *runner) goTest(ctx context.Context, m Mutant, overlay string) (string, 
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, m.Package)...)
 	cmd.Dir = r.o.Root
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1") // rapid writes what failed into the checkout
+	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1") // rapid writes failures into the checkout
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
-	// The tests are processes of their own: all of the group end with go.
+	// The tests are separate processes: the whole group ends with go.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 20 * time.Second
@@ -169,7 +169,7 @@ func (r *runner) goTest(ctx context.Context, m Mutant, overlay string) (string, 
 	return string(out), err
 }
 
-// failed returns the test that failed first, by what go test has printed; "" if none did.
+// failed returns the first failed test in the output of go test, or "" if none failed.
 func failed(out string) string {
 	test := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	if found := test.FindAllStringSubmatch(out, -1); len(found) > 0 {

@@ -2,11 +2,11 @@ package race
 
 import "testing"
 
-// ReducedMark is in the log of a test that does less than it could, for which [Reduced] was asked.
+// ReducedMark is in the log of a test that does less than it could, because of [Reduced].
 const ReducedMark = "takes fewer cases with -short or the race detector"
 
-// Reduced says that a test is to take fewer cases, with -short or with the race detector, and notes in its log that it does: package testrun
-// runs such a test once more, whole.
+// Reduced reports whether a test should take fewer cases, with -short or with the race detector, and logs that. Package testrun runs such a
+// test once more with all cases.
 func Reduced(t testing.TB) bool {
 	t.Helper()
 	if !On && !testing.Short() {
@@ -16,7 +16,7 @@ func Reduced(t testing.TB) bool {
 	return true
 }
 
-// Plain leaves a test to the run without the race detector: one in which a single goroutine works, or which starts many programs.
+// Plain skips a test with the race detector: one with a single goroutine, or one that starts many programs.
 func Plain(t testing.TB) {
 	t.Helper()
 	if On {
@@ -24,7 +24,7 @@ func Plain(t testing.TB) {
 	}
 }
 
-// Cases is n, the cases of a random test, or a fiftieth of it when the test is [Reduced].
+// Cases returns n, the number of cases of a random test, or a fiftieth of it if the test is [Reduced].
 func Cases(t testing.TB, n int) int {
 	t.Helper()
 	if Reduced(t) {

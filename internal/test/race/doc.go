@@ -1,4 +1,3 @@
-// Package race lets a test know of the race detector, with which it takes ten times as long. A test of large inputs, or of many
-// cases in which the same code runs, then takes fewer; make test has all of them.
-// It is a small leaf of its own: tests of all packages share it.
+// Package race detects the race detector, with which tests take ten times as long. Tests of large inputs, or of many cases in
+// which the same code runs, then take fewer; make test runs all of them. The package is a leaf: tests of all packages share it.
 package race

@@ -2,5 +2,5 @@
 
 package race
 
-// On says that the race detector is on.
+// On reports whether the race detector is on.
 const On = true

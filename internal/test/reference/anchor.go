@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Anchor returns what a link to a heading has after the #, as GitHub makes it:
-// lower case, without punctuation, blanks as hyphens.
+// Anchor returns the part after the # of a link to a heading, in GitHub's form: lower case, without punctuation,
+// blanks as hyphens.
 func Anchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {

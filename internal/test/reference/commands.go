@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Commands is docs/commands.md: every command with its flags, and the exit codes.
+// Commands returns docs/commands.md: every command with its flags, and the exit codes.
 func Commands(root *cobra.Command, exits []Exit) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Commands
@@ -46,13 +46,13 @@ func Commands(root *cobra.Command, exits []Exit) []byte {
 	return b.Bytes()
 }
 
-// path returns a command without the program's name.
+// path returns the path of a command without the program's name.
 func path(cmd *cobra.Command) string {
 	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
 	return p
 }
 
-// hasMore reports whether there are flags but help, which every command has.
+// hasMore reports whether there are flags besides help, which every command has.
 func hasMore(flags *pflag.FlagSet) bool {
 	more := false
 	flags.VisitAll(func(f *pflag.Flag) { more = more || !f.Hidden && f.Name != "help" })
@@ -89,7 +89,7 @@ func flagRows(b *bytes.Buffer, flags *pflag.FlagSet) {
 	})
 }
 
-// splitDefault takes "(default …)" from the end of a help text.
+// splitDefault removes "(default …)" from the end of a help text.
 func splitDefault(usage string) (rest, def string) {
 	i := strings.LastIndex(usage, "(default")
 	if i < 0 || !strings.HasSuffix(usage, ")") {
@@ -102,7 +102,7 @@ func splitDefault(usage string) (rest, def string) {
 	return strings.TrimSpace(usage[:i]), strings.TrimLeft(def, ": ")
 }
 
-// unindent takes the two blanks that examples begin with in help texts.
+// unindent removes the two leading blanks of examples in help texts.
 func unindent(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, l := range lines {

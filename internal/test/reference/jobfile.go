@@ -8,8 +8,8 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// JobFields returns the part of docs/job-file.md between its markers: a table of the
-// fields, and one for each field that has fields of its own.
+// JobFields returns the part of docs/job-file.md between its markers: a table of the fields, and one for each field
+// that has fields of its own.
 func JobFields(fields []spec.SpecField) []byte {
 	var b bytes.Buffer
 	b.WriteString("| field | takes | flag | meaning | default |\n|---|---|---|---|---|\n")
@@ -36,7 +36,7 @@ func JobFields(fields []spec.SpecField) []byte {
 	return b.Bytes()
 }
 
-// meaning returns what a field is for, and the texts that it takes if there are only some.
+// meaning returns the description of a field, with its valid texts if they are limited.
 func meaning(f spec.SpecField) string {
 	s := escape(f.Doc)
 	if len(f.Enum) > 0 {
@@ -49,7 +49,7 @@ func meaning(f spec.SpecField) string {
 	return s
 }
 
-// code sets a default that is a value, not words, as code.
+// code formats a default as code if it is a value rather than words.
 func code(s string) string {
 	if s == "" {
 		return "–"
@@ -60,8 +60,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// Between replaces what stands between the markers "<!-- NAME: begin … -->" and
-// "<!-- NAME: end -->" of a document.
+// Between replaces the text between the markers "<!-- NAME: begin … -->" and "<!-- NAME: end -->" of a document.
 func Between(document []byte, name string, block []byte) ([]byte, error) {
 	begin := bytes.Index(document, []byte("<!-- "+name+": begin"))
 	end := bytes.Index(document, []byte("<!-- "+name+": end -->"))

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Documents returns all Markdown files below a directory, but for those in hidden
-// directories and in build.
+// Documents returns all Markdown files below a directory, except those in hidden directories and in build.
 func Documents(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -37,8 +36,8 @@ var (
 	mdLink  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// BrokenLinks says of every relative link in the documents below root that leads
-// to no file there or to no heading of it, and how many links there are.
+// BrokenLinks returns a message for every relative link in the documents below root to a missing file or heading, and
+// the number of links.
 func BrokenLinks(root string) (broken []string, links int, err error) {
 	files, err := Documents(root)
 	if err != nil {
@@ -67,7 +66,7 @@ func BrokenLinks(root string) (broken []string, links int, err error) {
 	return broken, links, nil
 }
 
-// follow says why a link of a file leads nowhere; it is empty when it does lead somewhere.
+// follow returns the reason why a link of a file is broken, or "" if it is not.
 func follow(root, file, target string) string {
 	path, anchor, _ := strings.Cut(target, "#")
 	to := file
@@ -97,8 +96,7 @@ func follow(root, file, target string) string {
 	return ""
 }
 
-// anchors returns the headings of a document as links name them; of headings that
-// are the same the second has -1 after it.
+// anchors returns the anchors of a document's headings. If headings are the same, the second one has the suffix -1.
 func anchors(document string) map[string]bool {
 	have, seen := map[string]bool{}, map[string]int{}
 	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(document, ""), -1) {

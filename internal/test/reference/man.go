@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ManOptions say what stands in the head and foot of each page.
+// ManOptions are the contents of the head and foot of each page.
 type ManOptions struct {
 	Version string
 	Date    time.Time // its day in UTC
 }
 
-// Man writes a page of section 1 for each command into a directory. Cobra's own
-// writer of man pages is not used: it sets options in tabs, and mandoc warns of that.
+// Man writes a page of section 1 for each command into a directory. It does not use cobra's own generator of man
+// pages, which indents options by tabs: mandoc warns of them.
 func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
 	for _, cmd := range shown(root) {
 		page := md2man.Render(manPage(cmd, exits, o))
@@ -33,7 +33,7 @@ func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage returns a page as the Markdown that go-md2man takes.
+// manPage returns a page in the Markdown form of go-md2man.
 func manPage(cmd *cobra.Command, exits []Exit, o ManOptions) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%% %q \"1\" %q %q \"bulkload\"\n", strings.ToUpper(manName(cmd)), o.Date.UTC().Format(time.DateOnly), "bulkload "+o.Version)

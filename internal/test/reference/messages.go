@@ -19,27 +19,28 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Message is a text in the code that an operator can meet: an error, a line of the log, a finding or printed text.
+// A Message is a text in the code that an operator can see: an error, a line of the log, a finding or printed text.
 type Message struct {
 	File   string
 	Format string // as in the code
 	Text   string // with placeholders instead of verbs, and settings as flags
 	Class  string // "exit 3", "log" or empty
-	Error  bool   // made by a function that makes errors
+	Error  bool   // created by a function that creates errors
 }
 
-// makers are the functions that make messages, and which of their arguments is the text.
+// makers are the functions that create messages, with the index of their text argument.
 var makers = map[string]int{
 	"fmt.Errorf": 0, "errors.New": 0, "fail.Errorf": 1, "setting.Errorf": 0, "setting.Textf": 0, "setting.Plain": 0, "fail.AboutData": 1,
 }
 
-// maxText is how many bytes a text that makes no error has at most.
+// maxText is the greatest length in bytes of a text that is not an error.
 const maxText = 400
 
-// logging are the methods that write into the log.
+// logging are the methods that write to the log.
 var logging = []string{"Debug", "Info", "Warn", "Error", "Note", "DebugContext", "WarnContext", "Log"}
 
-// otherTexts are calls whose texts are not messages, fields whose texts other documents have, and files with such texts alone.
+// otherTexts are calls whose texts are not messages, fields whose texts are in other documents, and files with only
+// such texts.
 var (
 	otherCalls = []string{
 		"MustCompile", "Contains", "HasPrefix", "HasSuffix", "Index", "Replace", "ReplaceAll", "Cut", "CutPrefix", "CutSuffix", "Sscanf", "MarshalIndent", "Indent",
@@ -58,7 +59,8 @@ var (
 	inQuotes = regexp.MustCompile(`"?(%%|` + verb.String() + `)"?`)
 )
 
-// Messages returns the messages of the program below a directory, by file and in their order there, each once in a package.
+// Messages returns the messages of the program below a directory, ordered by file and position, each once in a
+// package.
 func Messages(root string) ([]Message, error) {
 	names, err := settingNames(root)
 	if err != nil {
@@ -101,7 +103,7 @@ type messageVisitor struct {
 	found []Message
 }
 
-// walk looks at the tree below a node; class is that of the call around it.
+// walk visits the tree below a node; class is that of the enclosing call.
 func (v *messageVisitor) walk(root ast.Node, class string, call *ast.CallExpr) {
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == root {
@@ -137,7 +139,7 @@ func (v *messageVisitor) walk(root ast.Node, class string, call *ast.CallExpr) {
 	})
 }
 
-// call looks at a call: its arguments are in the class of the failure that it marks, or of the log.
+// call visits a call: its arguments have the class of the failure that it marks, or of the log.
 func (v *messageVisitor) call(call *ast.CallExpr, class string) {
 	pkg, name := calleeOf(call)
 	if slices.Contains(otherCalls, name) {
@@ -155,7 +157,7 @@ func (v *messageVisitor) call(call *ast.CallExpr, class string) {
 	}
 }
 
-// add keeps a text if it is a message: at least two words, or the text of an error.
+// add records a text if it is a message: at least two words, or the text of an error.
 func (v *messageVisitor) add(format, class string, call *ast.CallExpr, at ast.Node) {
 	m := Message{File: v.file, Format: format, Class: class}
 	var args []ast.Expr
@@ -202,7 +204,7 @@ func (v *messageVisitor) readable(format string, args []ast.Expr) string {
 	})
 }
 
-// calleeOf returns the package or variable, and the name, of the function that a call calls.
+// calleeOf returns the package or variable, and the name, of the called function.
 func calleeOf(call *ast.CallExpr) (pkg, name string) {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -216,7 +218,7 @@ func calleeOf(call *ast.CallExpr) (pkg, name string) {
 	return "", ""
 }
 
-// exitOf returns the exit code of a kind of failure, as "exit 3"; empty if the code decides on the kind when it runs.
+// exitOf returns the exit code of a kind of failure, such as "exit 3", or "" if the kind is only known at run time.
 func exitOf(e ast.Expr) string {
 	name := ""
 	switch e := e.(type) {
@@ -235,8 +237,7 @@ func exitOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf returns the text of a literal, or of a sum of them; what is not a literal in
-// a sum becomes a verb.
+// textOf returns the text of a literal, or of a sum of literals; other operands of a sum become a verb.
 func textOf(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -280,7 +281,7 @@ func settingNames(root string) (map[string]setting.Name, error) {
 	return names, nil
 }
 
-// MessageList is docs/messages.txt: all messages, those of each package below what it is for.
+// MessageList returns docs/messages.txt: all messages, those of each package below the package's purpose.
 func MessageList(root string) ([]byte, error) {
 	all, err := Messages(root)
 	if err != nil {

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// Outputs runs the commands of a document, the lines of its console blocks that
-// begin with "$ ", by one shell in a directory, and gives the document with what
-// they print now. It ends at the first command that fails.
+// Outputs runs the commands of a document, the lines of its console blocks that begin with "$ ", in one shell in a
+// directory, and returns the document with their current output. It ends at the first command that fails.
 func Outputs(ctx context.Context, document, dir string) (string, error) {
 	const begin, end = "```console\n", "\n```"
-	// The shell writes what each command prints into a file of its own.
+	// The shell writes the output of each command into a separate file.
 	tmp, err := os.MkdirTemp("", "outputs-")
 	if err != nil {
 		return "", err

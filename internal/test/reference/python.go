@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// jsonType is what a JSON schema says of a value.
+// jsonType is the JSON schema of a value.
 type jsonType struct {
 	Ref         string `json:"$ref"`
 	Type        any
@@ -23,14 +23,14 @@ type jsonType struct {
 	Description string
 }
 
-// pythonTypes writes classes of Python for the objects of a schema.
+// pythonTypes generates Python classes for the objects of a schema.
 type pythonTypes struct {
 	root    *jsonType
 	classes bytes.Buffer
 	done    map[string]bool
 }
 
-// PythonTypes is python/bulkload/src/bulkload/results.py: the types of the result object, of its JSON schema.
+// PythonTypes returns python/bulkload/src/bulkload/results.py: the types of the result object, from its JSON schema.
 func PythonTypes(schema []byte) ([]byte, error) {
 	p := &pythonTypes{root: &jsonType{}, done: map[string]bool{}}
 	if err := json.Unmarshal(schema, p.root); err != nil {
@@ -45,7 +45,8 @@ from typing import Literal, Optional, TypedDict
 `), p.classes.Bytes()...), nil
 }
 
-// class writes a class, and those of the objects in it. Fields that an object may lack are in a class of their own, as Python 3.9 has them.
+// class writes a class, and the classes of the objects in it. Optional fields are in a separate class, which Python
+// 3.9 requires.
 func (p *pythonTypes) class(name string, s *jsonType) {
 	if p.done[name] {
 		return
@@ -77,7 +78,7 @@ func (p *pythonTypes) class(name string, s *jsonType) {
 // pythonFields are fields of a class.
 type pythonFields struct{ names, types, about []string }
 
-// class writes the class. One with a field that is a word of Python has no other form than that of a call.
+// class writes the class. A class with a field that is a Python keyword can only be written in the form of a call.
 func (f *pythonFields) class(b *bytes.Buffer, name, base, total string) {
 	open, field, end := fmt.Sprintf("\n\nclass %s(%s%s):\n", name, base, total), "    %s: %s", ""
 	if slices.Contains(f.names, "from") {
@@ -94,7 +95,7 @@ func (f *pythonFields) class(b *bytes.Buffer, name, base, total string) {
 	b.WriteString(end)
 }
 
-// of returns the type of a value; name is that of its class, if it is an object.
+// of returns the type of a value; name is the name of its class, if it is an object.
 func (p *pythonTypes) of(s *jsonType, name string) string {
 	switch {
 	case s.Ref != "":
@@ -104,7 +105,7 @@ func (p *pythonTypes) of(s *jsonType, name string) string {
 			of = p.root.Defs[at]
 		}
 		return p.of(of, camel(at))
-	case len(s.AnyOf) == 2: // null, or another
+	case len(s.AnyOf) == 2: // null or another type
 		return "Optional[" + p.of(s.AnyOf[1], name) + "]"
 	case s.Const == true:
 		return "Literal[True]"
@@ -121,13 +122,13 @@ func (p *pythonTypes) of(s *jsonType, name string) string {
 	return map[any]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[s.Type]
 }
 
-// refersTo splits a reference, such as #/$defs/digest, into where that is, and its name.
+// refersTo splits a reference, such as #/$defs/digest, into its place and its name.
 func refersTo(ref string) (place, name string) {
 	place, name, _ = strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
 	return place, name
 }
 
-// camel returns a field's name as that of a class.
+// camel returns a field's name in the form of a class name.
 func camel(field string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(field, "_") {

@@ -11,10 +11,10 @@ import (
 type Exit struct {
 	Code    int
 	Meaning string
-	Next    string // what the caller of the program does then, in Markdown
+	Next    string // what the program's caller does next, in Markdown
 }
 
-// about returns a command's long help as Markdown. Indented lines become a block of code.
+// about returns a command's long help as Markdown. Indented lines become a code block.
 func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
@@ -31,7 +31,7 @@ func about(cmd *cobra.Command) string {
 	return strings.Join(out, "\n\n")
 }
 
-// sentence begins upper case and ends with a full stop.
+// sentence adds a full stop if there is none.
 func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
@@ -39,8 +39,8 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// escape makes Markdown print a text as it is. Underscores within words and
-// backslashes before letters stand for themselves in Markdown, and are left so.
+// escape returns a text that Markdown prints unchanged. Underscores within words and backslashes before letters are
+// literal in Markdown, and are kept.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -59,7 +59,7 @@ func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_'
 }
 
-// value returns what follows a flag in a list of flags: its type, as a word for people.
+// value returns the placeholder of a flag's value in a list of flags: its type as a word.
 func value(f *pflag.Flag) string {
 	switch t := f.Value.Type(); t {
 	case "bool":
@@ -87,7 +87,7 @@ func preset(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// shown returns the commands that people see, a command before those below it.
+// shown returns the visible commands, each before its subcommands.
 func shown(cmd *cobra.Command) []*cobra.Command {
 	if cmd.Hidden || cmd.Name() == "help" {
 		return nil

@@ -1,5 +1,6 @@
-// Package stores tests inputs in object stores as whole programs use them: random trees on local disk and in buckets, servers that do harm, and the
-// servers of others (moto, Azurite, fake-gcs-server) as judges of the protocols. [S3] is a server for tests, [Proxy] does harm in front of one.
+// Package stores tests inputs in object stores through whole programs: random trees on local disk and in buckets, servers with faults, and
+// third-party servers (moto, Azurite, fake-gcs-server) as judges of the protocols. [S3] is a server for tests, [Proxy] injects faults in front of a
+// server.
 //
-// make test-stores has the servers of others, which are installed by pip, npm and go.
+// make test-stores runs with the third-party servers, which are installed by pip, npm and go.
 package stores

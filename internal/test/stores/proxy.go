@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Harm is how often a proxy does what stores and networks do, of each a share of all requests.
+// Harm has the rates of a proxy's faults, each as a share of all requests.
 type Harm struct {
 	Busy  float64 // 503 SlowDown
-	Reset float64 // the connection ends, before the answer or in it
-	Short float64 // the body ends early, and says so or not
-	Slow  float64 // the body comes in pieces
+	Reset float64 // the connection ends, before or within the response
+	Short float64 // the body ends early, with or without a matching header
+	Slow  float64 // the body arrives in pieces
 }
 
-// Proxy passes requests to a server, and does harm.
+// Proxy forwards requests to a server, and injects faults.
 type Proxy struct {
 	harm Harm
 	next http.Handler
@@ -30,15 +30,15 @@ type Proxy struct {
 	rand *rand.Rand
 
 	Requests, Harmed atomic.Int64
-	Before           func(*http.Request) // of each request; nil: nothing
+	Before           func(*http.Request) // called for each request; nil: nothing
 }
 
-// NewProxy returns one in front of a handler.
+// NewProxy returns a proxy in front of a handler.
 func NewProxy(next http.Handler, r *rand.Rand, harm Harm) *Proxy {
 	return &Proxy{harm: harm, next: next, rand: r}
 }
 
-// To returns a handler that passes requests on to another server, which sees the host that the client meant.
+// To returns a handler that forwards requests to another server, which sees the host of the client's request.
 func To(address string) http.Handler {
 	u, _ := url.Parse(address)
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -47,7 +47,7 @@ func To(address string) http.Handler {
 	}}
 }
 
-// draw chooses the harm of a request, and how many bytes of its body come.
+// draw chooses the fault of a request, and the number of bytes of its body to send.
 func (p *Proxy) draw() (kind string, after int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +93,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reset ends a connection so that its client sees a reset, not an end.
+// reset closes a connection so that its client sees a reset rather than an end.
 func reset(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -106,16 +106,16 @@ func reset(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// harmed is an answer that ends early, or comes slowly.
+// harmed is a response that ends early, or is slow.
 type harmed struct {
 	http.ResponseWriter
 	left int64
-	lie  bool // the header has the length of what comes, as if that were all
+	lie  bool // the header has the length of the shortened body, as if it were complete
 	slow bool
 	end  func()
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (h *harmed) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 func (h *harmed) WriteHeader(status int) {

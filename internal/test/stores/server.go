@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// S3 serves one bucket by as much of S3's protocol as reading takes. Its objects are files of a directory, or bytes. Servers of others
-// judge that protocol (others_test.go); this one is quick, and does as a test says.
+// S3 serves one bucket with the part of S3's protocol that reading needs. Its objects are files of a directory, or bytes. Third-party
+// servers check that protocol (others_test.go); this one is fast, and its behaviour can be controlled.
 type S3 struct {
 	Bucket string
-	Page   int // of a list, at most 1000
+	Page   int // entries of a page of a list, at most 1000
 
 	mu      sync.Mutex
 	objects map[string]stored
@@ -38,7 +38,7 @@ type stored struct {
 	etag     string
 }
 
-// Serve makes objects of all files below a directory; their keys are their paths.
+// Serve adds all files below a directory as objects; their keys are their paths.
 func (s *S3) Serve(dir string) error {
 	return filepath.WalkDir(dir, func(file string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -55,7 +55,7 @@ func (s *S3) Serve(dir string) error {
 	})
 }
 
-// Put makes an object of bytes.
+// Put adds an object with the given bytes.
 func (s *S3) Put(key string, data []byte, modified time.Time) {
 	sum := md5.Sum(data)
 	s.set(key, stored{data: data, size: int64(len(data)), modified: modified, etag: hex.EncodeToString(sum[:])})
@@ -77,7 +77,7 @@ func (s *S3) Delete(key string) {
 	delete(s.objects, key)
 }
 
-// Fail has requests answered as f says, of a list with an empty key; a status of 0 is no failure.
+// Fail makes requests fail with the result of f, which gets an empty key for a list. A status of 0 is no failure.
 func (s *S3) Fail(f func(key string) (status int, code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
 }
 
-// list answers a page: keys and prefixes together in the order of their bytes.
+// list responds with a page: keys and prefixes together in the order of their bytes.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	type content struct {
 		Key, LastModified, ETag string

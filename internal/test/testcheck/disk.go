@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Disk is the machine's file system, as package source reads one. Its listings are not in the order of names.
+// Disk is the local file system in the form that package source reads. Its listings are not in the order of names.
 type Disk struct{}
 
 // Open opens a file.
@@ -33,11 +33,11 @@ func (Disk) ReadDir(_ context.Context, name string) ([]fs.FileInfo, error) {
 		}
 		infos = append(infos, info)
 	}
-	slices.Reverse(infos) // the order is not to be relied on
+	slices.Reverse(infos) // so that no caller relies on the order
 	return infos, nil
 }
 
-// WriteFile makes a file below a fresh directory and returns its path.
+// WriteFile writes a file below a fresh directory and returns its path.
 func WriteFile(t testing.TB, name string, data []byte) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), name)

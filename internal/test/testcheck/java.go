@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// javaLimit is the time that a program of Java may take.
+// javaLimit is the time limit of a Java program.
 const javaLimit = 5 * time.Minute
 
-// Java runs the command java, gives it stdin, which may be nil, and returns its standard output. The test ends when the command fails.
+// Java runs the command java with the given stdin, which may be nil, and returns its standard output. If the command
+// fails, the test ends.
 func Java(t testing.TB, stdin io.Reader, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), javaLimit)

@@ -2,7 +2,7 @@ package testcheck
 
 import "runtime"
 
-// Allocated returns how many bytes do allocates. No other goroutine may allocate meanwhile.
+// Allocated returns the number of bytes that do allocates. No other goroutine may allocate meanwhile.
 func Allocated(do func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Path returns the absolute path of what is at a path below the root of the module, whichever package the test is of.
+// Path returns the absolute path of a file or directory of the module, for tests of any package.
 func Path(t testing.TB, below ...string) string {
 	t.Helper()
 	root, err := Root()
@@ -18,7 +18,7 @@ func Path(t testing.TB, below ...string) string {
 	return filepath.Join(append([]string{root}, below...)...)
 }
 
-// Root returns the directory of the module, in which or below which the working directory is. A module below it has another name.
+// Root returns the directory of the module that contains the working directory. A nested module has another name.
 func Root() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {

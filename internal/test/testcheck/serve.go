@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Serve calls serve for each connection to a port of its own on this host. When the test ends, it closes the port and all connections, and
-// waits until the calls are over. A connection is closed when its call is over.
+// Serve calls serve for each connection to a new port on this host. When the test ends, it closes the port and all connections, and waits
+// until the calls have returned. A connection is closed when its call returns.
 func Serve(t testing.TB, serve func(net.Conn)) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,7 @@ func Serve(t testing.TB, serve func(net.Conn)) net.Listener {
 // ClosedAddress returns an address of this host, with a port, at which nothing listens.
 func ClosedAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.97.3:0") // not at the usual host, where a closed port may be given to another process at once
+	l, err := net.Listen("tcp", "127.0.97.3:0") // another host than the usual one, where another process may get a closed port at once
 	Must(t, err)
 	Must(t, l.Close())
 	return l.Addr().String()

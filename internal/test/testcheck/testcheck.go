@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Must ends the test when err is not nil.
+// Must ends the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -22,12 +22,12 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// pause is the least time between two looks of Eventually. What takes longer to look at is looked at less often, so that the looks do not
-// keep the machine from what they wait for.
+// pause is the shortest time between two calls of Eventually's look. If look takes longer, it is called less often, so that it does not
+// slow down the machine.
 const pause = 10 * time.Millisecond
 
-// Eventually calls look until it says that the condition holds, and ends the test when it does not hold within the limit. The failure has
-// what, which names the condition, and what look saw last. look runs on the goroutine of the caller and may end the test itself.
+// Eventually calls look until the condition holds, and ends the test if it does not hold within the limit. The message has what, which
+// names the condition, and the last value of seen. look runs on the goroutine of the caller and may end the test itself.
 func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok bool, seen any)) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
@@ -51,11 +51,11 @@ func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok 
 	}
 }
 
-// EnvSeed names the seed of the tests' random numbers.
+// EnvSeed is the variable with the seed of the tests' random numbers.
 const EnvSeed = "BULKLOAD_SEED"
 
-// Seed returns the seed of a test's random numbers: the one that EnvSeed has, else one that depends on the name of the test alone, so that a
-// test is the same each time. A test that fails says it.
+// Seed returns the seed of a test's random numbers: the value of EnvSeed, else one that depends only on the name of the test, so that a
+// test is the same each time. A test that fails prints it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := hash(t.Name())
@@ -74,14 +74,14 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Rand returns a source of random numbers from [Seed]. It is for one goroutine.
+// Rand returns a source of random numbers from [Seed]. It is not safe for concurrent use.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))
 }
 
-// Check is rapid.Check with the seed of the test, so that the cases are the same each time; rapid's own seed is another one in each run.
-// The flag -rapid.seed or RAPID_SEED asks for the cases of another seed. Checks do not run at the same time.
+// Check is rapid.Check with the seed of the test, so that the cases are the same each time; rapid's own seed differs in each run. The
+// flag -rapid.seed or RAPID_SEED selects another seed. Checks do not run concurrently.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {
@@ -91,8 +91,8 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
-// Name returns a name that no other test and no other run of this test has: letters, digits and underscores, the first a letter. It is for
-// tables, directories, jobs and users on a cluster that tests share.
+// Name returns a name that is unique to this test and run: letters, digits and underscores, the first a letter. It is for tables,
+// directories, jobs and users on a cluster that tests share.
 func Name(t testing.TB) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(t.Name()) {

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Admin runs the commands of testdata/cluster/java/Adm.java, HBase's own client, in one JVM that it
-// keeps. Commands of several goroutines run one after the other.
+// Admin runs the commands of testdata/cluster/java/Adm.java, HBase's own client, in one JVM that stays running.
+// Commands of several goroutines run in sequence.
 type Admin struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -22,12 +22,12 @@ type Admin struct {
 	broken error
 }
 
-// Admin starts the JVM on the first call, which takes about 2 s, and gives the same later. It ends with
-// the cluster. On a cluster with Kerberos it acts as HBaseAdmin.
+// Admin starts the JVM on the first call, which takes about 2 s, and returns the same one later. It ends with the
+// cluster. On a cluster with Kerberos it acts as HBaseAdmin.
 func (c *Cluster) Admin(ctx context.Context) (*Admin, error) { return c.AdminAs(ctx, HBaseAdmin) }
 
-// AdminAs is [Cluster.Admin] for one of the users or daemons of a cluster with Kerberos, logged in by the
-// keytab. There is one JVM for each.
+// AdminAs is [Cluster.Admin] for one of the users or daemons of a cluster with Kerberos, logged in by the keytab.
+// Each has its own JVM.
 func (c *Cluster) AdminAs(ctx context.Context, user string) (*Admin, error) {
 	return c.keptAdmin(ctx, user, c.javaCommandAs(user, "Adm", "serve"))
 }
@@ -83,9 +83,8 @@ func (c *Cluster) startAdmin(ctx context.Context, argv []string) (*Admin, error)
 	return a, nil
 }
 
-// Run runs one command and gives what it prints, without a newline at the end. When ctx ends first the
-// JVM is killed, since nothing else takes back what it is doing, and the next Cluster.Admin starts
-// another.
+// Run runs one command and returns its output, without a newline at the end. If ctx ends first, it kills the JVM,
+// since there is no other way to cancel the command, and the next Cluster.Admin starts another.
 func (a *Admin) Run(ctx context.Context, args ...string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,27 +135,27 @@ func (a *Admin) usable() bool {
 	return a.broken == nil
 }
 
-// close kills the JVM, so how it ended says nothing.
+// close kills the JVM, so its exit status means nothing.
 func (a *Admin) close() {
 	a.in.Close()
 	a.cmd.Process.Kill()
 	a.cmd.Wait()
 }
 
-// Digest gives rows, cells and SHA-256 of a full scan of table, in the line that bench/gen prints with
-// -format digest for the rows it makes.
+// Digest returns rows, cells and SHA-256 of a full scan of table, in the format that bench/gen prints with -format
+// digest for its rows.
 func (a *Admin) Digest(ctx context.Context, table string) (string, error) {
 	return a.Run(ctx, "digest", table)
 }
 
-// Java runs Adm with these arguments in a JVM of its own and gives its standard output.
+// Java runs Adm with these arguments in a new JVM and returns its standard output.
 func (c *Cluster) Java(ctx context.Context, args ...string) (string, error) {
 	return c.JavaClassAs(ctx, HBaseAdmin, "Adm", args...)
 }
 
-// JavaClass runs any main class of the jars with the cluster's configuration: HBase's HFilePrettyPrinter,
-// ImportTsv, Hadoop's FsShell. It gives the standard output, and the end of the other with an error. On a
-// cluster with Kerberos it acts as HBaseAdmin.
+// JavaClass runs any main class of the jars with the cluster's configuration: HBase's HFilePrettyPrinter, ImportTsv,
+// Hadoop's FsShell. It returns the standard output, and with an error the end of standard error. On a cluster with
+// Kerberos it acts as HBaseAdmin.
 func (c *Cluster) JavaClass(ctx context.Context, class string, args ...string) (string, error) {
 	return c.JavaClassAs(ctx, HBaseAdmin, class, args...)
 }
@@ -182,7 +181,7 @@ func (c *Cluster) runJava(ctx context.Context, argv []string, class string, args
 
 const clientHeapMB = 512
 
-// javaCommandAs logs a user in by As, if the cluster has Kerberos.
+// javaCommandAs logs a user in through the class As, if the cluster has Kerberos.
 func (c *Cluster) javaCommandAs(user, class string, args ...string) []string {
 	if !c.state.Security.Kerberos {
 		return c.javaCommandWith(nil, class, args...)
@@ -201,7 +200,7 @@ func (c *Cluster) javaCommandWith(flags []string, class string, args ...string) 
 	return append(argv, args...)
 }
 
-// tailBuffer keeps the end of what is written to it.
+// tailBuffer keeps the end of the text written to it.
 type tailBuffer struct {
 	mu   sync.Mutex
 	data []byte

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// JVMs spend almost half of a cluster's start on reading and verifying classes. A class-data archive (CDS, JDK 17) holds them, and
-// their lambdas, in their final form: a cluster with one starts with 10 seconds of processor time instead of 18. The first cluster that starts on a
-// machine lists the classes that its daemons load, and makes the archive of them; the first one with YARN makes one of YARN's jars, of the
-// classes of a small job too, whose four JVMs take 8 seconds with it instead of 22. An archive serves each JVM whose class path begins with its jars, in their order;
-// any other JVM, such as one of another version, loads its classes as before.
+// JVMs spend almost half of a cluster's start on reading and verifying classes. A class-data archive (CDS, JDK 17) holds them, and their lambdas, in
+// their final form: a cluster with one starts with 10 seconds of processor time instead of 18. The first cluster that starts on a machine lists the
+// classes that its daemons load, and creates the archive from them. The first one with YARN creates one of YARN's jars, which includes the classes of
+// a small job, whose four JVMs take 8 seconds with it instead of 22. An archive serves each JVM whose class path begins with its jars, in their
+// order; any other JVM, such as one of another version, loads its classes as before.
 
-// classArchive returns the file that is, or would be, the archive of a directory of jars.
+// classArchive returns the path of the archive for a directory of jars, whether or not it exists.
 func classArchive(lib string) (string, error) {
 	root, err := cacheRoot()
 	if err != nil {
@@ -29,7 +29,8 @@ func classArchive(lib string) (string, error) {
 	return filepath.Join(root, fmt.Sprintf("archive-%x", sum[:6]), "classes.jsa"), nil
 }
 
-// classData returns the flags that have a JVM use the archive of lib, none if there is no archive. The class path has to begin with lib's jars.
+// classData returns the flags with which a JVM uses the archive of lib, or none if there is no archive. The class
+// path must begin with lib's jars.
 func classData(lib string) []string {
 	archive, err := classArchive(lib)
 	if err != nil {
@@ -38,16 +39,17 @@ func classData(lib string) []string {
 	if _, err := os.Stat(archive); err != nil {
 		return nil
 	}
-	// A JVM that cannot use it would say so on standard output.
+	// A JVM that cannot use the archive would print a message to standard output.
 	return []string{"-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:class+path=off"}
 }
 
-// classList returns the file in which a JVM lists the classes that it loads of a directory of jars.
+// classList returns the file in which a JVM lists the classes that it loads from a directory of jars.
 func classList(l layout, lib, jvm string) string {
 	return filepath.Join(l.logs(), filepath.Base(lib)+"-"+jvm+".classes")
 }
 
-// listClasses returns the flags that have a daemon list the classes it loads, for [Cluster.archiveClasses], or use the archive if there is one.
+// listClasses returns the flags with which a daemon lists the classes it loads, for [Cluster.archiveClasses], or uses
+// the archive if there is one.
 func listClasses(l layout, lib string, role Role) []string {
 	if flags := classData(lib); flags != nil {
 		return flags
@@ -57,8 +59,8 @@ func listClasses(l layout, lib string, role Role) []string {
 
 func listing(file string) string { return "-XX:DumpLoadedClassList=" + file }
 
-// archiveClasses makes the archives of the cluster's jars, where there is none, of the classes that its JVMs have loaded. There is none for
-// a cluster whose HBase and HDFS have different jars, and none of YARN's for one with Kerberos.
+// archiveClasses creates the missing archives of the cluster's jars, from the classes that its JVMs have loaded. It creates none for a
+// cluster whose HBase and HDFS have different jars, and none of YARN's for a cluster with Kerberos.
 func (c *Cluster) archiveClasses(ctx context.Context) (err error) {
 	if c.lib == c.hdfsLib {
 		err = c.archive(ctx, c.lib, func() error { return nil })
@@ -69,7 +71,8 @@ func (c *Cluster) archiveClasses(ctx context.Context) (err error) {
 	return err
 }
 
-// archive makes the archive of a directory of jars, if there is none, of the classes that are listed once more has been done.
+// archive creates the archive of a directory of jars, if there is none, from the classes that are listed after more
+// has returned.
 func (c *Cluster) archive(ctx context.Context, lib string, more func() error) error {
 	archive, err := classArchive(lib)
 	if err != nil {
@@ -90,7 +93,7 @@ func (c *Cluster) archive(ctx context.Context, lib string, more func() error) er
 				return err
 			}
 			for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
-				// Comments begin with "#", lambdas with "@"; a class may be followed by where it was loaded from.
+				// Comments begin with "#", lambdas with "@"; a class may be followed by its source.
 				line := s.Text()
 				if !strings.HasPrefix(line, "@") {
 					line, _, _ = strings.Cut(line, " ")
@@ -132,6 +135,6 @@ func (c *Cluster) smallJob(ctx context.Context) error {
 	return nil
 }
 
-// jarPath returns the class path of a directory of jars. Where a class path has more, it comes after them: the archive's class path has to be
-// its beginning.
+// jarPath returns the class path of a directory of jars. Other entries of a class path must follow it, since the class path must begin
+// with the archive's.
 func jarPath(lib string) string { return filepath.Join(lib, "*") }

@@ -10,30 +10,31 @@ import (
 	"time"
 )
 
-// Cluster is a running cluster, started by this process or attached to. Use Stop or Close when done.
+// Cluster is a running cluster that this process has started or attached to. The caller ends with Stop or Close.
 type Cluster struct {
 	layout layout
-	lib    string // HBase's jars and its clients'
-	// hadoopLib has the jars of ZooKeeper and of HDFS of the default version, hdfsLib those of the cluster's HDFS, while the cluster is started.
+	lib    string // jars of HBase and its clients
+	// hadoopLib has the jars of ZooKeeper and of HDFS of the default version, hdfsLib those of the cluster's HDFS,
+	// during the start.
 	hadoopLib, hdfsLib string
-	yarnLib            string // those of YARN and of Streaming, empty without
-	kmsLib             string // those of the KMS, empty without
+	yarnLib            string // jars of YARN and of Streaming, empty without
+	kmsLib             string // jars of the KMS, empty without
 	classes            string
 	java               string
 	log                *slog.Logger
 	timeout            time.Duration
 	spawner            *spawner
-	// temporary is the directory to remove at the end, with the lock that shows others that it is in
-	// use; empty and nil when the caller gave the directory.
+	// temporary is the directory to remove at the end, with the lock that marks it as in use; empty and nil if the
+	// caller gave the directory.
 	temporary string
 	unlock    func()
 
-	proberStart sync.Mutex // held while the prober's JVM is started
+	proberStart sync.Mutex // held while the prober's JVM starts
 
-	mu      sync.Mutex // guards what follows, and each write of the state file
+	mu      sync.Mutex // guards the following fields, and each write of the state file
 	state   *state
 	admins  map[string]*Admin // by user
-	prober  *Admin            // the JVM that asks a secured HBase how it is
+	prober  *Admin            // the JVM that asks a secured HBase for its state
 	stopped bool
 }
 
@@ -43,7 +44,7 @@ func (c *Cluster) command(role Role) []string {
 	return c.state.Daemons[role].Command
 }
 
-// Attach gives the cluster whose configuration is in confDir, started by another process.
+// Attach returns the cluster whose configuration is in confDir, started by another process.
 func Attach(ctx context.Context, confDir string) (*Cluster, error) {
 	abs, err := filepath.Abs(confDir)
 	if err != nil {
@@ -61,7 +62,7 @@ func Attach(ctx context.Context, confDir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Daemon returns the handle of one daemon, nil when the cluster has no such role.
+// Daemon returns the handle of one daemon, or nil if the cluster has no such role.
 func (c *Cluster) Daemon(role Role) *Daemon {
 	if !slices.Contains(c.state.Roles, role) {
 		return nil
@@ -69,23 +70,23 @@ func (c *Cluster) Daemon(role Role) *Daemon {
 	return &Daemon{cluster: c, role: role}
 }
 
-// Roles returns the cluster's roles in the order in which they need each other.
+// Roles returns the cluster's roles in the order of their dependencies.
 func (c *Cluster) Roles() []Role { return slices.Clone(c.state.Roles) }
 
-// Dir holds all the cluster's files.
+// Dir returns the directory of all the cluster's files.
 func (c *Cluster) Dir() string { return c.layout.dir }
 
-// ConfDir holds core-site.xml, hdfs-site.xml, hbase-site.xml and zoo.cfg; it serves as HADOOP_CONF_DIR
-// and as HBASE_CONF_DIR. Of a secured cluster it holds what clients know; the daemons have more.
+// ConfDir returns the directory of core-site.xml, hdfs-site.xml, hbase-site.xml and zoo.cfg; it serves as
+// HADOOP_CONF_DIR and as HBASE_CONF_DIR. For a secured cluster it has the clients' settings; the daemons have more.
 func (c *Cluster) ConfDir() string { return c.layout.conf() }
 
-// DaemonConfDir holds the same files as the daemons read them when they start.
+// DaemonConfDir returns the directory of the same files for the daemons.
 func (c *Cluster) DaemonConfDir() string { return c.layout.daemonConf() }
 
-// LibDir holds the jars.
+// LibDir returns the directory of the jars.
 func (c *Cluster) LibDir() string { return c.lib }
 
-// ZooKeeper is HBase's quorum as host:port.
+// ZooKeeper returns HBase's quorum as host:port.
 func (c *Cluster) ZooKeeper() string { return local(c.state.Ports.ZooKeeper) }
 
 // HDFS returns the file system's URI, without a slash at the end.
@@ -94,8 +95,8 @@ func (c *Cluster) HDFS() string { return hdfsURI(c.state.Ports, c.state.HA) }
 // Ports returns all ports of the cluster.
 func (c *Cluster) Ports() Ports { return c.state.Ports }
 
-// WaitReady waits until every daemon that has a running process serves; see [Daemon.WaitReady]. A daemon
-// that was killed and not restarted is not waited for.
+// WaitReady waits until every daemon with a running process serves; see [Daemon.WaitReady]. It does not wait for a
+// daemon that was killed and not restarted.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()

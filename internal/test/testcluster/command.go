@@ -26,7 +26,7 @@ var mainClass = map[Role]string{
 	HistoryServer:   "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
 }
 
-// What Hadoop 3.4 and HBase 2.6 reach into on JDK 17; HBase's own start script gives the same.
+// The internal packages of JDK 17 that Hadoop 3.4 and HBase 2.6 access; HBase's own start script opens the same.
 var openPackages = []string{
 	"java.lang", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent",
 	"java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar", "jdk.internal.ref",
@@ -48,20 +48,20 @@ func javaFlags(heapMB int) []string {
 // classPath joins directories and jars.
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
-// daemonCommand returns the argument vector of one daemon, java itself first.
+// daemonCommand returns the argument vector of one daemon, including java.
 func daemonCommand(java, lib, classes string, l layout, ports Ports, role Role, o Options) []string {
 	argv := append([]string{java}, javaFlags(o.HeapMB[role.base()])...)
 	if o.Security.Kerberos {
 		argv = append(argv, javaKerberos(l)...)
 	}
-	// What a daemon unpacks goes with the cluster: a daemon that is killed removes nothing.
+	// Unpacked files are removed with the cluster: a daemon that is killed removes nothing.
 	argv = append(argv, "-Djava.io.tmpdir="+l.logs(), "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
 	if o.HostsFile != "" {
 		argv = append(argv, "-Djdk.net.hosts.file="+o.HostsFile)
 	}
 	if role.base() != RegionServer || !o.Measured {
-		// The optimising compiler costs daemons more than it gives in their short lives.
+		// The optimising compiler costs daemons more than it gains in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	path := classPath(jarPath(lib), l.daemonConf(), l.web())
@@ -99,7 +99,7 @@ func daemonArgs(l layout, ports Ports, role Role, o Options) []string {
 			define("dfs.datanode.address", net.JoinHostPort(o.host(role), strconv.Itoa(p.Data))),
 			define("dfs.datanode.ipc.address", local(p.IPC)),
 			define("dfs.datanode.http.address", local(p.HTTP)))
-		if o.Hosts { // the NameNode knows a DataNode by the address that it is called from
+		if o.Hosts { // the NameNode identifies a DataNode by the address of its calls
 			args = append(args, slices.Concat(define("dfs.datanode.hostname", o.host(role)), define("hadoop.rpc.socket.factory.class.default", "SourceAddress"))...)
 		}
 		return args
@@ -118,7 +118,8 @@ func daemonArgs(l layout, ports Ports, role Role, o Options) []string {
 	return nil
 }
 
-// onHost returns the settings of a region server that has an address of its own. It listens on all: probes call localhost.
+// onHost returns the settings of a region server with its own address. It listens on all addresses: probes call
+// localhost.
 func (o Options) onHost(role Role) []string {
 	if !o.Hosts {
 		return nil
@@ -126,7 +127,7 @@ func (o Options) onHost(role Role) []string {
 	return []string{"-D", "hbase.regionserver.hostname=" + o.host(role), "-D", "hbase.regionserver.ipc.address=0.0.0.0"}
 }
 
-// host returns the host of a DataNode or region server.
+// host returns the address of a DataNode or region server.
 func (o Options) host(role Role) string {
 	if o.Hosts {
 		return fmt.Sprintf("127.0.0.%d", role.index()+1)
@@ -134,7 +135,7 @@ func (o Options) host(role Role) string {
 	return "localhost"
 }
 
-// dataDirs returns the directories of a DataNode, below dir where they are several.
+// dataDirs returns the directories of a DataNode; if there are several, they are below dir.
 func dataDirs(dir string, storages []string) string {
 	if len(storages) == 0 {
 		return "file://" + dir
@@ -146,7 +147,7 @@ func dataDirs(dir string, storages []string) string {
 	return strings.Join(dirs, ",")
 }
 
-// environment is this process's, less what would change the JVMs' ways, plus set.
+// environment returns this process's environment, without variables that affect JVMs, plus set.
 func environment(set ...string) []string {
 	drop := []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH",
 		"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HBASE_HOME"}
@@ -158,9 +159,9 @@ func environment(set ...string) []string {
 	return append(append(env, "LC_ALL=C.UTF-8"), set...)
 }
 
-// daemonEnvironment has the user that the daemons act as, or what lets them authenticate.
+// daemonEnvironment has the daemons' user, or their credentials.
 func (c *Cluster) daemonEnvironment() []string {
-	// Containers run the java that JAVA_HOME has; it is the cluster's own.
+	// Containers run the java of JAVA_HOME, which is the cluster's own.
 	home := "JAVA_HOME=" + javaHome(c.java)
 	if c.state.Security.Kerberos {
 		return append(c.clientEnvironment(), home)
@@ -168,7 +169,7 @@ func (c *Cluster) daemonEnvironment() []string {
 	return environment("HADOOP_USER_NAME="+daemonUser, home)
 }
 
-// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the user that is logged in.
+// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the logged-in user.
 func (c *Cluster) clientEnvironment() []string {
 	if !c.state.Security.Kerberos {
 		return environment()

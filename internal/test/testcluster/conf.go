@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// layout is where a cluster keeps its things, all below one directory.
+// layout has the paths of a cluster's files, all below one directory.
 type layout struct{ dir string }
 
 func (l layout) conf() string { return filepath.Join(l.dir, "conf") }
 
-// daemonConf returns what the daemons read: what clients have and more.
+// daemonConf is the daemons' configuration, which has more settings than the clients'.
 func (l layout) daemonConf() string { return filepath.Join(l.dir, "conf-daemons") }
 func (l layout) data() string       { return filepath.Join(l.dir, "data") }
 func (l layout) logs() string       { return filepath.Join(l.dir, "logs") }
@@ -31,7 +31,7 @@ func (l layout) name(role Role) string {
 func (l layout) log(role Role) string { return filepath.Join(l.logs(), string(role)+".log") }
 func (l layout) zooCfg() string       { return filepath.Join(l.conf(), "zoo.cfg") }
 
-// clear removes what an earlier cluster left and nothing else that may be in the directory.
+// clear removes the files of an earlier cluster, and no other files of the directory.
 func (l layout) clear() error {
 	for _, path := range append(l.discarded(), l.logs(), l.state()) {
 		if err := os.RemoveAll(path); err != nil {
@@ -41,12 +41,12 @@ func (l layout) clear() error {
 	return nil
 }
 
-// discarded goes when the cluster is taken down.
+// discarded returns the paths that are removed when the cluster is taken down.
 func (l layout) discarded() []string {
 	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls(), l.hadoopHome(), l.kms()}
 }
 
-// write makes the directories and every configuration file.
+// write creates the directories and every configuration file.
 func (l layout) write(o Options, ports Ports, yarnLib string) error {
 	core, hdfs, hbase := coreSite(l, ports, o), hdfsSite(l, ports, o), hbaseSite(l, ports, o)
 	mapred, yarn := mapredSite(l, ports, yarnLib, o), map[string]string(nil)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes the rows of a spec into a file of dir, named by [Spec.FileName], and gives its path. A file that is there
-// already is left as it is. Under its name there is only ever a complete file.
+// WriteFile writes the rows of a spec into a file of dir, named by [Spec.FileName], and returns its path. It leaves an
+// existing file unchanged. A file of that name is always complete.
 func WriteFile(ctx context.Context, dir string, s Spec, f Form) (string, error) {
 	name := filepath.Join(dir, s.FileName(f))
 	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {

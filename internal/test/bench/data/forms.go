@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// Form is how rows are written; it is also the ending of the file's name.
+// Form is the format of the rows; it is also the file name's ending.
 type Form string
 
 // The forms.
@@ -24,13 +24,13 @@ const (
 // Forms returns all forms.
 func Forms() []Form { return []Form{Dump, CSV, Parquet, TSV} }
 
-// sink takes rows in one form.
+// sink writes rows in one form.
 type sink interface {
 	add(fields [][]byte) error
 	close() error
 }
 
-// ctxEvery is after how many rows Write looks whether it is still wanted.
+// ctxEvery is the number of rows after which Write checks the context.
 const ctxEvery = 8192
 
 // Write writes the rows of a spec to w.
@@ -62,8 +62,8 @@ func Write(ctx context.Context, w io.Writer, s Spec, f Form) error {
 	return to.close()
 }
 
-// WriteRecords writes records, each with the fields of the table's columns in their order, to w. The form TSV, which also needs
-// a spec, is refused.
+// WriteRecords writes records to w, each with the fields of the table's columns in order. It refuses the form TSV, which also
+// needs a spec.
 func WriteRecords(w io.Writer, t Table, f Form, records [][][]byte) error {
 	if f == TSV {
 		return fmt.Errorf("records are not written as %s", f)

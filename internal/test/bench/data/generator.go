@@ -6,26 +6,26 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// mostRowsPerKey bounds the rows that share a query key; each key has 1 to so many.
+// mostRowsPerKey is the greatest number of rows with the same query key; the least is 1.
 const mostRowsPerKey = 30
 
-// Generator gives the rows of a Spec one after the other.
+// Generator generates the rows of a Spec in sequence.
 type Generator struct {
 	spec   Spec
 	table  layout
 	rnd    random
 	made   int64
-	left   int    // rows that the present query key still gets
-	number []byte // of the present query key: check_id or buss_no
-	kind   string // business_type of the present query key
-	hot    []byte // number of the key that Spec.KeyShare means
+	left   int    // further rows of the current query key
+	number []byte // of the current query key: check_id or buss_no
+	kind   string // business_type of the current query key
+	hot    []byte // number of the key of Spec.KeyShare
 	heat   string
 	buf    []byte
 	ends   []int
 	fields [][]byte
 }
 
-// NewGenerator starts at the first row.
+// NewGenerator returns a generator at the first row.
 func NewGenerator(s Spec) (*Generator, error) {
 	s = s.withDefaults()
 	if err := s.Validate(); err != nil {
@@ -41,7 +41,7 @@ func (g *Generator) Columns() []string { return g.table.columns }
 
 var kinds = []string{"01", "02", "03", "LOAN", "CARD"}
 
-// Next gives the fields of the next row, valid until the next call, or false after the last.
+// Next returns the fields of the next row, valid until the next call, or false after the last row.
 func (g *Generator) Next() ([][]byte, bool) {
 	if g.made == g.spec.Rows {
 		return nil, false
@@ -74,7 +74,7 @@ func (g *Generator) Next() ([][]byte, bool) {
 	return g.fields, true
 }
 
-// queryKey draws a key, again and again until it falls where Spec.RegionShare wants it.
+// queryKey draws a key, repeatedly until it is in the region that Spec.RegionShare requires.
 func (g *Generator) queryKey(dst []byte) ([]byte, string) {
 	inHot := g.rnd.chance(g.spec.RegionShare)
 	for {
@@ -98,7 +98,7 @@ func (g *Generator) region(number []byte, kind string) int {
 	return max(h, -h)
 }
 
-// end closes a field.
+// end ends a field.
 func (g *Generator) end() { g.ends = append(g.ends, len(g.buf)) }
 
 func (g *Generator) constant(s string) { g.buf = append(g.buf, s...); g.end() }
@@ -112,7 +112,7 @@ func (g *Generator) code(prefix, set string, n int) {
 
 func (g *Generator) date() { g.buf = g.rnd.date(g.buf); g.end() }
 
-// remark is free text in one case of n and empty in the others.
+// remark appends free text in one case of n, and an empty field in the others.
 func (g *Generator) remark(n, most int) {
 	if g.rnd.below(n) == 0 {
 		g.buf = g.rnd.prose(g.buf, most)
@@ -120,7 +120,7 @@ func (g *Generator) remark(n, most int) {
 	g.end()
 }
 
-// people appends who made and changed a row, and when.
+// people appends the users who created and changed a row, and the times.
 func (g *Generator) people(user []byte) {
 	for range 2 {
 		g.buf = append(g.buf, user...)
@@ -178,7 +178,7 @@ func (g *Generator) opinion(number []byte, kind string) {
 	g.code("", digits, 4)
 }
 
-// flatten makes spaces of what separates the records and columns of a TSV file.
+// flatten replaces the separators of records and columns of a TSV file by spaces.
 func flatten(b []byte) {
 	for i := bytes.IndexAny(b, "\t\n\r"); i >= 0 && i < len(b); i++ {
 		switch b[i] {

@@ -10,25 +10,25 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// rowGroup is how many rows are together; so many are held in memory until they are written.
+// rowGroup is the number of rows in a row group, which are held in memory until they are written.
 const rowGroup = 100_000
 
 type parquetSink struct {
 	w       *file.Writer
 	columns []chunk
-	values  []parquet.ByteArray // of the chunk that is being written
+	values  []parquet.ByteArray // of the chunk in progress
 	levels  []int16
 	n       int
 }
 
-// chunk is a column of a row group: its values one after the other, and where each ends.
+// chunk is a column of a row group: its concatenated values, and their ends.
 type chunk struct {
 	text []byte
 	ends []int
 }
 
-// newParquetSink writes what pyarrow and Spark write by default: optional string columns, dictionaries, snappy pages. Empty
-// values are empty strings, not nulls, as they are in the other forms.
+// newParquetSink writes files like the defaults of pyarrow and Spark: optional string columns, dictionaries, snappy pages.
+// Empty values are empty strings, not nulls, as in the other forms.
 func newParquetSink(w io.Writer, columns []string) (*parquetSink, error) {
 	var nodes schema.FieldList
 	for _, name := range columns {
@@ -44,7 +44,7 @@ func newParquetSink(w io.Writer, columns []string) (*parquetSink, error) {
 	}
 	props := parquet.NewWriterProperties(parquet.WithDictionaryDefault(true), parquet.WithCompression(compress.Codecs.Snappy))
 	p := &parquetSink{columns: make([]chunk, len(columns))}
-	// Closing the parquet writer closes what it writes to, when that can be closed: the file is the caller's.
+	// Closing the parquet writer closes its target if that is a Closer: the file belongs to the caller.
 	p.w = file.NewParquetWriter(struct{ io.Writer }{w}, root, file.WithWriterProps(props))
 	return p, nil
 }
@@ -64,7 +64,7 @@ func (p *parquetSink) add(fields [][]byte) error {
 // flush writes a row group.
 func (p *parquetSink) flush() error {
 	for len(p.levels) < p.n {
-		p.levels = append(p.levels, 1) // every value is there
+		p.levels = append(p.levels, 1) // every value is present
 	}
 	group := p.w.AppendRowGroup()
 	for i := range p.columns {

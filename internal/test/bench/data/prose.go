@@ -1,6 +1,6 @@
 package data
 
-// sentences are what officers write in free-text columns: Chinese mostly, some with commas, comparisons and quotes.
+// sentences are the contents of free-text columns: Chinese mostly, some with commas, comparisons and quotes.
 var sentences = []string{
 	"本人来电确认信息属实", "单位座机多次无人应答", "命中内部灰名单", "流水不足以覆盖月供", "六个月内申请机构数偏多", "建议通过",
 	"影像件模糊，请重新上传", "第二联系人号码为空号", "age >= 60", "debt_ratio > 0.7, see note", "实名信息一致", "居住地址与户籍不符",
@@ -8,7 +8,7 @@ var sentences = []string{
 	"auto pass",
 }
 
-// glue is what stands between two sentences: a plain space, and what makes each form's parser work.
+// glue are the separators of sentences: a plain space, and characters that exercise each form's parser.
 var glue = []string{"；", " ", "\n", ", ", `"`}
 
 // prose appends 0 to most sentences.

@@ -2,7 +2,7 @@ package data
 
 import "math/bits"
 
-// random is the generator "wyrand" of Wang Yi, in place of math/rand: rows must stay the same whatever the Go release.
+// random is the generator "wyrand" of Wang Yi. It replaces math/rand, since rows must not depend on the Go release.
 type random struct{ state uint64 }
 
 func (r *random) next() uint64 {
@@ -11,13 +11,13 @@ func (r *random) next() uint64 {
 	return hi ^ lo
 }
 
-// below draws from 0..n-1.
+// below returns a number in 0..n-1.
 func (r *random) below(n int) int {
 	hi, _ := bits.Mul64(r.next(), uint64(n))
 	return int(hi)
 }
 
-// chance is true in the given share of cases.
+// chance returns true in the given share of cases.
 func (r *random) chance(share float64) bool {
 	return share > 0 && float64(r.next()>>11)/(1<<53) < share
 }
@@ -28,7 +28,7 @@ const (
 	alphanum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// text appends n bytes of a set.
+// text appends n characters of a set.
 func (r *random) text(dst []byte, set string, n int) []byte {
 	for range n {
 		dst = append(dst, set[r.below(len(set))])
@@ -36,7 +36,7 @@ func (r *random) text(dst []byte, set string, n int) []byte {
 	return dst
 }
 
-// hex appends n upper-case digits.
+// hex appends n upper-case hexadecimal digits.
 func (r *random) hex(dst []byte, n int) []byte {
 	for n > 0 {
 		v := r.next()
@@ -51,7 +51,7 @@ func (r *random) hex(dst []byte, n int) []byte {
 // pair appends two digits.
 func pair(dst []byte, n int) []byte { return append(dst, digits[n/10%10], digits[n%10]) }
 
-// date appends a time of 2014 to 2017 to the second.
+// date appends a time of the years 2014 to 2017, with seconds.
 func (r *random) date(dst []byte) []byte {
 	dst = pair(append(dst, "20"...), 14+r.below(4))
 	dst = pair(append(dst, '-'), 1+r.below(12))

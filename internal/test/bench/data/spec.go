@@ -15,7 +15,7 @@ const (
 	Opinion Table = "opinion" // 19 columns, about 330 bytes a row, read back by buss_no and business_type
 )
 
-// layout is what the generator has to know of a table.
+// layout is the generator's description of a table.
 type layout struct {
 	columns []string
 	query   []int // columns of the query key
@@ -42,27 +42,27 @@ var layouts = map[Table]layout{
 // Columns returns the table's columns in the order of the dump, nil for an unknown table.
 func (t Table) Columns() []string { return slices.Clone(layouts[t].columns) }
 
-// Key returns the recipe of the table's row key in the language of package keygen.
+// Key returns the table's row key as an expression of package keygen.
 func (t Table) Key() string { return layouts[t].key }
 
-// Spec says which rows to make.
+// Spec defines the rows to generate.
 type Spec struct {
 	Table Table  // default Check
 	Rows  int64  // default 0: none
-	Seed  uint64 // default 0, a seed like others
+	Seed  uint64 // default 0, which is an ordinary seed
 
-	// Regions is the modulus of the salt: of the region that RegionShare means, and of the keys of the form TSV. Default 10.
+	// Regions is the modulus of the salt, for the region of RegionShare and for the keys of the form TSV. Default 10.
 	Regions int
 
-	// RegionShare is the share of rows, 0..1, whose key falls in region 0 of Regions; the others fall evenly in the rest.
-	// Default 0: evenly in all.
+	// RegionShare is the share of rows, 0..1, whose key is in region 0 of Regions; the other rows are distributed evenly
+	// over the other regions. Default 0: evenly over all.
 	RegionShare float64
 
-	// KeyShare is the share of rows, 0..1, that have one and the same query key. Default 0.
+	// KeyShare is the share of rows, 0..1, that have the same query key. Default 0.
 	KeyShare float64
 
-	// Flat makes spaces of tabs and newlines in values, which a TSV file cannot hold: for forms that are to be compared
-	// with it. The form TSV is always flat.
+	// Flat replaces tabs and newlines in values, which a TSV file cannot hold, by spaces. It is for forms that are
+	// compared with TSV, which is always flat.
 	Flat bool
 }
 
@@ -76,7 +76,7 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// Validate reports the first field that has no meaning.
+// Validate returns an error for the first invalid field.
 func (s Spec) Validate() error {
 	s = s.withDefaults()
 	if _, ok := layouts[s.Table]; !ok {
@@ -99,10 +99,10 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// version is part of the names of files: it changes with the rows that a Spec gives.
+// version is part of file names: it changes whenever the rows of a Spec change.
 const version = 1
 
-// FileName returns the name of the spec's file in a form: all that decides its bytes is in it.
+// FileName returns the name of the spec's file in a form. It contains everything that determines the file's bytes.
 func (s Spec) FileName(f Form) string {
 	s = s.withDefaults()
 	var b strings.Builder

@@ -1,4 +1,4 @@
-// Command bench measures bulkload against what else does its work; see package bench.
+// Command bench compares bulkload with other programs that do its work; see package bench.
 package main
 
 import (
@@ -90,7 +90,7 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
-	// Data is made in another process: see package bench on peaks of memory.
+	// Another process generates the data: see package bench on peaks of memory.
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		}
 		report.Add(c)
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", strings.TrimRight(c.Markdown(), "\n")+"\n")
-		// After each case: hours of measuring must not be lost with the last.
+		// After each case: a failure of the last case must not lose hours of measurements.
 		if err := report.Write(lab.Dir); err != nil {
 			return err
 		}

@@ -1,6 +1,5 @@
-// Command soak does rounds of a random job with a random fault, one after the other, on a cluster of its
-// own, and prints the outcome of each and totals by kind of fault. It continues after a wrong outcome and
-// exits 1 in the end.
+// Command soak runs rounds of a random job with a random fault, in sequence, on its own cluster, and prints the
+// outcome of each and totals by kind of fault. It continues after a wrong outcome and exits 1 at the end.
 package main
 
 import (
@@ -136,7 +135,7 @@ func seedsOf(list string, first uint64, rounds int) (all []uint64, err error) {
 	return all, nil
 }
 
-// writeJSON writes the report into a file, which is whole at any time.
+// writeJSON writes the report into a file, which is complete at any time.
 func writeJSON(name string, r *faults.Report, started time.Time) error {
 	if name == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Command mutants runs the list of mutants against the tests: mutants [--run PART] [--cluster]. It ends with an error when one
-// survives. It runs in the root of the module.
+// Command mutants runs the list of mutants against the tests: mutants [--run PART] [--cluster]. It ends with an error if a
+// mutant survives. It runs in the root of the module.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command outputs runs the commands of a document in a directory and writes what
-// they print into the document: outputs FILE DIR.
+// Command outputs runs the commands of a document in a directory and writes their output into the document: outputs
+// FILE DIR.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command cluster starts and stops a test cluster that outlives it: a real HDFS, ZooKeeper and HBase on
-// this machine.
+// Command cluster starts and stops a test cluster that keeps running after the command: a real HDFS, ZooKeeper and
+// HBase on this machine.
 package main
 
 import (
@@ -52,7 +52,7 @@ func newCommand() *cobra.Command {
 		Use:          "cluster",
 		Short:        "A real HDFS, ZooKeeper and HBase on this machine, for tests and for trying things out",
 		SilenceUsage: true,
-		// Else the flags before "adm" would be given to Adm, those before "hfile" to HFileJudge.
+		// Otherwise the flags before "adm" would be passed to Adm, those before "hfile" to HFileJudge.
 		TraverseChildren: true,
 		SilenceErrors:    true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -198,7 +198,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// zonesOf returns the keys of directories.
+// zonesOf returns the encryption keys of directories.
 func zonesOf(names []string) map[string]string {
 	usual := map[string]string{"root": "/hbase", "inputs": "/inputs", "staging": "/staging"}
 	zones := map[string]string{}
