@@ -24,7 +24,7 @@ const (
 	PeerSpark     = "spark"
 )
 
-// runTable is the table of all tools of the case run, created anew for each.
+// runTable is the table of all tools of the case run, created again for each.
 const runTable = "bulkload_bench"
 
 // runCase measures the whole work up to visible rows. All tools read the same rows, flat because of TSV, each in its own
