@@ -35,7 +35,7 @@ func (k AuditKeys) Validate() error {
 	return fmt.Errorf("audit keys %q: they are hash, clear or none", string(k))
 }
 
-// auditLine is the audit log's record of a request: the client and the amount it read of a job. It never has values of rows.
+// auditLine is the audit log's record of a request: the client, the job, and the amount read. It never has values of rows.
 type auditLine struct {
 	Time      time.Time         `json:"time"` // time at which the request arrived
 	Request   string            `json:"request"`

@@ -18,7 +18,7 @@ func textLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// batchOf asks for keys A, B, C over and over, and some that are not there.
+// batchOf returns a batch with the keys A, B, C repeatedly, and some that do not exist.
 func batchOf(n int) string {
 	var keys []string
 	for i := range n {
@@ -27,7 +27,7 @@ func batchOf(n int) string {
 	return `{"keys":[` + strings.Join(keys, ",") + `]}`
 }
 
-// TestBatchInParallel: keys are read some at a time, in places of their own, and answered in order.
+// TestBatchInParallel checks that keys are read concurrently, each in its own place, and returned in order.
 func TestBatchInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{Limits: Limits{BatchReads: 4, InFlight: 6, PerClient: 6}}, 2)
@@ -63,7 +63,7 @@ func TestBatchInParallel(t *testing.T) {
 		if free := s.answers.memory.free.Load(); free != s.limits.answers() {
 			t.Errorf("%d bytes are missing", s.limits.answers()-free)
 		}
-		// where other requests have the places, keys are read one after the other
+		// if other requests have the places, keys are read in sequence
 		most.Store(0)
 		var wg sync.WaitGroup
 		for range 5 {
@@ -86,8 +86,8 @@ func TestBatchInParallel(t *testing.T) {
 	})
 }
 
-// TestBatchIsAsInTurn: the answer of keys read in parallel is that of keys read in turn, also where it is full, and where
-// memory is short.
+// TestBatchIsAsInTurn checks that reading keys in parallel gives the same answer as reading them in sequence, also when
+// the answer is full or memory is short.
 func TestBatchIsAsInTurn(t *testing.T) {
 	for bytes := int64(2 << 10); bytes < 40<<10; bytes += 1777 {
 		var first string
@@ -109,7 +109,7 @@ func TestBatchIsAsInTurn(t *testing.T) {
 	}
 }
 
-// TestBatchEndsWithItsDeadline: no reading of it continues, and everything is given back.
+// TestBatchEndsWithItsDeadline checks that all readings of a batch end, and that everything is released.
 func TestBatchEndsWithItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{}, 2)

@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestBrowser searches with the pages in Chromium, wide and narrow, light and dark, by the keyboard alone, and looks for
+// TestBrowser searches with the pages in Chromium, wide and narrow, light and dark, by the keyboard only, and checks
 // what only a browser can show. It needs BULKLOAD_BROWSER, which make test-report sets; pictures go to
 // BULKLOAD_PICTURES.
 func TestBrowser(t *testing.T) {
@@ -65,7 +65,7 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(end)
 	tab, closed := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(tab) // waits, so that its directory is left alone
+		_ = chromedp.Cancel(tab) // waits, so that the directory is no longer in use
 		closed()
 	})
 	if err := chromedp.Run(tab); err != nil {
@@ -74,11 +74,11 @@ func browser(t *testing.T) context.Context {
 	return tab
 }
 
-// browsing is a walk over the pages in one way.
+// browsing is a walk over the pages in one format.
 type browsing struct {
 	*testing.T
 	url, name string
-	of        string // what pictures are of, default serve
+	of        string // name of the pictures, default serve
 
 	mu   sync.Mutex
 	said []string
@@ -90,7 +90,7 @@ func (b *browsing) say(format string, args ...any) {
 	b.said = append(b.said, fmt.Sprintf(format, args...))
 }
 
-// listen notes what pages should not do: ask others, complain, run scripts.
+// listen records what pages must not do: contact other hosts, log errors, run scripts.
 func (b *browsing) listen(ctx context.Context) {
 	chromedp.ListenTarget(ctx, func(ev any) {
 		switch e := ev.(type) {
@@ -116,7 +116,7 @@ func (b *browsing) walk(tab context.Context, width int64, scheme string) {
 	ctx, cancel := b.begin(tab, width, scheme)
 	defer cancel()
 	b.look(ctx, "start")
-	// by the keyboard: the field of the key is the first behind the links, Enter sends the form
+	// by the keyboard: the field of the key is the first after the links, Enter sends the form
 	b.must(chromedp.Run(ctx, chromedp.Click(`main a[href="/search/check"]`), chromedp.WaitVisible(`#bykey`)))
 	b.look(ctx, "form")
 	b.tabTo(ctx, "check_id")
@@ -161,7 +161,7 @@ func (b *browsing) begin(tab context.Context, width int64, scheme string) (conte
 	return ctx, cancel
 }
 
-// end reports what pages did that they should not.
+// end reports what pages did but must not do.
 func (b *browsing) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +186,7 @@ func (b *browsing) shows(ctx context.Context, selector, want string) {
 	}
 }
 
-// tabTo presses Tab until a field of a name or a button with a text has the focus, which must show.
+// tabTo presses Tab until a field with a name or a button with a text has the focus, which must be visible.
 func (b *browsing) tabTo(ctx context.Context, want string) {
 	b.Helper()
 	for range 60 {
@@ -219,8 +219,8 @@ func (b *browsing) look(ctx context.Context, what string) {
 	}
 }
 
-// lookScript measures a page: what sticks out of the window and does not scroll, contrast below 4.5 to 1, fields without a
-// label, headings that skip a level, ids that stand twice, regions without a name, scripts.
+// lookScript measures a page: elements beyond the window that do not scroll, contrast below 4.5 to 1, fields without a
+// label, skipped levels of headings, duplicate ids, regions without a name, scripts.
 const lookScript = `(() => {
   const found = [];
   const wide = document.documentElement.scrollWidth, window_ = document.documentElement.clientWidth;

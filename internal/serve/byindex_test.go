@@ -17,7 +17,7 @@ const (
 	indexJob = "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ntables:\n- index: by_day\n  table: check_by_day\n  key: >-\n    " + dayKey + "\n  query: [day]\n"
 )
 
-// indexed returns a service of a table with an index: n rows of the day 17, each 100 bytes or so, and an entry that is stale.
+// indexed returns a service of a table with an index: n rows of the day 17, about 100 bytes each, and a stale entry.
 func indexed(t *testing.T, o Options, n int) *service {
 	t.Helper()
 	s := open(t, o, map[string]string{"check": indexJob, "orders": orderJob})
@@ -42,10 +42,10 @@ func indexed(t *testing.T, o Options, n int) *service {
 	return s
 }
 
-// TestRowsByAnIndex gives the rows that have the value, in pages that end by the limit or because the answer is full, each row once;
-// an entry whose row has another value now is passed over.
+// TestRowsByAnIndex checks that the rows with the value are returned, each once, in pages that end by the limit or because the
+// answer is full; an entry whose row has another value now is skipped.
 func TestRowsByAnIndex(t *testing.T) {
-	const rows = 600 // more than entries are read at a time
+	const rows = 600 // more than the number of entries read at a time
 	var want []string
 	for i := range rows {
 		want = append(want, fmt.Sprintf("%04d", i))
@@ -75,7 +75,7 @@ func TestRowsByAnIndex(t *testing.T) {
 	}
 }
 
-// TestIndexRequestsThatAreRefused by name.
+// TestIndexRequestsThatAreRefused checks the problems of invalid requests.
 func TestIndexRequestsThatAreRefused(t *testing.T) {
 	s := indexed(t, Options{}, 3)
 	for path, say := range map[string]string{
@@ -101,7 +101,7 @@ func TestIndexRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestIndexOfHiddenColumns: who may not read a column finds nothing by it, and sees no index.
+// TestIndexOfHiddenColumns checks that a client without access to a column finds nothing by it, and sees no index.
 func TestIndexOfHiddenColumns(t *testing.T) {
 	s := indexed(t, Options{}, 3)
 	res, err := s.resources().byName["check"].only([]string{"id", "check_id", "text"})
@@ -116,7 +116,7 @@ func TestIndexOfHiddenColumns(t *testing.T) {
 	}
 }
 
-// TestIndexesAreDescribed by the list of jobs, the OpenAPI document and the search page, whose form answers.
+// TestIndexesAreDescribed checks the list of jobs, the OpenAPI document and the search page, whose form returns rows.
 func TestIndexesAreDescribed(t *testing.T) {
 	s := indexed(t, Options{}, 3)
 	if r := s.get("/v1/jobs"); !strings.Contains(r.body, `"indexes":[{"name":"by_day","query":["day"]}]`) {

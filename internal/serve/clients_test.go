@@ -20,7 +20,7 @@ func digest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clientsText names loans, who may read all, and web, who may read two columns of check.
+// clientsText names loans, which may read everything, and web, which may read two columns of check.
 func clientsText() string {
 	return fmt.Sprintf(`clients:
 - name: loans
@@ -50,7 +50,7 @@ func (s *service) as(token, path string) reply {
 	return s.do(r)
 }
 
-// TestWhoMayAsk: tokens open what their client is granted and nothing else; health needs none.
+// TestWhoMayAsk checks that a token gives access to its client's grants only; health needs no token.
 func TestWhoMayAsk(t *testing.T) {
 	s := known(t, Options{})
 	for _, path := range []string{"/", "/docs", "/v1/jobs", "/v1/check/rows?check_id=A", "/v1/orders/scan", "/v1/none/rows", "/openapi.json", "/metrics", "/search/check"} {
@@ -89,7 +89,7 @@ func TestWhoMayAsk(t *testing.T) {
 	basic("web", "secret-of-loans").refuses(t, "another's token", unauthenticated)
 }
 
-// TestGrants: a client sees its jobs and columns alone, in every place where they show.
+// TestGrants checks that a client sees only its jobs and columns, in every place where they are shown.
 func TestGrants(t *testing.T) {
 	s := known(t, Options{})
 	const web = "secret-of-web"
@@ -125,7 +125,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestClientsFile: a wrong file is refused as a whole, and those before stay in use.
+// TestClientsFile checks that an invalid file is refused as a whole, and that the previous clients stay in use.
 func TestClientsFile(t *testing.T) {
 	s := known(t, Options{})
 	d := digest("x")
@@ -168,7 +168,8 @@ func TestClientsFile(t *testing.T) {
 	s.as("secret-of-web", "/v1/check/rows?check_id=A").refuses(t, "a client of before", unauthenticated)
 }
 
-// TestAudit: a line for each request of a job, with who and how much; keys are hashed, and nothing has values.
+// TestAudit checks that there is a line for each request of a job, with the client and amounts; keys are hashed, and
+// values are never included.
 func TestAudit(t *testing.T) {
 	var b, log bytes.Buffer
 	s := known(t, Options{Audit: &b, Compat: true, Log: textLog(&log)})
@@ -222,7 +223,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditBroken: a line that cannot be written is counted, and said once.
+// TestAuditBroken checks that a failed write is counted, and reported once.
 func TestAuditBroken(t *testing.T) {
 	var log bytes.Buffer
 	s := checks(t, Options{Audit: noWriter{}, Log: textLog(&log)}, 1)
@@ -243,7 +244,7 @@ type noWriter struct{}
 
 func (noWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// TestMetrics: requests by route, job and status, and the stages of their time.
+// TestMetrics checks the metrics of requests by route, job and status, and of the stages of their time.
 func TestMetrics(t *testing.T) {
 	s := checks(t, Options{}, 2)
 	s.get("/v1/check/rows?check_id=A")
@@ -274,7 +275,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestRate: each client has its own requests a second.
+// TestRate checks that the limit of requests a second is separate for each client.
 func TestRate(t *testing.T) {
 	s := known(t, Options{Limits: Limits{Rate: 0.001}})
 	if r := s.as("secret-of-web", "/v1/jobs"); r.status != 200 {
@@ -296,7 +297,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestPanic: a defect is a problem of one request, in the log and in metrics.
+// TestPanic checks that a panic is a problem of one request, in the log and in metrics.
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	s := checks(t, Options{Log: textLog(&log)}, 1)

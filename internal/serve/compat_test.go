@@ -7,7 +7,7 @@ import (
 
 const opinionJob = "table: opinion\nkey: salt(buss_no, business_type) + md5hex(buss_no, business_type) + id\nquery: [buss_no, business_type]\ncolumns: [id, buss_no, business_type, opinion]\n"
 
-// TestCompat holds the answers to those of the service that this one replaces.
+// TestCompat compares the responses with those of the service that this one replaces.
 func TestCompat(t *testing.T) {
 	s := open(t, Options{Compat: true, Limits: Limits{Rows: 3}}, map[string]string{"check": checkJob, "opinion": opinionJob})
 	key := "salt(buss_no, business_type) + md5hex(buss_no, business_type) + id"

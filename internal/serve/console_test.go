@@ -42,7 +42,7 @@ func openBoard(t testing.TB, states teststate.States, clients string, o Options,
 	return &board{service{Server: s, dir: states.Dir}, states}
 }
 
-// shows checks that a page is whole and has texts.
+// shows checks that a page is complete and has texts.
 func (r reply) shows(t testing.TB, what string, texts ...string) {
 	t.Helper()
 	if r.status != 200 {
@@ -56,7 +56,8 @@ func (r reply) shows(t testing.TB, what string, texts ...string) {
 	}
 }
 
-// TestConsoleShows: 300 jobs, five of them running, are on one page, in JSON, and each on its own.
+// TestConsoleShows checks that 300 jobs, five of them running, are on one page and in JSON, and that each has its own
+// page.
 func TestConsoleShows(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	running := states.Many(300, 5)
@@ -100,7 +101,8 @@ func TestConsoleShows(t *testing.T) {
 	}
 }
 
-// TestConsoleHeaders: pages have one script of the service's own, reports have neither a script nor an origin, and nothing is kept by others.
+// TestConsoleHeaders checks that pages have only the service's own script, that reports have neither a script nor an
+// origin, and that nothing is cached.
 func TestConsoleHeaders(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	dir := states.Done("t", "night", 10, time.Second)
@@ -123,7 +125,7 @@ func TestConsoleHeaders(t *testing.T) {
 	b.get("/jobs/"+filepath.Base(states.Failed("t", "other", "x"))+"/report").refuses(t, "no report", stateAway)
 }
 
-// TestConsoleHostile: names, errors and logs that are HTML are texts on pages.
+// TestConsoleHostile checks that names, errors and logs with HTML are plain text on pages.
 func TestConsoleHostile(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>"'&`
 	states := teststate.States{T: t, Dir: t.TempDir()}
@@ -140,7 +142,8 @@ func TestConsoleHostile(t *testing.T) {
 	}
 }
 
-// TestConsoleAway: while the place is out of reach pages say so with what was seen last, and they recover by themselves.
+// TestConsoleAway checks that pages show the last known state while the place is out of reach, say so, and recover by
+// themselves.
 func TestConsoleAway(t *testing.T) {
 	states := teststate.States{T: t, Dir: filepath.Join(t.TempDir(), "state")}
 	away := states.Dir + "-away"
@@ -166,7 +169,7 @@ func TestConsoleAway(t *testing.T) {
 	}
 }
 
-// clientsOfConsole are clients with and without rights.
+// clientsOfConsole has clients with and without rights.
 func clientsOfConsole() string {
 	var b strings.Builder
 	b.WriteString("clients:\n")
@@ -176,7 +179,7 @@ func clientsOfConsole() string {
 	return b.String()
 }
 
-// TestConsoleMatrix: who may see and do what.
+// TestConsoleMatrix checks what each client may see and do.
 func TestConsoleMatrix(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	jobs := map[string]string{"sales:t": filepath.Base(states.Done("sales:t", "a", 1, time.Second)), "other": filepath.Base(states.Done("other", "a", 1, time.Second))}
@@ -199,7 +202,7 @@ func TestConsoleMatrix(t *testing.T) {
 					r := httptest.NewRequest("POST", "/jobs/"+job+"/"+string(action), strings.NewReader(""))
 					r.Header.Set("Authorization", "Bearer secret-of-"+client)
 					r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-					want := http.StatusConflict // of jobs that are done, and of a console that removes nothing
+					want := http.StatusConflict // for jobs that are done, and a console that removes nothing
 					switch {
 					case !sees:
 						want = http.StatusNotFound
@@ -218,7 +221,7 @@ func TestConsoleMatrix(t *testing.T) {
 	}
 }
 
-// BenchmarkConsole makes the page of 300 jobs; five run, and are read again each time.
+// BenchmarkConsole builds the page of 300 jobs; five run, and are read again each time.
 func BenchmarkConsole(b *testing.B) {
 	states := teststate.States{T: b, Dir: b.TempDir()}
 	states.Many(300, 5)

@@ -24,7 +24,7 @@ import (
 
 var tokenField = regexp.MustCompile(`name="token" value="([0-9a-f]+)"`)
 
-// act sends a form as a browser does: who, the fields, and what the browser says of where the form is.
+// act sends a form like a browser: with the client, the fields, and the browser's header about the form's origin.
 func (b *board) act(job, action, client string, form url.Values, headers ...string) reply {
 	r := httptest.NewRequest("POST", "/jobs/"+job+"/"+action, strings.NewReader(form.Encode()))
 	r.SetBasicAuth(client, "secret-of-"+client)
@@ -35,7 +35,7 @@ func (b *board) act(job, action, client string, form url.Values, headers ...stri
 	return b.do(r)
 }
 
-// token returns the token of the forms of a job's page.
+// token returns the token of the forms on a job's page.
 func (b *board) token(t *testing.T, job, client string) string {
 	t.Helper()
 	found := tokenField.FindStringSubmatch(b.as("secret-of-"+client, "/jobs/"+job).body)
@@ -45,7 +45,8 @@ func (b *board) token(t *testing.T, job, client string) string {
 	return found[1]
 }
 
-// TestConsoleActs: pause, resume and stop reach the process as signals do, once the form is the console's own; each is audited.
+// TestConsoleActs checks that pause, resume and stop reach the process as signals, if the form is the console's own;
+// each is audited.
 func TestConsoleActs(t *testing.T) {
 	got := make(chan os.Signal, 8)
 	signal.Notify(got, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTERM)
@@ -94,7 +95,7 @@ func TestConsoleActs(t *testing.T) {
 	}
 }
 
-// TestConsoleRefuses: a process that reports nothing, one that does not hold the lock, one elsewhere.
+// TestConsoleRefuses checks a process that reports nothing, one that does not hold the lock, and one on another host.
 func TestConsoleRefuses(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	job := states.Running("t", "night")
@@ -111,7 +112,7 @@ func TestConsoleRefuses(t *testing.T) {
 	lock := filepath.Join(job.Dir, "lock")
 	text, err := os.ReadFile(lock)
 	testcheck.Must(t, err)
-	testcheck.Must(t, os.Remove(lock)) // now its file is another
+	testcheck.Must(t, os.Remove(lock)) // now the lock is another file
 	testcheck.Must(t, os.WriteFile(lock, text, 0o600))
 	refuses("stop", "does not hold the job&#39;s lock")
 	now := time.Now().UTC()
@@ -120,7 +121,7 @@ func TestConsoleRefuses(t *testing.T) {
 	refuses("stop", "the job runs on elsewhere: a console or kill -TERM 7 there does it")
 }
 
-// TestConsoleCleans: clean first says what it would remove, and removes it when that is confirmed.
+// TestConsoleCleans checks that clean first lists the files, and removes them after confirmation.
 func TestConsoleCleans(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	name := filepath.Base(states.Failed("t", "night", "hdfs is full"))

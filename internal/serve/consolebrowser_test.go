@@ -18,8 +18,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestBrowserConsole looks at 300 jobs, five of them running, in Chromium, wide and narrow, light and dark: what changes shows without reloading,
-// the keyboard reaches all, the page works without JavaScript, and a place that is out of reach is said to be. It needs what TestBrowser does.
+// TestBrowserConsole views 300 jobs, five of them running, in Chromium, wide and narrow, light and dark: changes appear without reloading,
+// everything can be reached by the keyboard, the page works without JavaScript, and shows when the place is out of reach. It has the requirements
+// of TestBrowser.
 func TestBrowserConsole(t *testing.T) {
 	tab := browser(t)
 	for _, width := range []int64{1400, 390} {
@@ -34,7 +35,7 @@ func TestBrowserConsole(t *testing.T) {
 				b := &browsing{T: t, url: url, of: "console", name: fmt.Sprintf("%d-%s", width, scheme)}
 				ctx, cancel := b.begin(tab, width, scheme)
 				defer cancel()
-				b.url = web.URL // scripts ask without the name
+				b.url = web.URL // scripts send requests without the name
 				b.must(chromedp.Run(ctx, chromedp.Navigate(web.URL), chromedp.WaitVisible("#jobs")))
 				b.look(ctx, "list")
 				b.walkConsole(ctx, states, running[1].Dir, func(percent int) {
@@ -46,7 +47,7 @@ func TestBrowserConsole(t *testing.T) {
 	}
 }
 
-// walkConsole goes from the list to a job and back, by the keyboard.
+// walkConsole visits the list, a job, and the list again, by the keyboard.
 func (b *browsing) walkConsole(ctx context.Context, states teststate.States, dir string, says func(percent int)) {
 	name := filepath.Base(dir)
 	b.must(chromedp.Run(ctx, chromedp.Evaluate(`window.stayed = true; document.querySelector("#job-`+name+` a").focus()`, nil)))

@@ -17,7 +17,7 @@ func remote(class string) error {
 	return fmt.Errorf("scan check: %w", &loader.RemoteError{Class: "org.apache.hadoop.hbase." + class, Message: "secret-host"})
 }
 
-// TestFailures: an error at any row is a problem, and never the rows before it.
+// TestFailures checks that an error at any row is a problem, without the rows before it.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -53,7 +53,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRegionsChange: rows of a table whose regions change meanwhile are read again, all of them.
+// TestRegionsChange checks that all rows are read again if the table's regions change meanwhile.
 func TestRegionsChange(t *testing.T) {
 	s := checks(t, Options{}, 5)
 	generation := uint64(1)
@@ -90,7 +90,7 @@ func TestRegionsChange(t *testing.T) {
 	}
 }
 
-// TestSaltsChange: rows are not looked for under salts that may be wrong.
+// TestSaltsChange checks that rows are not searched under salts that may be wrong.
 func TestSaltsChange(t *testing.T) {
 	s := checks(t, Options{}, 2)
 	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000 0001" {
@@ -118,7 +118,7 @@ func TestSaltsChange(t *testing.T) {
 	s.get("/v1/check/rows?check_id=A").refuses(t, "a table that shows no modulus", tableUnfit)
 }
 
-// TestDeadline: what takes too long is 504 at the deadline, and the scan ends.
+// TestDeadline checks that a slow request gets a 504 at the deadline, and that its scan ends.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{Limits: Limits{Deadline: 3 * time.Second}}, 5)
@@ -141,7 +141,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestTableStates: what the probes find of a table is answered at once, and others are read.
+// TestTableStates checks that the probes' result for a table is returned at once, while other tables are read.
 func TestTableStates(t *testing.T) {
 	s := checks(t, Options{}, 1)
 	if r := s.get("/readyz"); r.status != 503 {
@@ -175,7 +175,7 @@ func TestTableStates(t *testing.T) {
 	s.get("/v1/check/rows?check_id=A").refuses(t, "a missing table", noTable)
 }
 
-// TestNotDialed: the service runs without HBase, and refuses.
+// TestNotDialed checks that the service runs without HBase, and refuses requests.
 func TestNotDialed(t *testing.T) {
 	s := checks(t, Options{}, 1)
 	s.held.cluster = nil
@@ -189,7 +189,7 @@ func TestNotDialed(t *testing.T) {
 	}
 }
 
-// TestDialing: HBase is dialed until it is found, and closed at the end.
+// TestDialing checks that HBase is dialed until it is found, and closed at the end.
 func TestDialing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{}, 1)

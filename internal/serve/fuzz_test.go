@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzBatch gives bodies of batches: what is taken has whole keys within its bounds, what is not is a problem.
+// FuzzBatch fuzzes the bodies of batches: an accepted one has whole keys within its limits, any other is a problem.
 func FuzzBatch(f *testing.F) {
 	for _, body := range []string{
 		`{"keys":[{"a":"1","b":"2"}],"columns":["x"],"limit":5}`, `{"keys":[{"b":{"base64":"QQ=="},"a":"\ud83d\ude00"}]}`, `{"keys":[{"a":"\ud800","b":""}]}`,
@@ -35,7 +35,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// FuzzRequest gives query strings to each reading path: no answer is a failure of the service's own, and none costs memory for good.
+// FuzzRequest fuzzes the query strings of each reading path: none causes an internal failure of the service or leaks
+// memory.
 func FuzzRequest(f *testing.F) {
 	for _, q := range []string{"check_id=A&limit=1", "check_id=A&page=AZM06_V1PHyYATFj", "from=a%2Cb&to=c", "prefix=%5Cx00", "columns=id,text&check_id=%00", "a;b", "%", "check_id=" + strings.Repeat("A", 70000)} {
 		f.Add(q)

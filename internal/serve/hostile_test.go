@@ -18,7 +18,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// hostile makes requests of pieces that are nearly right: paths, parameters, bodies, headers, page tokens.
+// hostile generates requests from pieces that are nearly valid: paths, parameters, bodies, headers, page tokens.
 type hostile struct {
 	*rand.Rand
 	token string
@@ -34,7 +34,7 @@ func (h hostile) bytes(most int) string {
 	return string(b)
 }
 
-// changed returns a text with a byte set, cut off or put in.
+// changed returns a text with a byte changed, removed or inserted.
 func (h hostile) changed(s string) string {
 	if s == "" || h.IntN(3) > 0 {
 		return s
@@ -72,8 +72,8 @@ func (h hostile) path() string {
 		"/hbaseweb/get/check", "/testweb/list", "/v1/%2e%2e/rows", "/v1//rows", "//v1/check/rows", "/page.css", "/v1/"+url.PathEscape(h.bytes(20))+"/rows"))
 }
 
-// TestHostileRequests sends many requests that are wrong in one place or all over: none is a failure of the service's own,
-// and none costs memory for good.
+// TestHostileRequests sends many requests that are wrong in one or many places: none causes an internal failure of the
+// service or leaks memory.
 func TestHostileRequests(t *testing.T) {
 	requests := 100_000
 	if race.Reduced(t) {
@@ -100,7 +100,7 @@ func TestHostileRequests(t *testing.T) {
 		default:
 			r.Header.Set("Authorization", "Bearer secret-of-"+h.one("loans", "loans", "loans", "web", "nobody"))
 		}
-		if i%997 == 0 { // chance makes few of these: right but for its size
+		if i%997 == 0 { // random requests rarely are like this: valid except for the size
 			r = httptest.NewRequest("POST", "/v1/check/rows:batch", strings.NewReader(strings.Repeat(" ", 300<<10)))
 			r.Header.Set("Content-Type", jsonType)
 			r.Header.Set("Authorization", "Bearer secret-of-loans")
@@ -127,8 +127,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestHostileConnections sends bytes that are not HTTP, or headers without an end: each connection ends, and others are
-// answered meanwhile.
+// TestHostileConnections sends bytes that are not HTTP, or headers without an end: each connection ends, and others get
+// responses meanwhile.
 func TestHostileConnections(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{Connections: 50, HeaderWait: time.Second, Deadline: 200 * time.Millisecond, Header: 8 << 10}}, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -154,7 +154,7 @@ func TestHostileConnections(t *testing.T) {
 			defer c.Close()
 		}
 		if i%50 == 49 {
-			// A machine that is busy for as long as a header may take has the service close this one too.
+			// On a machine that is busy for the time limit of a header, the service closes this connection too.
 			testcheck.Eventually(t, time.Minute, "another caller is answered", func() (bool, any) {
 				a, err := net.Dial("tcp", l.Addr().String())
 				testcheck.Must(t, err)

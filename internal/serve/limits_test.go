@@ -29,7 +29,7 @@ func TestLimitsValidate(t *testing.T) {
 	}
 }
 
-// TestAnswerBytes: an answer has at most so many bytes; its page ends early, and pages have each row once.
+// TestAnswerBytes checks the size limit of an answer: its page ends early, and the pages have each row once.
 func TestAnswerBytes(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{Bytes: 3 << 10}}, 50)
 	var all []string
@@ -55,14 +55,15 @@ func TestAnswerBytes(t *testing.T) {
 	}
 	s.fake.put(t, checkKey, 10, "id", "escapes", "check_id", "escapes", "text", strings.Repeat("\x01", 1<<10))
 	s.get("/v1/check/rows?check_id=escapes").refuses(t, "a row that is too large by its escapes", answerTooLarge)
-	// A batch whose answer is full says so for each of the keys after.
+	// A batch whose answer is full has a problem for each of the remaining keys.
 	r := s.post("/v1/check/rows:batch", `{"keys":[{"check_id":"A"},{"check_id":"B"},{"check_id":"none"}]}`)
 	if r.status != 200 || strings.Count(r.body, "answer-too-large") != 2 || strings.Contains(r.body, `"rows":[]`) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 
-// TestMemory: answers share a budget; who gets none of it is refused, and all of it is given back.
+// TestMemory checks that answers share a budget, that a request without memory is refused, and that all memory is
+// returned.
 func TestMemory(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 256 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: (4*256)<<10 + 42<<10}}, 200)
 	whole := s.answers.memory.free.Load()
@@ -87,7 +88,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestGate: so many at a time, of one client fewer; a few wait in order and not for long.
+// TestGate checks the limits of concurrent requests, in total and for each client, and of the queue and its waiting
+// time.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(Limits{InFlight: 3, PerClient: 2, Queue: 2, QueueWait: time.Second})
@@ -118,7 +120,7 @@ func TestGate(t *testing.T) {
 		if p := asProblem(enter("d")); p == nil || !p.is(tooManyRequests) {
 			t.Error("the queue has no end")
 		}
-		g.leave(&caller{address: "b"}) // a waits before c, but has its two
+		g.leave(&caller{address: "b"}) // a waits before c, but already has its two places
 		synctest.Wait()
 		g.leave(&caller{address: "a"})
 		wg.Wait()
@@ -143,7 +145,7 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// TestTooMany: requests beyond the limits are 429, and those under way are answered.
+// TestTooMany checks that requests beyond the limits get 429, and that running requests get their responses.
 func TestTooMany(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{InFlight: 1, Queue: -1}}, 1)
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -161,7 +163,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// serve runs the service on a listener of its own until stop is called, which gives what Serve returned.
+// serve runs the service on a new listener until stop is called, which returns the result of Serve.
 func (s *service) serve(t *testing.T) (address string, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,14 +175,14 @@ func (s *service) serve(t *testing.T) (address string, stop func() error) {
 	go func() { ended <- s.Serve(ctx, l) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { _ = stop() })
-	testcheck.Eventually(t, time.Minute, "the first probe is over", func() (bool, any) { // the next is far away
+	testcheck.Eventually(t, time.Minute, "the first probe is over", func() (bool, any) { // the next probe is far away
 		r := s.get("/readyz")
 		return r.status == 200, r.body
 	})
 	return l.Addr().String(), stop
 }
 
-// TestDrain: a request under way is answered, later ones find no server.
+// TestDrain checks that a running request gets its response, and that later ones find no server.
 func TestDrain(t *testing.T) {
 	s := checks(t, Options{ProbeEvery: time.Hour}, 1)
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
@@ -218,7 +220,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainEnds: who takes longer is cut off, and that is said.
+// TestDrainEnds checks that a slower request is cut off, and that this is reported.
 func TestDrainEnds(t *testing.T) {
 	s := checks(t, Options{ProbeEvery: time.Hour, Limits: Limits{Drain: time.Millisecond, Deadline: time.Hour}}, 1)
 	entered := make(chan struct{}, 100)
@@ -243,7 +245,8 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// TestSlowHeader: a connection whose header does not end is closed, and one more than the cap waits for it.
+// TestSlowHeader checks that a connection whose header does not end is closed, while a connection beyond the limit
+// waits for it.
 func TestSlowHeader(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{Connections: 1, HeaderWait: 50 * time.Millisecond, Header: 4 << 10}}, 1)
 	address, _ := s.serve(t)
@@ -253,7 +256,8 @@ func TestSlowHeader(t *testing.T) {
 	}
 	defer slow.Close()
 	fmt.Fprint(slow, "GET /healthz HTTP/1.1\r\nHost: x\r\n")
-	// Accepted when the slow one is gone. A machine that is busy for as long as a header may take has the service close this one too.
+	// It is accepted when the slow one is closed. On a machine that is busy for the time limit of a header, the
+	// service closes this one too.
 	testcheck.Eventually(t, time.Minute, "another connection is served", func() (bool, any) {
 		r, err := http.Get("http://" + address + "/healthz")
 		if err == nil {
@@ -282,7 +286,8 @@ func TestSlowHeader(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestIdleConnections: a client that only holds connections keeps no other out; a connection with a request under way is left alone.
+// TestIdleConnections checks that a client that only holds connections does not block others, and that a connection
+// with a running request is kept.
 func TestIdleConnections(t *testing.T) {
 	s := checks(t, Options{ProbeEvery: time.Hour, Limits: Limits{Connections: 3}}, 1)
 	address, _ := s.serve(t)

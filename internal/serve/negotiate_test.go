@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// negotiated returns the service of checks with clients that Kerberos proves, on a KDC of its own.
+// negotiated returns the service of checks with clients that authenticate by Kerberos, with its own KDC.
 func negotiated(t *testing.T, o Options) (*service, *testcluster.Cluster, string) {
 	t.Helper()
 	kdc := testcluster.StartKDC(t, testcluster.Security{Kerberos: true})
@@ -41,8 +41,8 @@ func negotiated(t *testing.T, o Options) (*service, *testcluster.Cluster, string
 	return s, kdc, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 }
 
-// TestNegotiate: clients are known by the Kerberos tickets of their principals, and are granted what the file says, with the
-// library that this project has, MIT's (curl), and the JDK's, which also has the service prove itself.
+// TestNegotiate checks that clients are identified by the Kerberos tickets of their principals, and get the grants of the
+// file, with this project's library, MIT's (curl), and the JDK's, which also authenticates the service.
 func TestNegotiate(t *testing.T) {
 	n := newNegotiation(t)
 	n.withoutTicket(t)
@@ -56,7 +56,7 @@ func TestNegotiate(t *testing.T) {
 	t.Run("another key", n.anotherKey)
 }
 
-// A negotiation is the service with clients that Kerberos proves, its log and its audit log.
+// A negotiation is the service with clients that authenticate by Kerberos, its log and its audit log.
 type negotiation struct {
 	service    *service
 	kdc        *testcluster.Cluster
@@ -76,7 +76,7 @@ func newNegotiation(t *testing.T) *negotiation {
 	return n
 }
 
-// token returns a header with a ticket of a user for a service.
+// token returns a header with a user's ticket for a service.
 func (n *negotiation) token(t *testing.T, user, service string) string {
 	t.Helper()
 	c, err := kerberos.Login(kerberos.Options{Config: n.conf, Principal: user, Keytab: n.kdc.Keytab(user)})
@@ -91,17 +91,17 @@ func (n *negotiation) token(t *testing.T, user, service string) string {
 	return "Negotiate " + base64.StdEncoding.EncodeToString(token)
 }
 
-// as asks with a header.
+// as sends a request with a header.
 func (n *negotiation) as(authorization, path string) reply {
 	r := httptest.NewRequest("GET", path, nil)
 	r.Header.Set("Authorization", authorization)
 	return n.service.do(r)
 }
 
-// negotiatedRows are the rows that clients ask for.
+// negotiatedRows are the rows that clients request.
 const negotiatedRows = "/v1/check/rows?check_id=A"
 
-// withoutTicket: the answer to an unknown client says what to send.
+// withoutTicket checks that the response to an unknown client has the authentication schemes.
 func (n *negotiation) withoutTicket(t *testing.T) {
 	r := n.service.get(negotiatedRows)
 	r.refuses(t, "nobody", unauthenticated)
@@ -116,7 +116,7 @@ func (n *negotiation) withoutTicket(t *testing.T) {
 	}
 }
 
-// tickets: a ticket is good once, for the service and for what its client is granted; a token with it is good too.
+// tickets checks that a ticket is valid once, for the service and for its client's grants; a token is accepted too.
 func (n *negotiation) tickets(t *testing.T) {
 	loans := n.token(t, "loader", "HTTP/localhost")
 	if r := n.as(loans, negotiatedRows); r.status != 200 || len(r.Rows) != 3 || len(r.Rows[0]) != 3 {
@@ -139,7 +139,7 @@ func (n *negotiation) tickets(t *testing.T) {
 	}
 }
 
-// audit: the audit log has the client and the principal of each question.
+// audit checks that the audit log has the client and the principal of each request.
 func (n *negotiation) audit(t *testing.T) {
 	var who []string
 	for line := range strings.Lines(n.lines.String()) {
@@ -154,7 +154,7 @@ func (n *negotiation) audit(t *testing.T) {
 	}
 }
 
-// curl: MIT's library is known, and asks twice.
+// curl checks that MIT's library authenticates, and sends two requests.
 func (n *negotiation) curl(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "curl", "--version").Output(); err != nil || !bytes.Contains(out, []byte("SPNEGO")) {
 		t.Skip("there is no curl with SPNEGO")
@@ -171,7 +171,7 @@ func (n *negotiation) curl(t *testing.T) {
 	}
 }
 
-// jdk: the JDK's library is known, and has the service prove itself.
+// jdk checks that the JDK's library authenticates, and that it authenticates the service.
 func (n *negotiation) jdk(t *testing.T) {
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip(err)
@@ -182,7 +182,8 @@ func (n *negotiation) jdk(t *testing.T) {
 	}
 }
 
-// anotherKey: a new key of the service is taken without a restart, and a damaged keytab leaves the one before in use.
+// anotherKey checks that a new key of the service is loaded without a restart, and that a damaged keytab leaves the
+// previous one in use.
 func (n *negotiation) anotherKey(t *testing.T) {
 	for _, query := range [][]string{{"cpw", "-randkey", "HTTP/localhost"}, {"ktadd", "-norandkey", "-k", n.service.o.Keytab, "HTTP/localhost"}} {
 		if query[0] == "ktadd" {
@@ -212,7 +213,7 @@ func (n *negotiation) anotherKey(t *testing.T) {
 	}
 }
 
-// TestPrincipals: what clients files say of principals wrongly.
+// TestPrincipals checks invalid principals in clients files.
 func TestPrincipals(t *testing.T) {
 	s := known(t, Options{})
 	for text, want := range map[string]string{

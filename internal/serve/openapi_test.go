@@ -33,7 +33,8 @@ func unmarshal(t testing.TB, text string) any {
 	return v
 }
 
-// described holds the service's description to the schema of such documents, and gives a compiler that knows it.
+// described validates the service's description with the schema of OpenAPI documents, and returns a compiler that
+// knows the description.
 func described(t testing.TB, s *service) *jsonschema.Compiler {
 	t.Helper()
 	f, err := os.ReadFile("testdata/openapi-3.1.schema.json")
@@ -62,7 +63,7 @@ func described(t testing.TB, s *service) *jsonschema.Compiler {
 	return c
 }
 
-// conforms holds a text to a schema within the description.
+// conforms validates a text with a schema of the description.
 func conforms(t testing.TB, c *jsonschema.Compiler, pointer, text string) error {
 	t.Helper()
 	schema, err := c.Compile("https://service/openapi.json#" + pointer)
@@ -72,7 +73,7 @@ func conforms(t testing.TB, c *jsonschema.Compiler, pointer, text string) error 
 	return schema.Validate(unmarshal(t, text))
 }
 
-// TestOpenAPI holds the description to its standard, and what the service answers to the description.
+// TestOpenAPI validates the description with its standard, and the service's responses with the description.
 func TestOpenAPI(t *testing.T) {
 	s := checks(t, Options{}, 3)
 	s.write(t, "typed", typedJob)

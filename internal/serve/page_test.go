@@ -16,7 +16,7 @@ func (s *service) form(path string, values url.Values) reply {
 	return s.do(r)
 }
 
-// wellFormed walks over a page's tags as HTML's void elements allow.
+// wellFormed checks the nesting of a page's tags, with HTML's void elements.
 func wellFormed(t testing.TB, page string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))
@@ -32,7 +32,8 @@ func wellFormed(t testing.TB, page string) {
 	}
 }
 
-// TestRanges: a range is offered of keys that keep the order of a column, and they are named; the others are scanned as a whole.
+// TestRanges checks that ranges are offered for keys that keep the order of columns, which are named; other keys are
+// scanned as a whole.
 func TestRanges(t *testing.T) {
 	job := func(key, query string) string {
 		return "table: t\nkey: " + key + "\nquery: [" + query + "]\ncolumns: [id, user, ts]\nsalt_buckets: 3\n"
@@ -80,7 +81,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestPage: a search works by a form alone, and values are text whatever they are.
+// TestPage checks that a search works by a form only, and that values are always text.
 func TestPage(t *testing.T) {
 	s := checks(t, Options{}, 3)
 	const hostile = `<script>alert(1)</script>"'&` + "\n\x00"

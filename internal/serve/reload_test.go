@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestReload: all job files are right and replace those before, or those before stay.
+// TestReload checks that valid job files replace the previous ones, and that otherwise the previous ones stay.
 func TestReload(t *testing.T) {
 	s := checks(t, Options{}, 1)
 	if r := s.get("/v1/twin/rows?check_id=A"); r.status != 404 {
@@ -54,7 +54,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestWatch: changed files are read once they were left alone for a look.
+// TestWatch checks that changed files are read after they stayed unchanged for one interval.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{WatchEvery: time.Second}, 1)

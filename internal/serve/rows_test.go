@@ -29,7 +29,7 @@ func TestRows(t *testing.T) {
 	if r := s.get("/v1/check/rows?check_id=A&columns=text,id&limit=1"); !strings.HasPrefix(r.body, `{"rows":[{"text":"","id":"0000"}],"next_page":"`) {
 		t.Errorf("columns: %s", r.body)
 	}
-	// Bytes of a key are those of the parameter, whatever they are.
+	// Bytes of a key are the bytes of the parameter, whatever they are.
 	s.fake.put(t, checkKey, 10, "id", "1", "check_id", "é&=% \x00", "text", "")
 	if r := s.get("/v1/check/rows?check_id=%C3%A9%26%3D%25+%00"); r.ids() != "1" {
 		t.Errorf("a key of bytes: %s", r.body)
@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPageTokens: a token is of one job file and one query.
+// TestPageTokens checks that a token is for one job file and one query.
 func TestPageTokens(t *testing.T) {
 	s := checks(t, Options{}, 5)
 	s.write(t, "twin", checkJob)
@@ -119,7 +119,7 @@ func TestScan(t *testing.T) {
 	s.get("/v1/check/scan?from=a").refuses(t, "a hashed key", badQuery)
 }
 
-// TestStrict: what is not understood is refused by its name.
+// TestStrict checks that unknown parts of a request are refused by name.
 func TestStrict(t *testing.T) {
 	s := checks(t, Options{}, 1)
 	for path, want := range map[string]string{
@@ -184,7 +184,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever is asked, the answer is one of the service's, and its memory is whole afterwards.
+// TestHostile checks that the response to any request is one of the service's own, and that no memory is lost.
 func TestHostile(t *testing.T) {
 	s := checks(t, Options{Compat: true}, 2)
 	segments := []string{"", "v1", "check", "rows", "scan", "rows:batch", "jobs", "..", "%2e", "hbaseweb", "get", "search", "openapi.json", "{job}", "\x00"}
@@ -221,7 +221,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestProblemsDocumented: docs/reading.md has each kind with its status, marked where it may be asked again.
+// TestProblemsDocumented checks that docs/reading.md has each kind with its status, and marks those that may be
+// retried.
 func TestProblemsDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/reading.md")
 	if err != nil {

@@ -74,7 +74,7 @@ func onCluster(t *testing.T, rows int, splits ...string) (s *service, table stri
 	return s, table
 }
 
-// all walks the pages of a query and gives the ids; between is called after each page.
+// all walks the pages of a query and returns the ids; between is called after each page.
 func (s *service) all(t *testing.T, path string, limit int, between func(page int)) []string {
 	t.Helper()
 	var ids []string
@@ -92,7 +92,8 @@ func (s *service) all(t *testing.T, path string, limit int, between func(page in
 	}
 }
 
-// TestClusterChanges reads pages while regions split and merge: each row once, in order. Numbers are numbers.
+// TestClusterChanges reads pages while regions split and merge: each row is returned once, in order. Numbers are
+// numbers.
 func TestClusterChanges(t *testing.T) {
 	t.Parallel()
 	const rows = 2100
@@ -138,7 +139,8 @@ func TestClusterChanges(t *testing.T) {
 	}
 }
 
-// TestClusterStates: a table out of service and one that is gone are refused by name; in service again it is read.
+// TestClusterStates checks that a disabled table and a deleted one are refused by name, and that the table is read
+// when it is enabled again.
 func TestClusterStates(t *testing.T) {
 	t.Parallel()
 	s, table := onCluster(t, 70, "1", "2")
@@ -160,7 +162,8 @@ func TestClusterStates(t *testing.T) {
 	if got := s.all(t, "/v1/rows/rows?user=u1&", 3, func(int) {}); len(got) != 10 {
 		t.Errorf("in service again: %v", got)
 	}
-	// Replaced by a table of another number of salts, which has no rows: no answer says that there are none.
+	// It was replaced by a table with another number of salts, which has no rows: no response says that there are
+	// none.
 	name, err := loader.ParseTableName(table)
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +181,8 @@ func TestClusterStates(t *testing.T) {
 	}
 }
 
-// TestClusterIndex reads rows by an index that a run has filled: each once, by pages, while the index's region splits; an index out
-// of service is refused, and the table is read all the same.
+// TestClusterIndex reads rows by an index that a run has filled: each once, by pages, while the index's region splits; a disabled
+// index is refused, and the table can still be read.
 func TestClusterIndex(t *testing.T) {
 	t.Parallel()
 	const rows = 700

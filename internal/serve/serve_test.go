@@ -21,17 +21,16 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// fake is a table in memory, in place of a cluster, for faults that a real one
-// has at no moment of a test's choosing.
+// fake is a table in memory, instead of a cluster, for faults that a real one does not have at a chosen moment.
 type fake struct {
 	mu      sync.Mutex
 	rows    []loader.Row // by key
 	regions []loader.Region
 	state   loader.TableState
 	missing bool
-	err     error                       // of every scan
-	onScan  func(ctx context.Context)   // before a scan of a request; those of probes begin with a salt alone, or nowhere
-	onRow   func(n int, k []byte) error // before a scan gives its n-th row
+	err     error                       // returned by every scan
+	onScan  func(ctx context.Context)   // called before a scan of a request; scans of probes begin with a salt only, or without a start row
+	onRow   func(n int, k []byte) error // called before a scan returns its n-th row
 	scans   int
 }
 
@@ -117,7 +116,7 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 	return nil
 }
 
-// salted gives the table the regions of so many salts, in a generation of its own.
+// salted gives the table the regions of n salts, as a new generation.
 func (f *fake) salted(n int, generation uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +174,7 @@ type service struct {
 	dir  string
 }
 
-// open serves job files by name over a fake with ten salts; it dials at once and has no loops.
+// open serves job files by name over a fake with ten salts; it dials at once and runs no loops.
 func open(t testing.TB, o Options, jobs map[string]string) *service {
 	t.Helper()
 	s := &service{fake: &fake{}, dir: t.TempDir()}
@@ -191,7 +190,7 @@ func open(t testing.TB, o Options, jobs map[string]string) *service {
 	}
 	s.held.cluster = s.fake
 	for _, r := range s.resources().list {
-		r.fit.checked.Store(true) // its scans are not those that tests count and hold up
+		r.fit.checked.Store(true) // its scans would disturb those that tests count and block
 	}
 	return s
 }
@@ -215,7 +214,7 @@ func checks(t testing.TB, o Options, n int) *service {
 	return s
 }
 
-// reply is an answer as its caller has it.
+// reply is a response as its caller receives it.
 type reply struct {
 	status int
 	header http.Header
@@ -230,7 +229,7 @@ func (s *service) do(r *http.Request) reply {
 	s.Handler().ServeHTTP(w, r)
 	body, _ := io.ReadAll(w.Result().Body)
 	out := reply{status: w.Code, header: w.Header(), body: string(body)}
-	_ = json.Unmarshal(body, &out) // what is none shows in what is compared
+	_ = json.Unmarshal(body, &out) // invalid JSON is detected by the comparisons
 	return out
 }
 
@@ -251,7 +250,7 @@ func (r reply) ids() string {
 	return strings.Join(all, " ")
 }
 
-// refuses checks that a reply is a problem of a kind, in the form of all problems.
+// refuses checks that a reply is a problem of a kind, in the common form of problems.
 func (r reply) refuses(t testing.TB, what string, k kind) {
 	t.Helper()
 	if r.status != k.status || r.Type != problemPrefix+k.name || r.Status != k.status || r.header.Get("Content-Type") != "application/problem+json" {

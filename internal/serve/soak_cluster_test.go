@@ -28,7 +28,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// soak is a service on a cluster of its own whose answers are known.
+// soak is a service on its own cluster whose correct responses are known.
 type soak struct {
 	*testing.T
 	cluster *testcluster.Cluster
@@ -36,24 +36,24 @@ type soak struct {
 	table   string
 	base    string
 	csv     string
-	users   map[string][]string // ids of each, in order
+	users   map[string][]string // ids of each user, in order
 
 	mu     sync.Mutex
-	counts map[int]int // answers by status
+	counts map[int]int // number of responses by status
 	wrong  []string
-	late   time.Duration // the longest time for an answer
-	change string        // what is under way
+	late   time.Duration // the longest time of a response
+	change string        // the current change
 }
 
 const (
 	soakUsers   = 60
-	soakEach    = 25  // rows of each
-	soakAnswers = 500 // the least that have rows
+	soakEach    = 25  // rows of each user
+	soakAnswers = 500 // required number of responses with rows
 )
 
-// TestSoak asks without pause while regions split, move and merge, nights are loaded, a region server is killed, and the table is
-// disabled: no answer is wrong, and what is none is 503, 504 or 429. BULKLOAD_SOAK says for how long (30 s). TestDeadline holds requests
-// to their deadline.
+// TestSoak sends requests continuously while regions split, move and merge, nights are loaded, a region server is killed, and the table
+// is disabled: no response is wrong, and every other one is 503, 504 or 429. BULKLOAD_SOAK is its duration (30 s). TestDeadline checks
+// the deadline of requests.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -74,7 +74,7 @@ func TestSoak(t *testing.T) {
 	for round := 0; round == 0 || time.Now().Before(until) || round < 20 && s.answers() < soakAnswers; round++ { // a busy machine takes longer
 		s.changes(round)
 	}
-	// in the end everything is there again
+	// at the end everything is available again
 	s.change = "the end"
 	s.settled()
 	stop()
@@ -99,7 +99,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// answers returns how many answers have rows.
+// answers returns the number of responses with rows.
 func (s *soak) answers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *soak) jobText() string {
 	return "table: " + s.table + "\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, text]\nsalt_buckets: 10\n"
 }
 
-// load loads the same rows again, as a night does that brings nothing new.
+// load loads the same rows again, like a night without changes.
 func (s *soak) load() {
 	s.Helper()
 	p, err := spec.ParseSpec("night.yaml", []byte(s.jobText()))
@@ -175,7 +175,7 @@ func (s *soak) load() {
 	}
 }
 
-// changes are those of one round.
+// changes are the changes of one round.
 func (s *soak) changes(round int) {
 	admin := s.cluster.AdminT(s.T)
 	do := func(what string, args ...string) {
@@ -185,7 +185,7 @@ func (s *soak) changes(round int) {
 		if _, err := admin.Run(s.Context(), append([]string{what}, args...)...); err != nil {
 			if round == 0 {
 				s.Errorf("%s %q: %v", what, args, err)
-			} else { // HBase refuses regions whose parents it has not yet cleaned up
+			} else { // HBase refuses regions whose parents it has not cleaned up yet
 				s.Logf("round %d, %s %q: %v", round, what, args, err)
 			}
 		}
@@ -217,7 +217,7 @@ func (s *soak) changes(round int) {
 	s.settled()
 }
 
-// settled waits until every user's rows are answered, unless the table is disabled.
+// settled waits until every user's rows are returned, unless the table is disabled.
 func (s *soak) settled() {
 	s.Helper()
 	if strings.HasPrefix(s.change, "disable") {
@@ -241,7 +241,7 @@ func (s *soak) settled() {
 	})
 }
 
-// call asks random questions and holds the answers to what is known.
+// call sends random requests and compares the responses with the known rows.
 func (s *soak) call(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		user := fmt.Sprintf("u%02d", rng.IntN(soakUsers))
@@ -293,7 +293,7 @@ func (s *soak) under() string {
 	return s.change
 }
 
-// ask gives status and body; a connection that fails is status −1.
+// ask returns status and body; for a failed connection the status is −1.
 func (s *soak) ask(method, path, body string) (int, string) {
 	began := time.Now()
 	r, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
@@ -322,7 +322,7 @@ func (s *soak) ask(method, path, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// note counts an answer, and keeps what is wrong.
+// note counts a response, and records wrong ones.
 func (s *soak) note(status int, wrong string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,7 +334,7 @@ func (s *soak) note(status int, wrong string) {
 	}
 }
 
-// idsOf are user and id of all rows in an answer, those of a batch one after the other.
+// idsOf returns user and id of all rows in a response; for a batch, those of all its keys in sequence.
 func idsOf(body string) []string {
 	type row struct{ User, ID string }
 	var answer struct {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestTicket: the ticket for HBase is kept renewed; one that cannot be makes the service not ready before it ends.
+// TestTicket checks that the ticket for HBase is renewed, and that one that cannot be renewed makes the service not
+// ready before it ends.
 func TestTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

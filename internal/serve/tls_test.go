@@ -83,7 +83,7 @@ func (a *authority) client(name string) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: k}
 }
 
-// serverCertificate returns one of the service, whose subject says which.
+// serverCertificate returns a certificate of the service with the given subject.
 func serverCertificate(name string) *x509.Certificate {
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"rows.example.com"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 }
@@ -132,7 +132,7 @@ func (l *tlsLab) rows() string {
 	return "https://" + l.rowsAt.Addr().String() + "/v1/check/rows?check_id=A"
 }
 
-// get asks with a token or a certificate, and the version of TLS at most.
+// get sends a request with a token or a certificate, and the highest version of TLS.
 func (l *tlsLab) get(t *testing.T, url, token string, certificate *tls.Certificate, most uint16) (int, string, error) {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -161,8 +161,8 @@ func (l *tlsLab) get(t *testing.T, url, token string, certificate *tls.Certifica
 	return resp.StatusCode, string(b), err
 }
 
-// TestTLS: connections are encrypted, clients are known by certificate or token, certificates change while it runs, and
-// health is on a listener of its own.
+// TestTLS checks that connections are encrypted, that clients are identified by certificate or token, that certificates
+// can change at run time, and that health is on its own listener.
 func TestTLS(t *testing.T) {
 	l := newTLSLab(t)
 	l.clientsAreKnown(t)
@@ -171,7 +171,7 @@ func TestTLS(t *testing.T) {
 	l.ends(t)
 }
 
-// clientsAreKnown: a client is known by its token or by its certificate, over TLS 1.2 and 1.3 alone.
+// clientsAreKnown checks that a client is identified by its token or its certificate, over TLS 1.2 and 1.3 only.
 func (l *tlsLab) clientsAreKnown(t *testing.T) {
 	for what, c := range map[string]struct {
 		token  string
@@ -199,7 +199,7 @@ func (l *tlsLab) clientsAreKnown(t *testing.T) {
 	}
 }
 
-// healthIsApart: health and metrics are on the admin's listener, and rows are not.
+// healthIsApart checks that health and metrics are only on the admin's listener, and rows are not.
 func (l *tlsLab) healthIsApart(t *testing.T) {
 	for path, want := range map[string]int{"/healthz": 404, "/metrics": 404, "/readyz": 404} {
 		if status, body, err := l.get(t, "https://"+l.rowsAt.Addr().String()+path, "secret-of-loans", nil, 0); status != want {
@@ -214,7 +214,7 @@ func (l *tlsLab) healthIsApart(t *testing.T) {
 	}
 }
 
-// certificatesChange: a certificate that ended is refused, a new one is taken.
+// certificatesChange checks that an expired certificate is refused, and that a new one is loaded.
 func (l *tlsLab) certificatesChange(t *testing.T) {
 	before := l.service.fingerprint()
 	past := serverCertificate("old")
@@ -239,7 +239,7 @@ func (l *tlsLab) certificatesChange(t *testing.T) {
 	}
 }
 
-// ends: the service ends without an error and closes its listeners.
+// ends checks that the service ends without an error and closes its listeners.
 func (l *tlsLab) ends(t *testing.T) {
 	l.stop()
 	if err := <-l.ended; err != nil {

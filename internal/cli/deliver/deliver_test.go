@@ -96,7 +96,7 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// TestTryEnds has a pause end with its context.
+// TestTryEnds checks that a pause ends with its context.
 func TestTryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

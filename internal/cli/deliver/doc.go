@@ -1,3 +1,4 @@
-// Package deliver sends small, optional messages of a job to HTTP servers. Sending is bounded in time, is retried where that
-// may help, and its errors reveal no secrets. The package is a leaf: metrics, lineage and commands share it.
+// Package deliver brings small messages to HTTP servers that a job can do without: bounded in time, tried again where
+// that may help, and with errors that reveal nothing secret. The package is a leaf: metrics, lineage and commands
+// share it.
 package deliver

@@ -1,3 +1,3 @@
-// Package ending describes the end of a command: its exit code ([CodeOf]), the job's result for programs ([Object]), and the
-// summary in text form ([Outcome.Print]). Observers of a job receive an [Outcome].
+// Package ending has how a command ended: its exit code ([CodeOf]), the object that programs read of a job
+// ([Object]), and the summary that people read ([Outcome.Print]). Observers of a job receive an [Outcome].
 package ending

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestExitCode: every kind of failure has a row of its own in the table, however deep it is wrapped.
+// TestExitCode checks that every kind of failure has its own row in the table, however deeply it is wrapped.
 func TestExitCode(t *testing.T) {
 	want := map[fail.Kind]int{fail.Unexpected: 1, fail.Config: 2, fail.Check: 3, fail.BadRows: 4, fail.Input: 5,
 		fail.HDFS: 6, fail.Load: 7, fail.Verify: 8, fail.State: 9, fail.Busy: 75}
@@ -40,7 +40,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestRetry: the examples and docs/orchestration.md retry the kinds of failure that a retry may help.
+// TestRetry checks that the examples and docs/orchestration.md retry the kinds of failure for which a retry may help.
 func TestRetry(t *testing.T) {
 	var never []string
 	for _, k := range fail.Kinds() {
@@ -70,7 +70,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestExits: codes rise, and each row says what it means and what to do.
+// TestExits checks that codes are ascending, and that each row has a meaning and an instruction.
 func TestExits(t *testing.T) {
 	last := -1
 	for _, s := range Exits() {

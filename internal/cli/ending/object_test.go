@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// TestErrorText keeps a result small, whatever an error says.
+// TestErrorText checks that a result stays small, whatever the length of an error.
 func TestErrorText(t *testing.T) {
 	for _, s := range []string{strings.Repeat("ä", 5000), strings.Repeat("\xffa", 4000), strings.Repeat("x", 3999) + "日本"} {
 		if got := errorText(errors.New(s)); len(got) > mostError+4 || !strings.HasSuffix(got, "…") || strings.ContainsRune(strings.TrimSuffix(got, " …"), '\x00') {

@@ -85,7 +85,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestFile appends to what a file has.
+// TestFile checks that events are appended to a file.
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "events.jsonl")
 	for range 2 {
@@ -113,7 +113,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestEndpoint has a server that is not ready at first get the events in their order, with the key.
+// TestEndpoint checks that a server that is not ready at first receives the events in order, with the key.
 func TestEndpoint(t *testing.T) {
 	var got []string
 	calls := 0
@@ -147,7 +147,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestCloseEnds has a server that never answers given up when the time is over.
+// TestCloseEnds checks that Close gives up on a server that never answers when the time is over.
 func TestCloseEnds(t *testing.T) {
 	asked, free := make(chan bool, 8), make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

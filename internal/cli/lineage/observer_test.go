@@ -25,7 +25,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestLineageOfTables: events name each table that a job fills, the new one where it takes the place of another, and what it got.
+// TestLineageOfTables checks that events name each table that a job fills, a new one where it replaces another, and
+// its rows.
 func TestLineageOfTables(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk1", "test")
@@ -53,7 +54,7 @@ func TestLineageOfTables(t *testing.T) {
 	}
 }
 
-// TestLineageOfRun looks at what is reported of a table and of HDFS, without any.
+// TestLineageOfRun checks the reported names of a table and of HDFS, without a cluster.
 func TestLineageOfRun(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")

@@ -44,7 +44,7 @@ func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// one returns the tell function of a metric without labels.
+// one returns the function that sets the value of a metric without labels.
 func one[S any](f func(S) float64) func(S, func(float64, ...string)) {
 	return func(s S, set func(float64, ...string)) { set(f(s)) }
 }

@@ -67,7 +67,8 @@ func write(t *testing.T, r Run, l Labels, name string) string {
 	return string(b)
 }
 
-// TestFurtherTables: each further table of a job has figures of its own, and a run is verified only if all of its tables are.
+// TestFurtherTables checks that each further table of a job has its own figures, and that a run is verified only if
+// all of its tables are.
 func TestFurtherTables(t *testing.T) {
 	r := done()
 	r.Result.Tables = []result.Table{
@@ -100,7 +101,7 @@ func TestFile(t *testing.T) {
 	for _, tc := range []struct {
 		golden string
 		run    Run
-	}{{"done", done()}, {"failed", failed}, {"already", already}, {"built", built}} { // in this order: the former file is that of the case before
+	}{{"done", done()}, {"failed", failed}, {"already", already}, {"built", built}} { // in this order: the earlier file is that of the previous case
 		t.Run(tc.golden, func(t *testing.T) {
 			got := write(t, tc.run, labels(t), name)
 			golden := filepath.Join("testdata", tc.golden+".prom")
@@ -142,7 +143,7 @@ func lint(t *testing.T, text string) {
 	}
 }
 
-// TestFormerFile shows whose success a failed run keeps, and that a broken file does not keep the new one from being written.
+// TestFormerFile checks which success time a failed run keeps, and that a broken file does not prevent the new one.
 func TestFormerFile(t *testing.T) {
 	failed := Run{Code: 7, Began: noon, Ended: noon}
 	success := func(table, more string) string {
@@ -249,7 +250,7 @@ func TestParseLabels(t *testing.T) {
 	}
 }
 
-// TestDocs holds the tables of docs/observability.md to the metrics.
+// TestDocs compares the tables of docs/observability.md with the metrics.
 func TestDocs(t *testing.T) {
 	const name = "../../../docs/observability.md"
 	b, err := os.ReadFile(name)
@@ -283,7 +284,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// doc is a metric as documentation lists it.
+// doc is the row of a metric in the documentation.
 type doc struct {
 	Name   string
 	Type   string // gauge or counter

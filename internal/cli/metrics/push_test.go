@@ -44,7 +44,7 @@ func TestPush(t *testing.T) {
 	if user != "tina" || password != "s3cret" {
 		t.Errorf("user %q, password %q", user, password)
 	}
-	const further = 3 // of tables that this run does not have
+	const further = 3 // number of tables that this run does not have
 	if len(families) != len(lastRun)-further {
 		t.Errorf("%d metrics came, want %d", len(families), len(lastRun)-further)
 	}
@@ -58,13 +58,13 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushError has errors of every origin name the server's address and nothing secret.
+// TestPushError checks that errors of every origin name the server's address and nothing secret.
 func TestPushError(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	for name, tc := range map[string]struct {
 		code  int
-		tries int // that come
+		tries int // number of attempts that arrive
 		want  string
 	}{
 		"no server":  {code: 0, want: "connection refused"},

@@ -21,10 +21,10 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// realEnv asks for Prometheus' own programs; without it tests that find none are skipped.
+// realEnv enables tests with Prometheus' own programs; without it tests that do not find them are skipped.
 const realEnv = "BULKLOAD_TEST_METRICS"
 
-// program finds one of Prometheus' programs.
+// program returns the path of one of Prometheus' programs.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -94,11 +94,11 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(b), err
 }
 
-// host is a loopback address of these tests' own. At the usual one the kernel may give a port that is free to a connection of
-// another process before its program listens there.
+// host is a loopback address that only these tests use. At the usual one the kernel may give a free port to a connection of
+// another process before the program listens there.
 const host = "127.0.97.1"
 
-// freePort returns one without a listener.
+// freePort returns a port without a listener.
 func freePort(t *testing.T) string {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(testcheck.ClosedAddress(t))
@@ -128,7 +128,7 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
-// TestNodeExporter has node_exporter read the file of a run.
+// TestNodeExporter checks that node_exporter reads the file of a run.
 func TestNodeExporter(t *testing.T) {
 	exporter := program(t, "node_exporter", "prometheus-node-exporter")
 	dir := t.TempDir()
@@ -147,7 +147,8 @@ func TestNodeExporter(t *testing.T) {
 	}
 }
 
-// TestPrometheus has a real Prometheus scrape a real Pushgateway and the server of a run under way, with the example's rules.
+// TestPrometheus makes a real Prometheus scrape a real Pushgateway and the server of a current run, with the
+// example's rules.
 func TestPrometheus(t *testing.T) {
 	prometheus, gateway := program(t, "prometheus"), program(t, "pushgateway", "prometheus-pushgateway")
 	gatewayPort, port := freePort(t), freePort(t)

@@ -144,7 +144,7 @@ func (r *Run) verified() bool {
 	return r.Code == 0 && shown(r.result().Verify)
 }
 
-// furtherTables returns a tell function that reports a value for each further table of the run.
+// furtherTables returns a function that reports a value for each further table of the run.
 func furtherTables(value func(t result.Table) float64) func(r *Run, set func(float64, ...string)) {
 	return func(r *Run, set func(float64, ...string)) {
 		for _, t := range r.result().Tables {

@@ -118,7 +118,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-// TestClose has a request under way cut off when the time is over, and the port free.
+// TestClose checks that a running request is cut off when the time is over, and that the port is free afterwards.
 func TestClose(t *testing.T) {
 	asked, free := make(chan bool), make(chan bool)
 	s, err := Serve("127.0.0.1:0", ServeOptions{Labels: labels(t), Live: Live{Moved: time.Now, Progress: func() progress.Progress {

@@ -19,10 +19,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowser opens reports in Chromium, wide and narrow, light and dark, and looks for what only a browser can show:
-// that nothing sticks out, no letters are on others, all can be read, and nothing is loaded or complained of. It is after
-// BULKLOAD_BROWSER, which make test-report sets. Pictures go to BULKLOAD_PICTURES, and reports that BULKLOAD_REPORTS, a
-// glob, names are looked at too.
+// TestBrowser opens reports in Chromium, wide and narrow, light and dark, and checks what only a browser can show:
+// nothing overflows, no letters overlap, all text is readable, and nothing is loaded or logged as an error. It needs
+// BULKLOAD_BROWSER, which make test-report sets. Pictures go to BULKLOAD_PICTURES. It also checks the reports that the
+// glob BULKLOAD_REPORTS names.
 func TestBrowser(t *testing.T) {
 	if os.Getenv("BULKLOAD_BROWSER") == "" {
 		t.Skip("make test-report runs it")
@@ -87,9 +87,9 @@ func reportFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// look opens one page in one way.
+// look opens one page in one format.
 func look(t *testing.T, tab context.Context, file, name string, width int64, scheme string) {
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute) // of the one tab: those in the background are not drawn
+	ctx, cancel := context.WithTimeout(tab, 2*time.Minute) // of this tab only: background tabs are not drawn
 	defer cancel()
 	var mu sync.Mutex
 	var said []string
@@ -137,7 +137,8 @@ func look(t *testing.T, tab context.Context, file, name string, width int64, sch
 	}
 }
 
-// lookScript measures a page: what sticks out of the window, letters of a chart on others, and contrast below 4.5 to 1.
+// lookScript measures a page: elements beyond the window, overlapping letters of a chart, and contrast below 4.5 to
+// 1.
 const lookScript = `(() => {
   const found = [];
   const wide = document.documentElement.scrollWidth, window_ = document.documentElement.clientWidth;

@@ -1,6 +1,6 @@
-// Package report collects data about a job while it runs ([Gather]), and writes it at the end as one self-contained
-// HTML file, without scripts, fonts or pictures from elsewhere. The file is a record to keep with a job and to send
-// by mail.
+// Package report gathers what a job does while it runs ([Gather]), and draws it at the end as one HTML file that
+// needs nothing else: no script, no font, no picture from elsewhere. The file is a record to keep with a job and to
+// send by mail.
 //
 // A document is plain data, independent of the order of the chapters; Write creates the file from it. All of its text
 // comes from outside (table names, keys, errors), so html/template escapes all of it, and the file's own policy

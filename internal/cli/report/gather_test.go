@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// TestWithoutQuotes leaves out what a reason quotes.
+// TestWithoutQuotes checks that quoted values of a reason are left out.
 func TestWithoutQuotes(t *testing.T) {
 	for in, want := range map[string]string{
 		`"12x" is no number`: `"…" is no number`, `it has "a \"b\" c" and "d"`: `it has "…" and "…"`, `no quote`: `no quote`, `an "open one`: `an "…"`,
@@ -28,7 +28,8 @@ func TestWithoutQuotes(t *testing.T) {
 	}
 }
 
-// TestReadRejects takes the first bad records, counts all, and keeps data out unless it is asked for.
+// TestReadRejects checks that the first bad records are read, all are counted, and data are left out unless
+// requested.
 func TestReadRejects(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rejects.jsonl")
 	text := `{"path":"a.csv","offset":7,"record":2,"column":"id","reason":"\"12x\" is no number","raw":"12x,` + strings.Repeat("ä", 200) + `"}` + "\n" +
@@ -52,7 +53,8 @@ func TestReadRejects(t *testing.T) {
 	}
 }
 
-// TestRegionList keeps regions without files, and names those of unknown split points by their first rows.
+// TestRegionList checks that regions without files are kept, and that regions of unknown split points are named by
+// their first rows.
 func TestRegionList(t *testing.T) {
 	written := map[int]region{}
 	files := []manifest.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
@@ -72,7 +74,7 @@ func TestRegionList(t *testing.T) {
 	}
 }
 
-// TestReportOfParts adds up what several directories have written, and lists those that this run had to do with.
+// TestReportOfParts checks the totals of several directories, and the list of those that this run worked on.
 func TestReportOfParts(t *testing.T) {
 	w := newReporter(Options{Spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}, Tracker: &progress.Tracker{}})
 	for part := range 3 {
@@ -117,7 +119,7 @@ func TestReportOfParts(t *testing.T) {
 	}
 }
 
-// TestCountsOfAFailedRun shows what a run has read that did not come to its end, and has begun with another phase.
+// TestCountsOfAFailedRun checks the records read by a run that failed in a later phase.
 func TestCountsOfAFailedRun(t *testing.T) {
 	w := newReporter(Options{})
 	o := ending.Outcome{Progress: progress.Progress{Phases: []progress.PhaseProgress{

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// profilePage is of columns of each kind, with this text wherever a text can be.
+// profilePage returns a page with columns of each kind, and this text wherever a text can be.
 func profilePage(text string) string {
 	w := profile.New(6)
 	const records = 3000
@@ -37,7 +37,7 @@ func profilePage(text string) string {
 	return b.String()
 }
 
-// TestProfileGolden holds the whole page.
+// TestProfileGolden compares the whole page.
 func TestProfileGolden(t *testing.T) {
 	got := profilePage("HELD")
 	const file = "testdata/profile.html"
@@ -55,8 +55,8 @@ func TestProfileGolden(t *testing.T) {
 	}
 }
 
-// TestProfileHostile puts markup wherever text can be. Links go to places of the page alone. Every plot has a title, a description and
-// a place of its own.
+// TestProfileHostile puts markup wherever text can be. Links only lead to anchors of the page. Every plot has a title, a description
+// and its own anchor.
 func TestProfileHostile(t *testing.T) {
 	got := profilePage("\"'><script>alert(1)</script><img src=x onerror=y>\x00\xff\u202e")
 	elements, ids := map[string]int{}, map[string]bool{}
@@ -97,7 +97,7 @@ func TestProfileHostile(t *testing.T) {
 	}
 }
 
-// TestProfileSize keeps pages of many columns small.
+// TestProfileSize checks that pages of many columns stay small.
 func TestProfileSize(t *testing.T) {
 	w := profile.New(200)
 	w.Records(2000)

@@ -25,7 +25,7 @@ func render(t *testing.T, r *document) string {
 	return b.String()
 }
 
-// TestGolden holds whole pages.
+// TestGolden compares whole pages.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]*document{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(), "skewed": skewedReport(50), "split": splitReport(2)} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func elementsOf(t *testing.T, page string) (list []xml.StartElement) {
 	}
 }
 
-// TestHostile puts markup wherever text can be, and finds none of it as markup.
+// TestHostile puts markup wherever text can be, and checks that none of it becomes markup.
 func TestHostile(t *testing.T) {
 	got := render(t, hostileReport())
 	elements := map[string]int{}
@@ -93,7 +93,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSize keeps pages of any job small.
+// TestSize checks that pages of any job stay small.
 func TestSize(t *testing.T) {
 	for _, regions := range []int{1, 40, 41, 200, 2000, 100_000} {
 		r := skewedReport(regions)
@@ -107,7 +107,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSizeOfParts is of a run over years, with the most directories that can be listed.
+// TestSizeOfParts checks the size for a run over years, with the greatest number of listed directories.
 func TestSizeOfParts(t *testing.T) {
 	r := splitReport(500)
 	r.MoreParts = 3000
@@ -116,7 +116,7 @@ func TestSizeOfParts(t *testing.T) {
 	}
 }
 
-// TestWriteIsSafeWithOddTimes draws reports whose clock has stood or gone back.
+// TestWriteIsSafeWithOddTimes writes reports whose clock has stopped or gone back.
 func TestWriteIsSafeWithOddTimes(t *testing.T) {
 	for _, ended := range []time.Time{noon, noon.Add(-time.Hour), {}} {
 		r := goodReport()

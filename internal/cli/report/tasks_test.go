@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// TestTasksOfAResult: a result of thousands of tasks stays small, the file has all, and the report begins with stragglers.
+// TestTasksOfAResult checks that a result of thousands of tasks stays small, that the file has all, and that the
+// report begins with stragglers.
 func TestTasksOfAResult(t *testing.T) {
 	y := &result.YARN{Application: "application_1700000000000_0001", Maps: 1500, Reduces: 500, Failed: 1, Stragglers: 1}
 	for i := range 2000 {

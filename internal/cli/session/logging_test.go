@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// TestJobAttrs sees on lines what is known of the job, once each.
+// TestJobAttrs checks that log lines have the known attributes of the job, once each.
 func TestJobAttrs(t *testing.T) {
 	var b strings.Builder
 	log := (&logFlags{level: "debug", format: "auto"}).newLogger(&b, true)
@@ -37,7 +37,7 @@ level=WARN msg="id only" job=night phase=write
 	}
 }
 
-// TestJournal leaves the time out where systemd's journal reads the log, and there only.
+// TestJournal checks that the time is left out only where systemd's journal reads the log.
 func TestJournal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {

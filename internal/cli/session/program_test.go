@@ -20,7 +20,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestAsksJSON finds the flag in arguments that were not understood.
+// TestAsksJSON checks that the flag is found in arguments that could not be parsed.
 func TestAsksJSON(t *testing.T) {
 	for args, want := range map[string]bool{"run --nope --output json": true, "run --output=json": true, "run --output json --output text": false,
 		"run -- --output json": false, "run --output": false, "": false} {
@@ -30,7 +30,7 @@ func TestAsksJSON(t *testing.T) {
 	}
 }
 
-// TestTellFailure puts a failure into an object that was printed, and after what is none.
+// TestTellFailure checks that a failure is added to a printed object, and follows output that is not an object.
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{
 		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
@@ -51,7 +51,8 @@ func TestTellFailure(t *testing.T) {
 	}
 }
 
-// TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
+// TestResultOfEveryKind validates the results of all kinds of failure with the schema, also of those that no test
+// provokes.
 func TestResultOfEveryKind(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// testCommand returns a program of one command, run.
+// testCommand runs a program with one command.
 func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
 	root := &cobra.Command{Use: "bulkload", PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.Prepare(cmd) }}
 	p.Add(root.PersistentFlags())
@@ -30,7 +30,8 @@ func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
 	return root
 }
 
-// TestRecorded: a command is recorded with its settings and the day of its inputs, without credentials; one that a person has to start says why.
+// TestRecorded checks that a command is recorded with its settings and the day of its inputs, without credentials,
+// and that one that must be started manually has a reason.
 func TestRecorded(t *testing.T) {
 	t.Setenv("BULKLOAD_STATE", "/state")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -64,7 +65,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestLogTail has the last lines from level info on, whatever the terminal shows, with settings as flags, and cut to its bounds.
+// TestLogTail checks that the tail has the last lines from level info on, whatever the terminal shows, with settings
+// as flags, cut to its limits.
 func TestLogTail(t *testing.T) {
 	var shown strings.Builder
 	log := (&logFlags{level: "error", format: "json"}).newLogger(&shown, false)

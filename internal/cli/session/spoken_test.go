@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// outcomes keeps the end of a session.
+// outcomes records the end of a session.
 type outcomes struct {
 	warned []string
 	last   ending.Outcome
@@ -35,7 +35,8 @@ func (o *outcomes) Events() progress.Events {
 
 func (o *outcomes) End(end ending.Outcome) error { o.last = end; return nil }
 
-// TestOperatorsReadFlags: wherever a job's errors and hints are shown, logged or kept by a command, they name flags.
+// TestOperatorsReadFlags checks that errors and hints of a job name flags wherever a command shows, logs or stores
+// them.
 func TestOperatorsReadFlags(t *testing.T) {
 	var logged strings.Builder
 	p := &Program{}

@@ -18,7 +18,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
+// TestStateWriterWarnsOnce checks that a state directory that accepts no files is reported once, and that the job
+// continues.
 func TestStateWriterWarnsOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := &Session{program: &Program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -44,7 +45,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 	}
 }
 
-// TestWriteTasks: the file has all tasks of a job on YARN.
+// TestWriteTasks checks that the file has all tasks of a job on YARN.
 func TestWriteTasks(t *testing.T) {
 	y := &result.YARN{Tasks: make([]result.Task, 2000)}
 	y.Tasks[7] = result.Task{Kind: "map", Number: 7, Wall: time.Second}
@@ -62,7 +63,8 @@ func TestWriteTasks(t *testing.T) {
 	}
 }
 
-// TestEndOfADirectory: of a run by directories the one that failed says why, with its own beginning and attempt, and the others say what they said.
+// TestEndOfADirectory checks, for a run by directories, that the failed one has its error with its own beginning and
+// attempt, and that the others keep their outcome.
 func TestEndOfADirectory(t *testing.T) {
 	began := time.Date(2026, 11, 28, 1, 2, 3, 0, time.UTC)
 	for _, tt := range []struct {

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestListens has a job that is under way report itself, and the port free after it.
+// TestListens checks that a running job serves its metrics, and that the port is free afterwards.
 func TestListens(t *testing.T) {
 	cmd := testCommand(&Program{}, nil)
 	cmd.SetContext(t.Context())
@@ -59,7 +59,8 @@ func TestListens(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestStopTells bounds what is reported after a stop, also one that comes while it is reported: the whole program has 15 s.
+// TestStopTells checks the time limit of the reports after a stop, also for a stop during the reports: the whole
+// program has 15 s.
 func TestStopTells(t *testing.T) {
 	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
 		"never":  {-1, tellingTime},
@@ -87,7 +88,7 @@ func TestStopTells(t *testing.T) {
 	}
 }
 
-// patient waits for an answer that does not come.
+// patient waits for a response that does not arrive.
 type patient struct{}
 
 func (patient) Events() progress.Events { return progress.Events{} }

@@ -16,14 +16,14 @@ func TestParseDay(t *testing.T) {
 	}
 	const layout = "2006-01-02 15:04:05"
 	for _, c := range []struct{ text, zone, now, want string }{
-		{"", "Asia/Shanghai", "2025-12-31T16:30:00Z", "2025-12-31 00:00:00"}, // there it is New Year already
+		{"", "Asia/Shanghai", "2025-12-31T16:30:00Z", "2025-12-31 00:00:00"}, // it is New Year there already
 		{"today", "Asia/Shanghai", "2025-12-31T16:30:00Z", "2026-01-01 00:00:00"},
 		{"yesterday", "UTC", "2026-01-01T00:00:00Z", "2025-12-31 00:00:00"},
 		{"yesterday", "UTC", "2028-03-01T12:00:00Z", "2028-02-29 00:00:00"},
 		{"yesterday", "UTC", "2027-03-01T12:00:00Z", "2027-02-28 00:00:00"},
-		// The day before had 23 hours: a whole day of hours earlier is two days ago.
+		// The previous day had 23 hours: 24 hours earlier is two days before.
 		{"yesterday", "America/New_York", "2026-03-09T04:30:00Z", "2026-03-08 00:00:00"},
-		// It had 25: a day of hours earlier is still the same day.
+		// It had 25 hours: 24 hours earlier is still the same day.
 		{"yesterday", "America/New_York", "2026-11-02T04:30:00Z", "2026-10-31 00:00:00"},
 		{"yesterday", "America/New_York", "2026-11-02T05:30:00Z", "2026-11-01 00:00:00"},
 		// This day had no midnight.
@@ -32,7 +32,7 @@ func TestParseDay(t *testing.T) {
 		{"2018-11-04", "America/Sao_Paulo", "2026-01-01T00:00:00Z", "2018-11-04 00:00:00"},
 		{"2026-11-20", "Pacific/Kiritimati", "2026-01-01T00:00:00Z", "2026-11-20 00:00:00"},
 		{"20261120", "UTC", "2026-01-01T00:00:00Z", "2026-11-20 00:00:00"},
-		// As Airflow gives logical dates.
+		// Airflow's form of logical dates.
 		{"2026-11-20T00:00:00+00:00", "UTC", "2026-01-01T00:00:00Z", "2026-11-20 00:00:00"},
 		{"2026-11-19T16:00:00+00:00", "Asia/Shanghai", "2026-01-01T00:00:00Z", "2026-11-20 00:00:00"},
 		{"2026-11-20T23:30:00.123456+00:00", "Asia/Shanghai", "2026-01-01T00:00:00Z", "2026-11-21 07:30:00"},
@@ -122,7 +122,7 @@ func FuzzExpand(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.Contains(text, "range") { // may continue for as long as it says
+		if strings.Contains(text, "range") { // may run for any time
 			return
 		}
 		_, _ = d.expand(text, nil)

@@ -24,7 +24,8 @@ func flying(t *testing.T, pace *string) *cobra.Command {
 	return fly
 }
 
-// TestOneEntry: one entry gives a setting its flag, help text and default, a variable, a place in files, a check and completion.
+// TestOneEntry checks that one entry gives a setting its flag, help text and default, a variable, a name in files,
+// validation and completion.
 func TestOneEntry(t *testing.T) {
 	all := table
 	t.Cleanup(func() { table = all })
@@ -64,7 +65,7 @@ func TestOneEntry(t *testing.T) {
 	}
 }
 
-// TestRange: numbers and times are held to the range of their entry.
+// TestRange checks that numbers and times must be in the range of their entry.
 func TestRange(t *testing.T) {
 	for _, c := range []struct{ span, value, want string }{
 		{"0..1024", "0", ""}, {"0..1024", "1024", ""}, {"0..1024", "1025", "--x 1025 is outside 0..1024"}, {"0..1024", "-1", "--x -1 is outside 0..1024"},
@@ -82,7 +83,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestTable: no two entries are of one flag of one command, and each has a help text.
+// TestTable checks that no two entries define the same flag of a command, and that each has a help text.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range table {

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestOrigins: an error says where the settings come from that it has as fields, whatever else its text has.
+// TestOrigins checks that an error names the origins of the settings that it has as fields, whatever its text
+// contains.
 func TestOrigins(t *testing.T) {
 	cmd := &cobra.Command{Use: "run"}
 	for _, name := range []string{"memory", "workers", "empty", "input", "spill-dir", "verify"} {
@@ -57,7 +58,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestSpoken: errors, texts and what journals keep have settings as flags, and other values stay.
+// TestSpoken checks that errors, texts and journal entries name settings as flags, and that other values stay
+// unchanged.
 func TestSpoken(t *testing.T) {
 	for _, c := range []struct{ v, want any }{
 		{setting.Errorf("give %s", setting.SaltBuckets), "give --salt-buckets"},

@@ -30,7 +30,7 @@ func someProgress() progress.Progress {
 	}
 }
 
-// TestFrameOfTasks: a job on YARN has a row for its tasks, above that of the job, where there is room.
+// TestFrameOfTasks checks that a job on YARN has a row for its tasks, above that of the job, if there is space.
 func TestFrameOfTasks(t *testing.T) {
 	p := someProgress()
 	p.Tasks = progress.Tasks{Application: "application_1_0001", Maps: 200, MapsDone: 12, MapsRunning: 2, Reduces: 100, Failed: 3}
@@ -84,7 +84,7 @@ job      failed after 1:02:05, 2 warnings
 	}
 }
 
-// TestFrameFits draws in every size of screen: no row is wider, and the phase under way and the job are always there.
+// TestFrameFits draws on screens of every size: no row is wider, and the current phase and the job are always shown.
 func TestFrameFits(t *testing.T) {
 	for width := minViewWidth; width < 200; width++ {
 		for height := minViewHeight; height < 12; height++ {
@@ -107,7 +107,7 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// TestProgressLines reads a line of progress.
+// TestProgressLines checks a progress line.
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&b, nil))

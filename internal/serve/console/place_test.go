@@ -16,12 +16,13 @@ import (
 	"bulkload/internal/test/teststate"
 )
 
-// placeOf returns the place of a directory, read at each look.
+// placeOf returns the place of a directory, which is read at each look.
 func placeOf(dir string) *Place {
 	return New(Options{Name: dir, Every: 1, Control: true, Current: func(context.Context) (string, error) { return dir, nil }})
 }
 
-// TestPlaceThatHangs: a place that does not answer keeps no page waiting, and is read by one at a time.
+// TestPlaceThatHangs checks that a place that does not answer does not block pages, and that one goroutine reads it
+// at a time.
 func TestPlaceThatHangs(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	states.Done("t", "night", 5, time.Second)
@@ -56,7 +57,7 @@ func TestPlaceThatHangs(t *testing.T) {
 	testcheck.Eventually(t, time.Minute, "it is back", func() (bool, any) { v := p.Look(t.Context()); return v.Away.IsZero(), v })
 }
 
-// TestPlaceThatFails keeps since when it fails, not when it failed last.
+// TestPlaceThatFails checks that the time of the first failure is kept, not that of the last.
 func TestPlaceThatFails(t *testing.T) {
 	failed := errors.New("ZooKeeper is away")
 	p := New(Options{Name: "x", Every: 1, Current: func(context.Context) (string, error) { return "", failed }})
@@ -67,7 +68,8 @@ func TestPlaceThatFails(t *testing.T) {
 	}
 }
 
-// TestTrends: nights of a table in order, its bounds in words, and a line within its field.
+// TestTrends checks that the nights of a table are in order, that their extremes are given in words, and that the
+// line is within its field.
 func TestTrends(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	for i := range 35 {
@@ -90,14 +92,15 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// TestStartAgain runs the recorded command in its directory, with its day and its settings in place of the service's.
+// TestStartAgain checks that the recorded command runs in its directory, with its day, and its settings instead of
+// the service's.
 func TestStartAgain(t *testing.T) {
 	if to := os.Getenv("BULKLOAD_CONSOLE_STARTED"); to != "" {
 		dir, _ := os.Getwd()
 		testcheck.Must(t, os.WriteFile(to, []byte(strings.Join(os.Args[1:], " ")+"\n"+dir+"\n"+os.Getenv("BULKLOAD_LISTEN")), 0o600))
 		return
 	}
-	t.Setenv("BULKLOAD_LISTEN", ":1") // of the service
+	t.Setenv("BULKLOAD_LISTEN", ":1") // a setting of the service
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	dir := states.Failed("t", "night", "hdfs is full")
 	p := placeOf(states.Dir)
@@ -142,7 +145,7 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
-// TestSignalsNeedTheLock: a process that has the number of the job's, and not its lock, gets no signal.
+// TestSignalsNeedTheLock checks that a process with the job's process id but without its lock gets no signal.
 func TestSignalsNeedTheLock(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	job := states.Running("t", "night")
@@ -152,7 +155,7 @@ func TestSignalsNeedTheLock(t *testing.T) {
 	lock := filepath.Join(job.Dir, journal.LockName)
 	text, err := os.ReadFile(lock)
 	testcheck.Must(t, err)
-	testcheck.Must(t, os.Remove(lock)) // now its file is another
+	testcheck.Must(t, os.Remove(lock)) // now the lock is another file
 	testcheck.Must(t, os.WriteFile(lock, text, 0o600))
 	if err := may(); err == nil || !strings.Contains(err.Error(), "does not hold the job's lock") {
 		t.Errorf("it may be stopped: %v", err)

@@ -49,7 +49,7 @@ func (f fakeTables) Rows(_ context.Context, t loader.TableName, keys [][]byte) (
 	return rows, nil
 }
 
-// put writes a row over one of its key.
+// put writes a row, which replaces one with the same key.
 func (f fakeTables) put(table, key string, cells ...string) {
 	t := f[table]
 	row := loader.Row{Key: []byte(key)}
@@ -64,8 +64,9 @@ func (f fakeTables) put(table, key string, cells ...string) {
 	t.rows = slices.Insert(t.rows, at, row)
 }
 
-// TestReadByAnIndex loads random nights into a table and its index, as loads do: entries are never removed. Through the index
-// come just the rows that have the value now, each once, whatever the limit of a page; a key without a separator does not mix values.
+// TestReadByAnIndex loads random nights into a table and its index, like loads do: entries are never removed. Reading through the
+// index returns exactly the rows that have the value now, each once, whatever the limit of a page; a key without a separator does not
+// mix values.
 func TestReadByAnIndex(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom([]string{"day + id", `day + "|" + state + id`, "salt(id, 3) + day + id"}).Draw(t, "key")
@@ -115,7 +116,7 @@ func TestReadByAnIndex(t *testing.T) {
 				}
 			}
 			q := Query{Values: []string{day}, Limit: int64(rapid.IntRange(0, 5).Draw(t, "limit")), Columns: []string{"note", "id"}}
-			stop := rapid.IntRange(0, 6).Draw(t, "stop") // at which row of a page its reader ends, but for 0 and the first
+			stop := rapid.IntRange(0, 6).Draw(t, "stop") // number of the row of a page at which the reader ends; 0: never
 			errStop := errors.New("full")
 			if rapid.Bool().Draw(t, "bounded") {
 				q.RowBytes = 1000
@@ -152,7 +153,7 @@ func TestReadByAnIndex(t *testing.T) {
 	})
 }
 
-// TestIndexesThatCannotBeRead are refused by name.
+// TestIndexesThatCannotBeRead checks that they are refused, with their names.
 func TestIndexesThatCannotBeRead(t *testing.T) {
 	f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1)}}
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "day"}, Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: "day + id"}}}

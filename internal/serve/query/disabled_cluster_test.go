@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestDisabledTable: rows of a disabled table are refused by its name, and not asked for again and again.
+// TestDisabledTable checks that reading a disabled table is an error that names it, without repeated attempts.
 func TestDisabledTable(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))

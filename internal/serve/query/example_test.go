@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Where [Read] looks for rows of a table with four salts: a value of the salted
-// column has one salt, a range has all of them.
+// The key ranges of [Read] for a table with four salts: a value of the salted column has one salt, a range has all of
+// them.
 func ExampleQuery() {
 	job, err := spec.Spec{Table: "ns:events", Key: "salt(user) + user + '|' + ts"}.Resolve()
 	if err != nil {

@@ -43,7 +43,7 @@ func TestFullFilter(t *testing.T) {
 		{Query{From: []string{"b", "2"}}, row("b", "1"), false},
 		{Query{From: []string{"b", "2"}}, row("c", "1"), true},
 		{Query{To: []string{"b", "2"}}, row("b", "1"), true},
-		{Query{To: []string{"b", "2"}}, row("b", ""), false}, // no such cell
+		{Query{To: []string{"b", "2"}}, row("b", ""), false}, // the cell is missing
 		{Query{From: []string{"b"}}, row("", "1"), false},
 		{Query{Prefix: []string{"bb"}}, row("bbc", "1"), true},
 		{Query{Prefix: []string{"bb"}}, row("b", "1"), false},
@@ -58,7 +58,7 @@ func TestFullFilter(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%+v: row %+v is kept %t, want %t", c.q, c.row, got, c.want)
 		}
-		// what the server checks must not hold back what is wanted
+		// the server's conditions must not remove wanted rows
 		if v := c.row.Cells; c.want && len(f.where) > 0 {
 			if w := f.where[0]; bytes.Compare(v[0].Value, w.From) < 0 || w.To != nil && bytes.Compare(v[0].Value, w.To) > 0 {
 				t.Errorf("%+v: the server would hold back %+v", c.q, c.row)

@@ -26,7 +26,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// events is a loaded table, and all its rows in the order of the original key.
+// events is a loaded table, with all its rows in the order of the original key.
 type events struct {
 	env  *cluster.Env
 	spec spec.Job
@@ -40,7 +40,7 @@ type eventRow struct {
 
 func (r eventRow) original() string { return r.key[len(r.head):] }
 
-// loadEvents loads rows of random times, some of them equal, into a table of its own.
+// loadEvents loads rows of random times, some of them equal, into a new table.
 func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *events {
 	t.Helper()
 	name := jobtest.FreshTable(t, env, salts, nil)
@@ -85,7 +85,7 @@ func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *event
 	return e
 }
 
-// between returns the rows from one original key up to another.
+// between returns the rows from one original key to another.
 func (e *events) between(from, to string) []eventRow {
 	var rows []eventRow
 	for _, r := range e.rows {
@@ -121,7 +121,7 @@ func check(row loader.Row, want eventRow, columns ...string) error {
 	return nil
 }
 
-// page reads a page and compares it with the first of the rows that are left.
+// page reads a page and compares it with the first of the remaining rows.
 func (e *events) page(ctx context.Context, q Query, want []eventRow) (*ReadStats, error) {
 	n := 0
 	st, err := Read(ctx, e.env, e.spec, q, func(row loader.Row) error {
@@ -140,7 +140,7 @@ func (e *events) page(ctx context.Context, q Query, want []eventRow) (*ReadStats
 	return st, err
 }
 
-// TestScanRanges compares random ranges, limits and pages of tables with a salt and without one with all rows in memory.
+// TestScanRanges compares random ranges, limits and pages of tables with and without a salt with all rows in memory.
 func TestScanRanges(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -261,7 +261,8 @@ func TestScanSplits(t *testing.T) {
 	}
 }
 
-// TestScanStops ends reading early: the error comes back, a page token continues there, and no goroutine of the scan is left.
+// TestScanStops ends a read early: the error is returned, a page token continues there, and no goroutine of the scan
+// is left.
 func TestScanStops(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
@@ -335,7 +336,7 @@ func TestScanOtherWays(t *testing.T) {
 			left = left[st.Rows:]
 		}
 	}
-	// by row keys, in their own order, and without a spec of the key
+	// by row keys, in their own order, and without a key spec
 	rows := slices.SortedFunc(slices.Values(e.rows), func(a, b eventRow) int { return cmp.Compare(a.key, b.key) })
 	plain := e.spec.Spec()
 	plain.Key = ""
@@ -360,7 +361,7 @@ func TestScanOtherWays(t *testing.T) {
 	}
 }
 
-// TestExplain asks what was read, of regions that hold what is wanted and of one that does not.
+// TestExplain checks the statistics of regions with and without wanted rows.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -373,7 +374,7 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("%d regions: %+v", len(st.Regions), st)
 	}
 	for i, r := range st.Regions {
-		rows, bytes := int64(0), int64(0) // that the region has
+		rows, bytes := int64(0), int64(0) // of the region
 		for _, e := range e.rows {
 			if e.head == fmt.Sprint(i) {
 				rows, bytes = rows+1, bytes+int64(len(e.ts)+len(e.id)+len(e.text))

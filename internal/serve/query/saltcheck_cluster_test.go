@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestScanOfOtherSalts: with too few salts a range is refused, where rows would be left out. More of them find all rows.
+// TestScanOfOtherSalts checks that with too few salts, which would miss rows, a range is refused. With more salts all
+// rows are found.
 func TestScanOfOtherSalts(t *testing.T) {
 	t.Parallel()
 	e := loadEvents(t, jobtest.ClusterEnv(t, testcluster.Shared(t)), "salt(id) + ts + id", 5, 300)
@@ -40,7 +41,7 @@ func TestScanOfOtherSalts(t *testing.T) {
 				t.Errorf("%d salts, %v: %v", salts, q, err)
 			}
 		}
-		// Rows by their bytes have no salts.
+		// A range of row key bytes has no salts.
 		if st, err := Read(t.Context(), e.env, e.spec, Query{Raw: true}, func(loader.Row) error { return nil }); err != nil || st.Rows != len(e.rows) {
 			t.Errorf("%d salts, by bytes: %+v, %v", salts, st, err)
 		}

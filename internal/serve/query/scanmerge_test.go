@@ -18,14 +18,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// memoryTable is sorted rows that are scanned as a cluster does.
+// memoryTable is a list of sorted rows that is scanned like a cluster.
 type memoryTable struct {
 	rows   []loader.Row
-	active atomic.Int32 // scans under way
+	active atomic.Int32 // running scans
 	most   atomic.Int32
 	scans  atomic.Int32
-	fail   int32 // the scan that fails, from 1; 0 for none
-	keeps  bool  // the bytes of rows stay as they are, as those of a real scan do
+	fail   int32 // number of the scan that fails, from 1; 0 for none
+	keeps  bool  // the bytes of rows stay unchanged, like those of a real scan
 }
 
 var errScan = errors.New("the scan broke")
@@ -56,7 +56,7 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 		if n == t.fail {
 			return errScan
 		}
-		// the row is borrowed: it changes after the callback's back
+		// the row is borrowed: it changes after the callback returns
 		lent := loader.Row{Key: bytes.Clone(r.Key)}
 		for _, c := range r.Cells {
 			c.Value = bytes.Clone(c.Value)
@@ -139,7 +139,7 @@ func TestMergePages(t *testing.T) {
 			if n := table.active.Load(); n != 0 {
 				t.Fatalf("%d scans run behind the end", n)
 			}
-			for _, row := range page { // after the end, so that what is borrowed would show
+			for _, row := range page { // after the end, so that borrowed rows would be detected
 				if !bytes.Equal(row.Key, row.Cells[0].Value) {
 					t.Fatalf("row %q has the value %q", row.Key, row.Cells[0].Value)
 				}
@@ -166,7 +166,7 @@ func TestMergePages(t *testing.T) {
 	})
 }
 
-// TestMergeStops ends a merge early, by the caller and by a scan that fails: the error comes back and no scan is left.
+// TestMergeStops ends a merge early, by the caller and by a failing scan: the error is returned and no scan is left.
 func TestMergeStops(t *testing.T) {
 	var keys []string
 	r := keyrange.Rows{}
@@ -210,7 +210,8 @@ func TestMergeStops(t *testing.T) {
 	}
 }
 
-// TestMergeMemory bounds what is held for long rows: for each of ten salts two batches, each at most a row over its size.
+// TestMergeMemory checks the limit of held rows with long rows: for each of ten salts two batches, each at most one
+// row above its size.
 func TestMergeMemory(t *testing.T) {
 	table := &memoryTable{}
 	r := keyrange.Rows{}
@@ -226,7 +227,7 @@ func TestMergeMemory(t *testing.T) {
 	if err := m.run(t.Context(), func(loader.Row) error {
 		held := 0
 		for _, s := range m.sources {
-			held += len(s.rows) * rowBytes * 2 // the batch in use, and as much on its way
+			held += len(s.rows) * rowBytes * 2 // the current batch, and as much in transit
 		}
 		if held > memory+2*10*2*rowBytes {
 			return fmt.Errorf("%d bytes held", held)

@@ -15,11 +15,11 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// fakeCluster is a table in memory whose regions a test changes.
+// fakeCluster is a table in memory whose regions a test can change.
 type fakeCluster struct {
 	*memoryTable
 	regions []loader.Region
-	before  func() // each scan
+	before  func() // called before each scan
 }
 
 func (c *fakeCluster) KnownRegions(context.Context, loader.TableName) ([]loader.Region, error) {
@@ -37,7 +37,7 @@ func (c *fakeCluster) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 	return c.memoryTable.Scan(ctx, req, fn)
 }
 
-// splitAt are regions of a generation, between split points.
+// splitAt returns the regions of a generation, between split points.
 func splitAt(generation int, splits ...[]byte) []loader.Region {
 	var regions []loader.Region
 	var start []byte
@@ -48,7 +48,7 @@ func splitAt(generation int, splits ...[]byte) []loader.Region {
 	return regions
 }
 
-// usersTable returns a table of rows written with a modulus, read by a job that says another or none.
+// usersTable returns a table of rows that were written with a modulus, read by a job with another modulus or none.
 func usersTable(t *testing.T, written, said, splitFor int) (*Table, *fakeCluster) {
 	t.Helper()
 	job, err := spec.Spec{Table: "t", Key: "salt(user) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}, Regions: said}.Resolve()
@@ -82,7 +82,7 @@ func usersTable(t *testing.T, written, said, splitFor int) (*Table, *fakeCluster
 
 func count(n *int) func(loader.Row) error { return func(loader.Row) error { *n++; return nil } }
 
-// TestCheckSalts holds the modulus to the rows, whatever split points say.
+// TestCheckSalts checks the modulus against the rows, whatever the split points imply.
 func TestCheckSalts(t *testing.T) {
 	for name, c := range map[string]struct {
 		written, said, split int
@@ -111,7 +111,7 @@ func TestCheckSalts(t *testing.T) {
 }
 
 // TestJavaSalt reads rows whose salts are Java's signed bytes, each from its own region: all of them in the order of the original
-// key, and those of a user from one of them.
+// key, and those of a user from one region.
 func TestJavaSalt(t *testing.T) {
 	job, err := spec.Spec{Table: "t", Key: "javasalt(user, 16) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}}.Resolve()
 	if err != nil {
@@ -159,10 +159,10 @@ func TestJavaSalt(t *testing.T) {
 	}
 }
 
-// userName returns a name whose hash has either sign.
+// userName returns a name whose hash is negative or positive.
 func userName(i int) string { return fmt.Sprintf("申请%04d-%x", i, i*7919*104729) }
 
-// TestModulusIsHeld refuses split points that show another number of salts than the first ones did.
+// TestModulusIsHeld checks that split points are refused that imply another number of salts than the first ones.
 func TestModulusIsHeld(t *testing.T) {
 	table, c := usersTable(t, 10, 0, 10)
 	if n, err := table.Modulus(t.Context()); n != 10 || err != nil {
@@ -178,7 +178,8 @@ func TestModulusIsHeld(t *testing.T) {
 	}
 }
 
-// TestSteady ends where regions change while a key or a range is read, and not where one only moves.
+// TestSteady checks that a read ends when regions change during the read of a key or a range, and not when one only
+// moves.
 func TestSteady(t *testing.T) {
 	table, c := usersTable(t, 10, 0, 10)
 	for _, q := range []Query{{Values: []string{"user7"}}, {From: []string{"user1"}}} {
@@ -202,7 +203,8 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestReadingAsksForMemory counts what is held above a reading's own memory, and ends where there is no more.
+// TestReadingAsksForMemory counts the memory beyond a read's own share, and checks that the read ends when there is
+// no more.
 func TestReadingAsksForMemory(t *testing.T) {
 	table, c := usersTable(t, 10, 0, 10)
 	for i := range c.rows {
@@ -214,7 +216,7 @@ func TestReadingAsksForMemory(t *testing.T) {
 	if _, err := table.Read(t.Context(), q, count(&n)); err != nil || n != 200 {
 		t.Fatal(n, err)
 	}
-	// ten salts, a row of 40 KiB and the next one of each, and 3 × 16 KiB on its way
+	// ten salts, a row of 40 KiB and the next one of each, and 3 × 16 KiB in transit
 	if least, most := int64((10*40)<<10), int64(10*((2*41)<<10+(3*16)<<10)); asked < least || asked > most {
 		t.Errorf("%d bytes were asked for, want %d to %d", asked, least, most)
 	}

@@ -99,7 +99,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// TestEncoderAny holds rows of any bytes to encoding/json's reading of them.
+// TestEncoderAny compares rows of any bytes with their decoding by encoding/json.
 func TestEncoderAny(t *testing.T) {
 	s := New(spec.Spec{Columns: []string{"a", "b", "c"}})
 	e := NewEncoder(s)

@@ -105,7 +105,7 @@ func coreSite(l layout, p Ports, o Options) map[string]string {
 	site := map[string]string{
 		"fs.defaultFS":   hdfsURI(p, o.HA),
 		"hadoop.tmp.dir": filepath.Join(l.data(), "tmp"),
-		// All daemons start at once; one that finds no NameNode yet asks again soon, for 30 s.
+		// All daemons start at once; a daemon that finds no NameNode yet retries soon, for 30 s.
 		"ipc.client.connect.retry.interval": "200",
 		"ipc.client.connect.max.retries":    "150",
 	}
@@ -124,13 +124,13 @@ func hdfsSite(l layout, p Ports, o Options) map[string]string {
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
 		"dfs.namenode.safemode.extension":                      "0",
 		"dfs.namenode.resource.du.reserved":                    "1048576",
-		// The data is discarded with the cluster, so the edit log need not survive a power cut.
+		// The data are discarded with the cluster, so the edit log need not survive a power failure.
 		"dfs.namenode.edits.noeditlogchannelflush": "true",
-		// Every 10 ms by default, also when nothing is deleted: that is most of what an idle NameNode does.
+		// Default 10 ms, even if nothing is deleted: that is most of the work of an idle NameNode.
 		"dfs.namenode.block.deletion.unlock.interval.ms": "200",
-		// A count of who calls what, which is shown to JMX alone.
+		// A count of callers and calls, which only JMX shows.
 		"dfs.namenode.top.enabled": "false",
-		// A dead DataNode is taken off after 2*recheck + 10*heartbeat = 14 s instead of 10.5 min.
+		// A dead DataNode is removed after 2*recheck + 10*heartbeat = 14 s instead of 10.5 min.
 		"dfs.heartbeat.interval":                  "1",
 		"dfs.namenode.heartbeat.recheck-interval": "2000",
 		"dfs.namenode.stale.datanode.interval":    "5000",
@@ -164,11 +164,11 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		"hbase.regionserver.handler.count":    "10",
 		"hbase.regionserver.msginterval":      "500",
 		"hbase.server.thread.wakefrequency":   "500",
-		// The environment of the tests' user is left out.
+		// The environment of the tests' user is not logged.
 		"hbase.envvars.logging.disabled":                "true",
 		"hbase.hregion.majorcompaction":                 "0",
-		"hbase.regionserver.metrics.period":             "60000",   // every 5 s by default, over all regions
-		"hbase.procedure.cleaner.interval":              "3600000", // every 30 s by default: the master reads all procedures it ever had
+		"hbase.regionserver.metrics.period":             "60000",   // default 5 s, over all regions
+		"hbase.procedure.cleaner.interval":              "3600000", // default 30 s: the master reads all procedures that it ever had
 		"hbase.lease.recovery.first.pause":              "1000",
 		"hbase.lease.recovery.pause":                    "250",
 		"hbase.lease.recovery.dfs.timeout":              "23000",
@@ -184,8 +184,8 @@ func zooCfg(l layout, p Ports) string {
 		filepath.Join(l.data(), "zookeeper"), p.ZooKeeper)
 }
 
-// log4j returns what daemons and clients log. The lines that HDFS has for each file, each block and each call are a fifth of what it does, and are
-// read of clusters with security alone.
+// log4j returns the log settings of daemons and clients. HDFS's lines for each file, block and call are a fifth of its work, and tests read
+// them only for clusters with security.
 func log4j(s Security) string {
 	if s != (Security{}) {
 		return log4jProperties
@@ -210,8 +210,8 @@ log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode=WARN
 log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetAsyncDiskService=WARN
 `
 
-// Without this a server of HBase makes and drops the JMX beans of all its metrics after each region that it opens or closes; its JMX is never
-// asked.
+// Without this an HBase server creates and drops the JMX beans of all its metrics after each region that it opens or closes; its JMX is never
+// queried.
 const metricsProperties = "*.source.start_mbeans=false\n"
 
 func siteXML(base, over map[string]string) string {

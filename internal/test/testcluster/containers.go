@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// Process is a process of a container: its shell, its JVM, or what these have started.
+// Process is a process of a container: its shell, its JVM, or a process that these have started.
 type Process struct {
 	id identity
-	// Container is its container_… id, empty where the process does not say.
+	// Container is its container_… id, or "" if it is not known.
 	Container string
-	// Node is the NodeManager in whose directory it works, empty where it works elsewhere.
+	// Node is the NodeManager whose directory is its working directory, or "".
 	Node Role
-	// Command is its arguments.
+	// Command is the process's arguments.
 	Command []string
 }
 
-// Pid returns the process, 0 when it has ended.
+// Pid returns the process id, or 0 if the process has ended.
 func (p Process) Pid() int {
 	if p.id.alive() {
 		return p.id.Pid
@@ -32,17 +32,18 @@ func (p Process) Pid() int {
 	return 0
 }
 
-// Signal sends a signal to exactly this process; os.ErrProcessDone when it has ended.
+// Signal sends a signal to exactly this process. It returns os.ErrProcessDone if the process has ended.
 func (p Process) Signal(sig syscall.Signal) error { return p.id.signal(sig) }
 
-// Containers returns the processes of all containers that run, in no order. They outlive their NodeManager when that is killed.
+// Containers returns the processes of all running containers, in no order. They survive when their NodeManager is
+// killed.
 func (c *Cluster) Containers() ([]Process, error) { return containersBelow(c.layout.nodes()) }
 
-// NodeDir returns the directory of a NodeManager, with local for what containers work with, and logs.
+// NodeDir returns the directory of a NodeManager, with local, the working directories of containers, and logs.
 func (c *Cluster) NodeDir(role Role) string { return c.layout.node(role) }
 
-// containersBelow finds the processes that work in a NodeManager's directory, or whose environment names it. Containers
-// have sessions of their own and no parent that lasts, so nothing else finds all of them.
+// containersBelow returns the processes whose working directory is in a NodeManager's directory, or whose environment
+// names it. Containers have their own sessions and no lasting parent, so there is no other way to find all of them.
 func containersBelow(nodes string) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -82,7 +83,7 @@ func containersBelow(nodes string) ([]Process, error) {
 	return found, nil
 }
 
-// endContainers kills what is left of containers when nothing starts others any more.
+// endContainers kills the remaining containers when nothing can start others any more.
 func endContainers(ctx context.Context, nodes string) error {
 	if _, err := os.Stat(nodes); err != nil {
 		return nil // No YARN.
@@ -93,7 +94,7 @@ func endContainers(ctx context.Context, nodes string) error {
 			return err
 		}
 		for _, p := range left {
-			// One that has ended meanwhile is what is wanted.
+			// A process that has ended meanwhile is fine.
 			_ = p.Signal(syscall.SIGKILL)
 		}
 		select {

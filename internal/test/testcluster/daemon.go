@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// logTail is the number of log lines that an error about a daemon ends with.
+// logTail is the number of log lines at the end of an error about a daemon.
 const logTail = 30
 
 var errStopped = errors.New("the test cluster is stopped")
 
-// Daemon is the handle of one daemon; it stays the same when the process is another after Restart.
+// Daemon is the handle of one daemon; it stays the same after Restart, when the process is another one.
 type Daemon struct {
 	cluster *Cluster
 	role    Role
@@ -25,10 +25,10 @@ type Daemon struct {
 // Role returns the daemon's role.
 func (d *Daemon) Role() Role { return d.role }
 
-// LogPath returns the file that gets the daemon's output, that of every process it has had.
+// LogPath returns the file with the daemon's output, including that of earlier processes.
 func (d *Daemon) LogPath() string { return d.cluster.layout.log(d.role) }
 
-// Pid returns the running process, 0 when there is none.
+// Pid returns the id of the running process, or 0 if there is none.
 func (d *Daemon) Pid() int {
 	if id := d.current(); id.alive() {
 		return id.Pid
@@ -42,11 +42,11 @@ func (d *Daemon) current() identity {
 	return d.cluster.state.Daemons[d.role].identity
 }
 
-// Kill sends SIGKILL and returns when the process is gone. A daemon that does not run is not an error.
+// Kill sends SIGKILL and returns when the process is gone. If the daemon does not run, that is not an error.
 func (d *Daemon) Kill(ctx context.Context) error { return d.end(ctx, syscall.SIGKILL) }
 
-// Terminate sends SIGTERM, which lets the daemon close what it has open, and returns when the process is
-// gone. A daemon that does not run is not an error.
+// Terminate sends SIGTERM, which lets the daemon close its resources, and returns when the process is gone. If the
+// daemon does not run, that is not an error.
 func (d *Daemon) Terminate(ctx context.Context) error { return d.end(ctx, syscall.SIGTERM) }
 
 func (d *Daemon) end(ctx context.Context, sig syscall.Signal) error {
@@ -65,8 +65,8 @@ func (d *Daemon) end(ctx context.Context, sig syscall.Signal) error {
 	return nil
 }
 
-// Pause stops the process as it stands, and returns when every thread of it has stopped: its sockets
-// stay open and nothing answers.
+// Pause stops the process (SIGSTOP), and returns when all its threads have stopped: its sockets stay open and nothing
+// answers.
 func (d *Daemon) Pause() error {
 	if err := d.current().pause(); err != nil {
 		return fmt.Errorf("pause %s: %w", d.role, err)
@@ -82,8 +82,8 @@ func (d *Daemon) Resume() error {
 	return nil
 }
 
-// Restart kills the process when there is one and starts another with the same ports and data. It does
-// not wait until that one serves: see WaitReady.
+// Restart kills the process, if there is one, and starts another one with the same ports and data. It does not wait
+// until the new one serves: see WaitReady.
 func (d *Daemon) Restart(ctx context.Context) error {
 	if err := d.Kill(ctx); err != nil {
 		return err
@@ -91,11 +91,11 @@ func (d *Daemon) Restart(ctx context.Context) error {
 	return d.cluster.spawn(ctx, d.role, d.cluster.command(d.role))
 }
 
-// WaitReady waits until the daemon serves: a NameNode out of safe mode, a DataNode known to it, a
-// ZooKeeper that answers, a master that is initialised, a region server that the master knows by its
-// present process, with hbase:meta open and no crash of an earlier process still being worked off; both
-// of HBase's only while ZooKeeper hears of them, so that no session is about to run out. It returns early
-// when the process is gone. Without a deadline in ctx Options.StartTimeout holds.
+// WaitReady waits until the daemon serves: a NameNode out of safe mode, a DataNode known to it, a ZooKeeper that
+// answers, an initialised master, a region server whose current process the master knows, with hbase:meta open and no
+// crash of an earlier process in recovery. HBase's daemons must also be in contact with ZooKeeper, so that no session
+// is about to expire. It returns early if the process is gone. Without a deadline in ctx, Options.StartTimeout
+// applies.
 func (d *Daemon) WaitReady(ctx context.Context) error {
 	ctx, cancel := d.cluster.bounded(ctx)
 	defer cancel()
@@ -121,11 +121,11 @@ func (d *Daemon) WaitReady(ctx context.Context) error {
 	}
 }
 
-// probeTimeout bounds one conversation of a probe: a paused daemon accepts connections and says nothing.
+// probeTimeout is the time limit of one exchange of a probe: a paused daemon accepts connections and does not answer.
 const probeTimeout = 2 * time.Second
 
-// Probe asks once whether the daemon serves, in the sense of WaitReady. The error says what is missing;
-// it is os.ErrProcessDone when there is no process.
+// Probe checks once whether the daemon serves, in the sense of WaitReady. The error describes what is missing; it is
+// os.ErrProcessDone if there is no process.
 func (d *Daemon) Probe(ctx context.Context) error {
 	if !d.current().alive() {
 		return os.ErrProcessDone
@@ -143,7 +143,7 @@ func (d *Daemon) failed(err error) error {
 	return fmt.Errorf("%s of the test cluster: %w\nend of %s:\n%s", d.role, err, d.LogPath(), tailFile(d.LogPath(), logTail))
 }
 
-// tailFile reads no more than the last 64 KiB.
+// tailFile reads at most the last 64 KiB.
 func tailFile(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *Cluster) spawn(ctx context.Context, role Role, argv []string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start %s: %w", role, err), cmd.Process.Kill(), cmd.Wait())
 	}
-	go cmd.Wait() // Else it stays a zombie when it ends; how it ended is in its log.
+	go cmd.Wait() // otherwise it stays a zombie when it ends; its log has the reason of its end
 	c.state.Daemons[role] = &daemonState{identity: id, StartedMS: now, Command: argv}
 	c.log.DebugContext(ctx, "daemon started", "role", role, "pid", id.Pid)
 	return c.state.write()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Up starts a detached cluster in o.Dir, or attaches to the one that runs there already; started says
-// which. Two processes that call it for one directory at the same time get the same cluster.
+// Up starts a detached cluster in o.Dir, or attaches to the one that runs there; started reports which of the two it
+// did. Concurrent calls of two processes for one directory get the same cluster.
 func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 	o.Detached = true
 	if err := o.Validate(); err != nil {
@@ -59,8 +59,7 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 	return c, err == nil, err
 }
 
-// Down stops the cluster in dir and removes its data; the logs stay. A directory without a cluster is
-// no error.
+// Down stops the cluster in dir and removes its data; the logs stay. If there is no cluster, that is not an error.
 func Down(ctx context.Context, dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -77,7 +76,7 @@ func Down(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// Not by Attach: a machine that has lost its JDK must still be able to stop what runs.
+	// Not by Attach: it must also work on a machine whose JDK was removed.
 	var ids []identity
 	for _, role := range s.running() {
 		ids = append(ids, s.Daemons[role].identity)
@@ -99,7 +98,7 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	return lockFile(ctx, filepath.Join(dir, "lock"))
 }
 
-// Environment returns what a shell needs to work with the cluster, as NAME=value.
+// Environment returns the variables that a shell needs to work with the cluster, as NAME=value.
 func (c *Cluster) Environment() []string {
 	env := []string{
 		"HADOOP_CONF_DIR=" + c.ConfDir(),
@@ -121,7 +120,7 @@ func (c *Cluster) Environment() []string {
 	return env
 }
 
-// Unset names the variables that a shell must not have to work with the cluster.
+// Unset returns the variables that must not be set in a shell that works with the cluster.
 func (c *Cluster) Unset() []string {
 	if c.state.Security.Kerberos {
 		return []string{"HADOOP_USER_NAME"}
@@ -129,7 +128,7 @@ func (c *Cluster) Unset() []string {
 	return nil
 }
 
-// AdmCommand returns the shell command line that runs Adm, to be followed by its arguments.
+// AdmCommand returns the beginning of the shell command line that runs Adm; the arguments follow.
 func (c *Cluster) AdmCommand() string {
 	argv := []string{"java", "-Dbulkload.log=WARN", "-cp",
 		"'" + classPath(jarPath(c.lib), c.layout.conf(), c.classes) + "'"}

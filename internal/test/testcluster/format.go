@@ -11,15 +11,15 @@ import (
 	"slices"
 )
 
-// format gives the NameNode an empty file system: one that the first cluster of a machine has formatted, under names of its own, since a JVM
-// that formats takes a tenth of what a cluster's start takes. With two NameNodes the edit log is formatted too, which a JVM has to do.
+// format gives the NameNode an empty file system. It is a copy, with new names, of one that the first cluster of a machine has formatted,
+// since formatting in a JVM takes a tenth of a cluster's start. With two NameNodes the edit log is formatted too, which requires a JVM.
 func (c *Cluster) format(ctx context.Context) error {
 	name := c.layout.name(NameNode)
 	if c.state.HA {
 		if err := c.formatBy(ctx); err != nil {
 			return err
 		}
-		// What -bootstrapStandby does, without a second JVM.
+		// The effect of -bootstrapStandby, without a second JVM.
 		if err := os.CopyFS(c.layout.name(NameNode.Nth(2)), os.DirFS(name)); err != nil {
 			return fmt.Errorf("copy the namenode's image for the second one: %w", err)
 		}
@@ -29,7 +29,7 @@ func (c *Cluster) format(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The root directory is that of the user as whom the NameNode runs.
+	// The root directory belongs to the user that runs the NameNode.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s kerberos %t", c.hdfsLib, c.state.Security.Kerberos))
 	blank := filepath.Join(root, fmt.Sprintf("blank-%x", sum[:6]))
 	err = fillOnce(ctx, blank, func(part string) error {
@@ -44,7 +44,7 @@ func (c *Cluster) format(ctx context.Context) error {
 	return rename(filepath.Join(name, "current", "VERSION"))
 }
 
-// formatBy runs the NameNode's own format with these arguments before it.
+// formatBy runs the NameNode's own format, preceded by these arguments.
 func (c *Cluster) formatBy(ctx context.Context, args ...string) error {
 	argv := slices.Concat(c.command(NameNode), args, []string{"-format", "-nonInteractive"})
 	if _, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment()); err != nil {
@@ -55,7 +55,8 @@ func (c *Cluster) formatBy(ctx context.Context, args ...string) error {
 
 var clusterNames = regexp.MustCompile(`(?m)^(clusterID=CID-|blockpoolID=BP-)[^-\n]+`)
 
-// rename gives a file system that was copied a cluster and a block pool of its own, so that no DataNode of another one is taken for its own.
+// rename gives a copied file system its own cluster ID and block pool ID, so that DataNodes of other clusters cannot
+// be confused with its own.
 func rename(version string) error {
 	text, err := os.ReadFile(version)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Nameservice is the name that the two NameNodes of a cluster with Options.HA have together.
+// Nameservice is the common name of the two NameNodes of a cluster with Options.HA.
 const Nameservice = "bulk"
 
 func hdfsURI(p Ports, ha bool) string {
@@ -20,7 +20,8 @@ func hdfsURI(p Ports, ha bool) string {
 // nameNodeID returns a NameNode's name within the nameservice.
 func nameNodeID(role Role) string { return fmt.Sprintf("nn%d", role.index()+1) }
 
-// haSite makes two NameNodes that share their edit log by one JournalNode. Nothing but Failover changes which one is active.
+// haSite configures two NameNodes that share their edit log through one JournalNode. Only Failover changes the active
+// one.
 func haSite(l layout, p Ports) map[string]string {
 	first, second := nameNodeID(NameNode), nameNodeID(NameNode.Nth(2))
 	of := func(key, id string) string { return key + "." + Nameservice + "." + id }
@@ -58,7 +59,7 @@ func (c *Cluster) nameNodeHTTP(role Role) int {
 	return c.state.Ports.NameNodeHTTP
 }
 
-// ActiveNameNode returns the role of the NameNode that serves clients: NameNode itself where there is one only.
+// ActiveNameNode returns the role of the NameNode that serves clients: NameNode itself if there is only one.
 func (c *Cluster) ActiveNameNode(ctx context.Context) (Role, error) {
 	if !c.state.HA {
 		return NameNode, nil
@@ -75,9 +76,9 @@ func (c *Cluster) ActiveNameNode(ctx context.Context) (Role, error) {
 	return "", errors.Join(errors.New("no namenode is active"), all)
 }
 
-// Failover makes the NameNode active that is not, and gives its role. The one that is becomes the standby
-// when it answers; one that was killed is a standby after its Restart. It must not be frozen: the test
-// cluster has no fencing, and two would write the edit log.
+// Failover activates the other NameNode, and returns its role. The previously active one becomes the standby if it
+// answers; one that was killed is a standby after its Restart. It must not be frozen: the test cluster has no
+// fencing, and both would write the edit log.
 func (c *Cluster) Failover(ctx context.Context, from Role) (Role, error) {
 	to := NameNode
 	if from == NameNode {
@@ -91,13 +92,13 @@ func (c *Cluster) Failover(ctx context.Context, from Role) (Role, error) {
 	return to, c.activate(ctx, to)
 }
 
-// activate is for a NameNode whose fellow is standby or dead.
+// activate is for a NameNode while the other one is standby or dead.
 func (c *Cluster) activate(ctx context.Context, role Role) error {
-	// Forced: else the dead one is asked first, as often as a client would.
+	// Forced: otherwise the dead one is contacted first, as often as by a client.
 	return c.haadmin(ctx, "-transitionToActive", "--forceactive", nameNodeID(role))
 }
 
-// Observe makes a standby NameNode an observer, which answers reads of clients that send the state they have seen.
+// Observe makes a standby NameNode an observer, which serves reads of clients that send their last seen state.
 func (c *Cluster) Observe(ctx context.Context, role Role) error {
 	return c.haadmin(ctx, "-transitionToObserver", nameNodeID(role))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 )
 
-// makeHomes makes what the users of an HDFS expect to find: /tmp for all, and a home for the user that
-// this process is and for the one that HADOOP_USER_NAME says.
+// makeHomes creates the usual directories of an HDFS: /tmp for all users, and a home directory for the user of this
+// process and for that of HADOOP_USER_NAME.
 func (c *Cluster) makeHomes(ctx context.Context) error {
 	users := []string{os.Getenv("HADOOP_USER_NAME")}
 	if u, err := user.Current(); err == nil {
@@ -40,10 +40,10 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 		return fmt.Errorf("home directories on the test cluster: %w", err)
 	}
 	defer dfs.Close()
-	// The client takes no context; these are a few calls to a NameNode that has just answered.
+	// The client has no context parameter; these are a few calls to a NameNode that has just answered.
 	stop := context.AfterFunc(ctx, func() { dfs.Close() })
 	defer stop()
-	// A NameNode is operational a moment before it takes calls (NameNodeRpcServer.checkNNStartup, 3.4).
+	// A NameNode is operational shortly before it accepts calls (NameNodeRpcServer.checkNNStartup, 3.4).
 	for err = makeDir(dfs, "/tmp"); err != nil && strings.Contains(err.Error(), "RetriableException"); err = makeDir(dfs, "/tmp") {
 		if late := retry.Sleep(ctx, pollEvery); late != nil {
 			return errors.Join(late, err)
@@ -95,7 +95,7 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 	return nil
 }
 
-// login gives the Kerberos client of a daemon or user.
+// login returns the Kerberos client of a daemon or user.
 func (c *Cluster) login(name string) (*client.Client, error) {
 	conf, err := config.Load(c.layout.krb5Conf())
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrToolchain says that java, javac or mvn is not there. The error text has the line that installs them.
+// ErrToolchain means that java, javac or mvn is missing. The error text has the command that installs them.
 var ErrToolchain = errors.New("install with: apt-get install -y openjdk-17-jdk-headless maven")
 
-// EnvLib names the directory of jars, in place of the one in the user's cache. An absent directory is
-// filled by Maven.
+// EnvLib names the directory of jars, which replaces the one in the user's cache. If the directory does not exist,
+// Maven fills it.
 const EnvLib = "BULKLOAD_CLUSTER_LIB"
 
 const (
@@ -28,7 +28,7 @@ const (
 	firstPause = 2 * time.Second
 )
 
-// tool finds a program of the JDK or Maven: in JAVA_HOME first, where there is one, then in PATH.
+// tool returns the path of a program of the JDK or Maven: in JAVA_HOME first, if it is set, then in PATH.
 func tool(name string) (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		path := filepath.Join(home, "bin", name)
@@ -43,8 +43,8 @@ func tool(name string) (string, error) {
 	return path, nil
 }
 
-// sourceDir is testdata/cluster of the checkout that the working directory is in: go test runs in the
-// package's directory, go run wherever the user is.
+// sourceDir returns testdata/cluster of the checkout that contains the working directory: go test runs in the
+// package's directory, go run in the user's.
 func sourceDir() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -77,8 +77,8 @@ func cacheRoot() (string, error) {
 	return dir, nil
 }
 
-// Jars returns the directory of the cluster's jars, fetched by Maven when it is not there. Processes that
-// call it at the same time fetch once.
+// Jars returns the directory of the cluster's jars. Maven downloads them if they are missing. Of concurrent processes
+// only one downloads.
 func Jars(ctx context.Context) (string, error) {
 	src, err := sourceDir()
 	if err != nil {
@@ -123,8 +123,8 @@ func classes(ctx context.Context, lib string) (string, error) {
 	return compile(ctx, "classes", lib, sources)
 }
 
-// compile runs javac once for each content of the sources and each directory of jars, and gives the
-// directory of the classes.
+// compile runs javac once for each content of the sources and each directory of jars, and returns the directory of
+// the classes.
 func compile(ctx context.Context, name, lib string, sources []string) (string, error) {
 	sum, err := contentHash(sources...)
 	if err != nil {
@@ -146,8 +146,8 @@ func compile(ctx context.Context, name, lib string, sources []string) (string, e
 	})
 }
 
-// fillOnce makes dir by fill, which is given an empty directory next to it. The rename at the end is what
-// makes it complete, and a lock file lets one process at a time work.
+// fillOnce creates dir with fill, which gets an empty directory next to it. The rename at the end makes it complete,
+// and a lock file lets one process work at a time.
 func fillOnce(ctx context.Context, dir string, fill func(part string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -163,7 +163,7 @@ func fillOnce(ctx context.Context, dir string, fill func(part string) error) err
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// The process that left a part was killed: the lock is ours now.
+	// The process that left a part was killed: this process has the lock.
 	part := dir + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return err
@@ -203,7 +203,7 @@ func fetchJars(ctx context.Context, pom, dir string, options ...string) error {
 	}
 }
 
-// runTool gives the end of the tool's output with its error.
+// runTool includes the end of the tool's output in its error.
 func runTool(ctx context.Context, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = 5 * time.Second
@@ -232,8 +232,8 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// lockFile takes an exclusive lock, waiting for it as long as ctx lets it. The kernel gives the lock
-// back when the process dies.
+// lockFile takes an exclusive lock, and waits for it until ctx ends. The kernel releases the lock when the process
+// dies.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// judgeClass is the main class of testdata/hfile/judge; its head lists the commands.
+// judgeClass is the main class of testdata/hfile/judge; the beginning of its source lists the commands.
 const judgeClass = "HFileJudge"
 
-// Judge runs a command of HFileJudge, which has HBase's own classes write, read and check HFiles on local disk, and gives its
-// standard output. No cluster need run; the jars are fetched when they are not there. A "check" that finds fault is an error
-// in addition to the output that says what it found.
+// Judge runs a command of HFileJudge, in which HBase's own classes write, read and check HFiles on local disk, and returns
+// its standard output. It needs no running cluster, and downloads missing jars. If a "check" finds errors, Judge returns an
+// error in addition to the output, which lists them.
 func Judge(ctx context.Context, args ...string) (string, error) {
 	return JudgeInput(ctx, nil, args...)
 }
 
-// JudgeInput is [Judge] with something on standard input, which "write" takes its cells from.
+// JudgeInput is [Judge] with standard input, from which "write" reads its cells.
 func JudgeInput(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
 	java, err := tool("java")
 	if err != nil {
@@ -43,7 +43,8 @@ func JudgeInput(ctx context.Context, stdin io.Reader, args ...string) (string, e
 	return out, nil
 }
 
-// JudgeOptions are options of the JVM that runs HFileJudge: HBase needs to see into the JDK, and files are small.
+// JudgeOptions returns options for the JVM of HFileJudge: HBase needs access to internal packages of the JDK, and
+// files are small.
 func JudgeOptions() []string {
 	options := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 	for _, open := range []string{"java.nio", "java.lang", "sun.nio.ch"} {
@@ -52,7 +53,7 @@ func JudgeOptions() []string {
 	return options
 }
 
-// JudgeClassPath has the compiled HFileJudge and the cluster's jars.
+// JudgeClassPath returns the class path of the compiled HFileJudge and the cluster's jars.
 func JudgeClassPath(ctx context.Context) (string, error) {
 	src, err := sourceDir()
 	if err != nil {

@@ -20,11 +20,10 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// ErrNoKDC says that the programs of MIT Kerberos are not there. The error text has the line that installs
-// them.
+// ErrNoKDC means that the programs of MIT Kerberos are missing. The error text has the command that installs them.
 var ErrNoKDC = errors.New("install with: apt-get install -y krb5-kdc krb5-admin-server krb5-user")
 
-// KDCInstalled reports whether this machine has what a cluster with Kerberos needs; the error is ErrNoKDC.
+// KDCInstalled returns ErrNoKDC if this machine lacks a program that a cluster with Kerberos needs.
 func KDCInstalled() error {
 	for _, name := range []string{"krb5kdc", "kdb5_util", "kadmin.local"} {
 		if _, err := kerberosTool(name); err != nil {
@@ -34,7 +33,7 @@ func KDCInstalled() error {
 	return nil
 }
 
-// kerberosTool looks into the directories for administrators too, which not every PATH has.
+// kerberosTool also searches the directories of administrative programs, which are not in every PATH.
 func kerberosTool(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -59,12 +58,12 @@ func seconds(d, otherwise time.Duration) string {
 	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
 }
 
-// ShortSkew is how far clocks may differ, and for how long a ticket is good after its end, where Security has a TicketLife. With
-// less a busy machine takes longer to read a request than its time is good for.
+// ShortSkew is the allowed clock difference, and the time for which a ticket is valid after its end, if Security has a
+// TicketLife. With a smaller value, a busy machine takes longer to read a request than the request's time is valid.
 const ShortSkew = 10 * time.Second
 
-// krb5Conf is for clients and daemons. udp_preference_limit has all of them use TCP. The life that it asks
-// for is that of the daemons' tickets, which Java's clients ask for too; the KDC gives users less.
+// krb5Conf is for clients and daemons. udp_preference_limit makes all of them use TCP. The lifetime that it requests
+// is that of the daemons' tickets. Java's clients request it too; the KDC gives users less.
 func krb5Conf(port int, s Security) string {
 	skew := 300
 	if s.TicketLife > 0 {
@@ -111,12 +110,12 @@ func kdcConf(l layout, port int, s Security) string {
 `, port, Realm, l.kdc(), seconds(0, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife))
 }
 
-// kerberosEnvironment keeps MIT's programs off the system's files.
+// kerberosEnvironment prevents MIT's programs from using the system's files.
 func (l layout) kerberosEnvironment() []string {
 	return []string{"KRB5_CONFIG=" + l.krb5Conf(), "KRB5_KDC_PROFILE=" + l.kdcConf(), "KRB5CCNAME=" + filepath.Join(l.kdc(), "ccache")}
 }
 
-// makeRealm writes the KDC's configuration and database and a keytab for each principal.
+// makeRealm writes the KDC's configuration and database, and a keytab for each principal.
 func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 	l := c.layout
 	if err := os.MkdirAll(l.kdc(), 0o700); err != nil {
@@ -165,7 +164,7 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 	return nil
 }
 
-// startKDC makes the realm and starts its KDC, which every login needs first.
+// startKDC creates the realm and starts its KDC, which every login needs.
 func (c *Cluster) startKDC(ctx context.Context, s Security) error {
 	if err := c.makeRealm(ctx, s); err != nil {
 		return fmt.Errorf("the test cluster's KDC: %w", err)
@@ -185,7 +184,7 @@ func kdcCommand(l layout) ([]string, error) {
 	return []string{path, "-n", "-r", Realm, "-P", filepath.Join(l.kdc(), "pid")}, nil
 }
 
-// probeKDC asks for a ticket without authentication; any answer shows that the KDC works.
+// probeKDC requests a ticket without authentication; any answer shows that the KDC works.
 func (c *Cluster) probeKDC(ctx context.Context) error {
 	conf, err := config.Load(c.layout.krb5Conf())
 	if err != nil {
@@ -212,12 +211,12 @@ func (c *Cluster) probeKDC(ctx context.Context) error {
 	return err
 }
 
-// javaKerberos are options of a JVM that speaks Kerberos.
+// javaKerberos returns options of a JVM that uses Kerberos.
 func javaKerberos(l layout) []string {
 	return []string{"-Djava.security.krb5.conf=" + l.krb5Conf(), "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"}
 }
 
-// asUser are options of a JVM whose main class As logs in by a keytab.
+// asUser returns options of a JVM whose main class As logs in by a keytab.
 func asUser(l layout, name string) []string {
 	full := name
 	if !strings.Contains(name, "@") {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The keys of a cluster with a KMS. Each user may decrypt with ZoneKey, none but HBase with DeniedKey.
+// The keys of a cluster with a KMS. All users may decrypt with ZoneKey, only HBase with DeniedKey.
 const (
 	ZoneKey   = "k1"
 	DeniedKey = "k2"
@@ -32,7 +32,7 @@ func (l layout) kms() string { return filepath.Join(l.dir, "kms") }
 // keyProvider returns the address of the KMS.
 func keyProvider(p Ports) string { return fmt.Sprintf("kms://http@localhost:%d/kms", p.KMS) }
 
-// writeKMS writes what the KMS reads.
+// writeKMS writes the files that the KMS reads.
 func (l layout) writeKMS(o Options, p Ports) error {
 	site := map[string]string{
 		"hadoop.kms.key.provider.uri":    "jceks://file@" + filepath.Join(l.kms(), "keys.jceks"),
@@ -84,7 +84,7 @@ func kmsCommand(java, lib, kmsLib string, l layout, o Options) []string {
 		"-Dlog4j.configuration=file://"+filepath.Join(l.kms(), "log4j.properties"), "-cp", classPath(jarPath(lib), jarPath(kmsLib), l.kms()), mainClass[KMS])
 }
 
-// probeKMS wants any answer, also that a login is missing.
+// probeKMS accepts any answer, including a request for a login.
 func (c *Cluster) probeKMS(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(c.state.Ports.KMS)+"/kms/v1/keys/names?user.name="+daemonUser, nil)
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Cluster) probeKMS(ctx context.Context) error {
 	return nil
 }
 
-// MakeZones makes encryption zones of directories, which must be empty or absent, each by the name of its key: ZoneKey, DeniedKey or
-// another one, which is made.
+// MakeZones makes directories, which must be empty or absent, encryption zones. Each has the name of its key: ZoneKey, DeniedKey or
+// another one, which is created.
 func (c *Cluster) MakeZones(ctx context.Context, keys map[string]string) error {
 	var args []string
 	for _, dir := range slices.Sorted(maps.Keys(keys)) {
@@ -127,7 +127,8 @@ func (c *Cluster) javaSuper(ctx context.Context, class string, args ...string) (
 	return c.runJava(ctx, argv, class, args)
 }
 
-// FsShell runs commands of Hadoop's file system shell, each with its arguments, as the superuser of HDFS. It gives their standard output.
+// FsShell runs commands of Hadoop's file system shell, each with its arguments, as the superuser of HDFS. It returns
+// their standard output.
 func (c *Cluster) FsShell(ctx context.Context, commands ...[]string) (string, error) {
 	var args []string
 	for i, command := range commands {

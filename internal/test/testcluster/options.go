@@ -11,50 +11,50 @@ import (
 	"time"
 )
 
-// Options says what cluster to start. The zero value is one daemon of each role, on free ports, in a
-// temporary directory.
+// Options configure a cluster. The zero value is one daemon of each role, on free ports, in a temporary directory.
 type Options struct {
-	// Dir gets the cluster's configuration, logs and data. It must not hold a running cluster; what an
-	// earlier one left there is removed first. Default: a temporary directory, removed by Stop.
+	// Dir is the directory for the cluster's configuration, logs and data. It must not hold a running cluster; files
+	// of an earlier one are removed first. Default: a temporary directory, removed by Stop.
 	Dir string
 
-	// Port is the first of the consecutive TCP ports taken: seven and three for each DataNode, one for
-	// each region server; with YARN eight and four for each NodeManager. Default: a free range.
+	// Port is the first of the cluster's consecutive TCP ports: seven and three for each DataNode, one for each
+	// region server; with YARN eight and four for each NodeManager. Default: a free range.
 	Port int
 
 	// RegionServers is the number of region servers, at most 9. Default 1.
 	RegionServers int
 
-	// DataNodes is the number of DataNodes, at most 14, as many as RS-10-4 wants; dfs.replication is the smaller of it and 3.
-	// Default 1.
+	// DataNodes is the number of DataNodes, at most 14, the number that RS-10-4 needs; dfs.replication is the smaller of it
+	// and 3. Default 1.
 	DataNodes int
 
-	// Hosts puts the n-th DataNode and the n-th region server on the address 127.0.0.n, as if each were a host of its own.
+	// Hosts gives the n-th DataNode and the n-th region server the address 127.0.0.n, as if each had its own host.
 	Hosts bool
 
-	// HostsFile has the names of hosts that the daemons know, and this machine need not know.
+	// HostsFile has host names for the daemons, which this machine need not know.
 	HostsFile string
 
-	// Storages are the types of each DataNode's directories: SSD, DISK, ARCHIVE. Default: one DISK.
+	// Storages are the storage types of each DataNode's directories: SSD, DISK, ARCHIVE. Default: one DISK.
 	Storages []string
 
-	// HA starts a second NameNode, which shares the edit log with the first by a JournalNode. Clients and
-	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
+	// HA starts a second NameNode, which shares the edit log with the first through a JournalNode. Clients and HBase
+	// then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
 
-	// YARN starts a ResourceManager, NodeManagers and MapReduce's history server in addition to the others. See [Cluster.HadoopHome].
+	// YARN also starts a ResourceManager, NodeManagers and MapReduce's history server. See [Cluster.HadoopHome].
 	YARN bool
 
-	// NodeManagers is their number, at most 9, with YARN only. Default 2, each with [NodeMemoryMB] for containers.
+	// NodeManagers is the number of NodeManagers, at most 9, with YARN only. Default 2, each with [NodeMemoryMB] for
+	// containers.
 	NodeManagers int
 
 	// KMS starts a key management server with the keys of encryption zones.
 	KMS bool
 
-	// Zones are directories that are encryption zones from the start, by their keys; with KMS only. "/hbase": HBase's root.
+	// Zones are the initial encryption zones: directories by their keys; with KMS only. "/hbase": HBase's root.
 	Zones map[string]string
 
-	// WithoutHBase leaves out ZooKeeper and HBase, for tests of HDFS and YARN alone.
+	// WithoutHBase omits ZooKeeper and HBase, for tests that use only HDFS and YARN.
 	WithoutHBase bool
 
 	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
@@ -63,30 +63,30 @@ type Options struct {
 	// Hadoop is the version of HDFS, one of [Hadoops]. Default: [DefaultHadoop].
 	Hadoop string
 
-	// Security says how clients authenticate and what is encrypted. Default: neither.
+	// Security defines the authentication of clients and the encryption. Default: neither.
 	Security Security
 
 	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,
 	// ZooKeeper 128, Master 384, RegionServer 1024, ResourceManager 256, NodeManager 256, HistoryServer 192.
 	HeapMB map[Role]int
 
-	// Measured is for clusters whose speed is measured: their region servers compile with the JVM's optimising compiler too, as those of
-	// sites do. Others are at work sooner without it.
+	// Measured is for clusters whose speed is measured: their region servers also compile with the JVM's optimising compiler, like
+	// production servers. Others start faster without it.
 	Measured bool
 
-	// CoreSite and the others are properties laid over those that the package writes.
+	// CoreSite and the others are properties that override those of the package.
 	CoreSite, HDFSSite, HBaseSite, YARNSite, MapredSite map[string]string
 
-	// StartTimeout bounds Start, downloads excluded, and each WaitReady whose context has no deadline.
-	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that. With Security
-	// 10 minutes: an idle one needs about 25 s. With YARN 2 minutes more.
+	// StartTimeout limits Start, without downloads, and each WaitReady whose context has no deadline. Default 2
+	// minutes: an idle 2-core machine needs about 10 s, a busy one many times that. With Security 10 minutes: an idle
+	// one needs about 25 s. With YARN 2 minutes more.
 	StartTimeout time.Duration
 
-	// Detached puts the daemons in a session of their own and lets them outlive this process. Otherwise
-	// the kernel kills them when this process ends.
+	// Detached gives the daemons their own session, so that they outlive this process. Otherwise the kernel kills
+	// them when this process ends.
 	Detached bool
 
-	// Log gets what happens, at debug level and above. Default: nothing is logged.
+	// Log receives events, at debug level and above. Default: no log.
 	Log *slog.Logger
 }
 
@@ -143,7 +143,7 @@ func (o Options) nameNodes() int {
 	return 1
 }
 
-// Validate reports the first option that cannot be met.
+// Validate returns an error for the first option that cannot be fulfilled.
 func (o Options) Validate() error {
 	if o.RegionServers > maxPerRole || o.DataNodes > maxDataNodes {
 		return fmt.Errorf("test cluster: %d region servers and %d data nodes asked for, at most %d and %d",

@@ -17,13 +17,13 @@ import (
 	"bulkload/internal/base/retry"
 )
 
-// EnvPool names a directory of clusters that test processes hand on to each other: one of each kind, which the first test that asks for
-// it starts. scripts/test sets it and stops what is in it. Without it [Own] starts a cluster for the test and stops it.
+// EnvPool names a directory of clusters that test processes pass on to each other: one of each kind, started by the first test that
+// needs it. scripts/test sets it and stops the clusters. Without it, [Own] starts a cluster for the test and stops it.
 const EnvPool = "BULKLOAD_CLUSTER_POOL"
 
-// Own returns a cluster with the given options that no other test uses until this one ends: the test may end and pause its daemons. With
-// EnvPool it waits for the test that has it, and takes over the tables and files that others have left; daemons that do not run are
-// started again, and a cluster that does not serve after that is replaced.
+// Own returns a cluster with the given options that no other test uses until this one ends: the test may end and pause its daemons.
+// With EnvPool it waits for the test that uses it, and the cluster has the tables and files that other tests have left. Daemons
+// that do not run are started again, and a cluster that does not serve after that is replaced.
 //
 // With -short the test is skipped.
 func Own(t testing.TB, o Options) *Cluster {
@@ -44,11 +44,12 @@ func Own(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// Harmed returns the options of the cluster for tests that end region servers: two, so that one can stand in for the other.
+// Harmed returns the options of the cluster for tests that end region servers: two, so that one can replace the
+// other.
 func Harmed() Options { return Options{RegionServers: 2} }
 
-// Guarded returns the options of a cluster with what sites switch on in HBase: access control, with simple authentication and the user of the
-// tests as a superuser; space quotas, which servers look at each second; and replication of bulk loads.
+// Guarded returns the options of a cluster with optional features of HBase: access control, with simple authentication and the user of
+// the tests as a superuser; space quotas, which servers check each second; and replication of bulk loads.
 func Guarded() Options {
 	const access = "org.apache.hadoop.hbase.security.access.AccessController"
 	superusers := []string{HBaseAdmin}
@@ -70,15 +71,15 @@ func Guarded() Options {
 	return Options{HBaseSite: site}
 }
 
-// Coded returns the options of an HDFS for erasure coded files. A DataNode that has ended stays among the places of its blocks, which are not
-// made again elsewhere.
+// Coded returns the options of an HDFS for erasure coded files. A DataNode that has ended remains a location of its blocks, which are not
+// reconstructed elsewhere.
 func Coded(dataNodes int) Options {
 	return Options{WithoutHBase: true, DataNodes: dataNodes, HeapMB: map[Role]int{DataNode: 80},
 		HDFSSite: map[string]string{"dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.heartbeat.interval": "3",
-			"dfs.namenode.redundancy.considerLoad": "false"}} // each block gets all its places
+			"dfs.namenode.redundancy.considerLoad": "false"}} // each block gets all its locations
 }
 
-// own is Own without a test. release gives the cluster back.
+// own is Own without a test. release returns the cluster.
 func own(ctx context.Context, o Options) (c *Cluster, release func() error, err error) {
 	pool := os.Getenv(EnvPool)
 	if pool == "" {
@@ -112,10 +113,12 @@ func own(ctx context.Context, o Options) (c *Cluster, release func() error, err 
 	}, nil
 }
 
-// poolLock ends the name of the file whose lock a user of a cluster of the pool holds. Its time is that of the last use.
+// poolLock is the suffix of the lock file that a user of a cluster of the pool holds. Its modification time is that
+// of the last use.
 const poolLock = ".lock"
 
-// kindName names the kind of cluster that options describe: those with the same name are the same but for where they are.
+// kindName returns the name of the kind of cluster that options describe. Options with the same name differ only in
+// the cluster's location.
 func kindName(o Options) (string, error) {
 	o.Dir, o.Port, o.Log, o.Detached, o.StartTimeout = "", 0, nil, false, 0
 	text, err := json.Marshal(o)
@@ -133,7 +136,7 @@ func kindName(o Options) (string, error) {
 	return fmt.Sprintf("%s-%x", strings.Join(append([]string{"cluster"}, words...), "-"), sum[:6]), nil
 }
 
-// takeOver returns the cluster that runs in o.Dir, made whole again, or a new one. The caller holds the lock of its kind.
+// takeOver returns the cluster that runs in o.Dir, repaired, or a new one. The caller holds the lock of its kind.
 func takeOver(ctx context.Context, o Options) (*Cluster, error) {
 	s, err := readState(o.Dir)
 	switch {
@@ -157,10 +160,10 @@ func takeOver(ctx context.Context, o Options) (*Cluster, error) {
 	return Start(ctx, o)
 }
 
-// mendTimeout bounds what is tried before a cluster of the pool is replaced.
+// mendTimeout limits the repair of a cluster of the pool before it is replaced.
 const mendTimeout = 2 * time.Minute
 
-// mend starts the daemons that do not run and lets those continue that are paused, and returns when all serve.
+// mend starts the daemons that do not run and resumes paused ones, and returns when all serve.
 func (c *Cluster) mend(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
@@ -184,8 +187,8 @@ func (c *Cluster) mend(ctx context.Context) error {
 	return err
 }
 
-// TendPool stops the clusters of a pool that no test has used for the time of idle, until ctx ends: the next test that asks for one starts
-// it again, which costs less than servers that wait for the end of all tests.
+// TendPool stops the clusters of a pool that no test has used for the duration idle, until ctx ends: the next test that needs one starts
+// it again, which costs less than idle servers until the end of all tests.
 func TendPool(ctx context.Context, pool string, idle time.Duration) error {
 	for retry.Sleep(ctx, min(idle, 5*time.Second)) == nil {
 		locks, err := filepath.Glob(filepath.Join(pool, "*"+poolLock))
@@ -201,7 +204,7 @@ func TendPool(ctx context.Context, pool string, idle time.Duration) error {
 	return nil
 }
 
-// endIdle stops the cluster of a lock, if it runs, is not in use, and has not been in use for the time of idle.
+// endIdle stops the cluster of a lock, if it runs and has not been in use for the duration idle.
 func endIdle(ctx context.Context, lock string, idle time.Duration) error {
 	once, cancel := context.WithCancel(ctx)
 	cancel()

@@ -52,9 +52,9 @@ func portsFrom(first, dataNodes, regionServers, nodeManagers int) Ports {
 	return p
 }
 
-// Free ports are looked for below 32768, where Linux starts to hand out ports to outgoing connections:
-// no client can take one between the look and the daemon's start, only another cluster, and two that
-// start together hardly draw the same of some thousand places.
+// Free ports are searched below 32768, where Linux's range for outgoing connections begins: no client can take one
+// between the search and the daemon's start, only another cluster, and two that start together are unlikely to draw
+// the same of several thousand ranges.
 const (
 	lowestFreePort  = 12000
 	highestFreePort = 32000

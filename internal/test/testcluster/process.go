@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// pollEvery is the pause between two looks at a thing that gives no signal.
+// pollEvery is the polling interval.
 const pollEvery = 100 * time.Millisecond
 
-// identity distinguishes one process from a later one that got the same pid.
+// identity distinguishes a process from a later one with the same pid.
 type identity struct {
 	Pid int `json:"pid"`
 	// StartTicks is the start time since boot, field 22 of /proc/PID/stat.
@@ -40,7 +40,7 @@ func identify(pid int) (identity, error) {
 	return identity{Pid: pid, StartTicks: ticks, Boot: strings.TrimSpace(string(boot))}, nil
 }
 
-// alive is false for a zombie too: it holds nothing any more.
+// alive returns false for a zombie too: it holds no resources.
 func (id identity) alive() bool {
 	if id.Pid <= 0 {
 		return false
@@ -53,8 +53,8 @@ func (id identity) alive() bool {
 	return err == nil && state != 'Z' && state != 'X'
 }
 
-// signal reaches exactly this process or none: the handle is taken first, then the identity compared,
-// so that a pid used again in between is never hit.
+// signal reaches exactly this process or none: it takes the handle first, and then compares the identity, so that it
+// never hits a reused pid.
 func (id identity) signal(sig syscall.Signal) error {
 	p, err := os.FindProcess(id.Pid)
 	if err != nil {
@@ -67,11 +67,11 @@ func (id identity) signal(sig syscall.Signal) error {
 	return p.Signal(sig)
 }
 
-// pauseLimit is how long the threads of a process may take to stop.
+// pauseLimit is the time limit for the threads of a process to stop.
 const pauseLimit = 30 * time.Second
 
-// pause sends SIGSTOP and returns when every thread has stopped: the call itself returns while threads
-// that run on other processors continue for a while, long enough to answer a request.
+// pause sends SIGSTOP and returns when every thread has stopped: the system call returns while threads on other
+// processors continue for a short time, long enough to answer a request.
 func (id identity) pause() error {
 	if err := id.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -128,7 +128,7 @@ func processStat(pid int) (startTicks uint64, state byte, err error) {
 	return readStat("/proc/" + strconv.Itoa(pid) + "/stat")
 }
 
-// readStat reads the stat file of a process or of a thread; os.ErrProcessDone when that is gone.
+// readStat reads the stat file of a process or of a thread. It returns os.ErrProcessDone if that is gone.
 func readStat(path string) (startTicks uint64, state byte, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -144,7 +144,7 @@ func readStat(path string) (startTicks uint64, state byte, err error) {
 	return startTicks, state, nil
 }
 
-// parseStat takes fields 3 and 22 of /proc/PID/stat.
+// parseStat returns fields 3 and 22 of /proc/PID/stat.
 func parseStat(data []byte) (startTicks uint64, state byte, err error) {
 	// The second field is the program's name in parentheses, which may hold spaces and parentheses.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
@@ -158,9 +158,8 @@ func parseStat(data []byte) (startTicks uint64, state byte, err error) {
 	return startTicks, fields[0][0], nil
 }
 
-// spawner starts processes from one OS thread that lives until close: PR_SET_PDEATHSIG, which has the
-// kernel kill them when this process ends, fires at the end of the thread that forked, not of the
-// process.
+// spawner starts processes from one OS thread that lives until close: PR_SET_PDEATHSIG, with which the kernel kills
+// them when this process ends, fires at the end of the forking thread, not of the process.
 type spawner struct {
 	requests chan func()
 	done     chan struct{}
@@ -183,7 +182,7 @@ func newSpawner() *spawner {
 	return s
 }
 
-// start is cmd.Start with a process group of its own and the death of this process as a SIGKILL.
+// start is cmd.Start with a new process group and a SIGKILL when this process dies.
 func (s *spawner) start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	result := make(chan error, 1)
@@ -197,7 +196,7 @@ func (s *spawner) start(cmd *exec.Cmd) error {
 
 func (s *spawner) close() { close(s.done) }
 
-// output runs a command to its end and gives its standard output. A nil stdin is empty.
+// output runs a command to its end and returns its standard output. A nil stdin is empty.
 func (s *spawner) output(ctx context.Context, stdin io.Reader, argv, env []string) (string, error) {
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

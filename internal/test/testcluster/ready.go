@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// probe asks once whether a role serves. The error is what is still missing.
+// probe checks once whether a role serves. The error describes what is missing.
 func (c *Cluster) probe(ctx context.Context, role Role) error {
 	switch role.base() {
 	case KDC:
@@ -63,9 +63,9 @@ func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {
 	return nil
 }
 
-// probeDataNode asks the DataNode itself, since the NameNode keeps calling one alive that died less
-// than 14 s ago, and then the NameNode, for the number of live ones whose space it knows. A DataNode is
-// live from its registration on, but gets no blocks before its first heartbeat, which reports its space.
+// probeDataNode asks the DataNode itself, since the NameNode counts a DataNode as alive for 14 s after its death, and
+// then the NameNode, for the number of live DataNodes whose space it knows. A DataNode is live from its registration
+// on, but gets no blocks before its first heartbeat, which reports its space.
 func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	var own struct{ BPServiceActorInfo string }
 	if err := jmx(ctx, c.state.Ports.DataNode[role.index()].HTTP, "Hadoop:service=DataNode,name=DataNodeInfo", &own); err != nil {
@@ -114,10 +114,10 @@ func (c *Cluster) probeZooKeeper(ctx context.Context) error {
 	return nil
 }
 
-// probeMaster asks for the namespaces, which HMaster.getNamespaces answers only when the master is
-// initialised: hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
+// probeMaster requests the namespaces, which HMaster.getNamespaces returns only when the master is initialised:
+// hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
 func (c *Cluster) probeMaster(ctx context.Context) error {
-	// The session first: that asks the least of daemons that are busy with their start.
+	// The session first: that is the cheapest request for daemons that are busy starting.
 	if err := c.probeSession(ctx, "/hbase/master"); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
 		}
 		s, err = c.askHBase(ctx)
 	} else {
-		// A master that is not initialised answers what follows with a NullPointerException and a long log.
+		// A master that is not initialised answers the following call with a NullPointerException and a long log.
 		if err := c.probeMaster(ctx); err != nil {
 			return fmt.Errorf("the master: %w", err)
 		}
@@ -185,10 +185,10 @@ func (c *Cluster) masterState(ctx context.Context) (hbaseState, error) {
 	return s, err
 }
 
-// crashProcedures counts the region server deaths that the master is still working off. The messages
-// are read field by field, since gohbase's go back to HBase 1: GetProceduresResponse has the procedures
-// in field 1, Procedure has class_name in field 1 and state in field 6, where ROLLEDBACK is 5 and
-// SUCCESS is 6 (Master.proto and Procedure.proto of HBase 2.6.4).
+// crashProcedures returns the number of region server deaths that the master is still processing. It parses the
+// messages field by field, since gohbase's messages are from HBase 1: GetProceduresResponse has the procedures in
+// field 1, Procedure has class_name in field 1 and state in field 6, where ROLLEDBACK is 5 and SUCCESS is 6
+// (Master.proto and Procedure.proto of HBase 2.6.4).
 func (c *Cluster) crashProcedures(ctx context.Context) (int, error) {
 	var response emptypb.Empty
 	if err := call(ctx, c.state.Ports.Master, "MasterService", "GetProcedures", &emptypb.Empty{}, &response); err != nil {

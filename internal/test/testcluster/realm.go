@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// StartKDC starts a KDC with no cluster around it, for tests of logins and of conversations that Kerberos proves. It ends
-// with the test. Without a KDC on this machine the test is skipped, unless EnvSecure is set. Nothing else of the cluster
-// runs; its Daemon(KDC) can be ended and started again.
+// StartKDC starts a KDC without a cluster, for tests of logins and of Kerberos-authenticated exchanges. It ends with the
+// test. Without a KDC on this machine the test is skipped, unless EnvSecure is set. No other daemon of the cluster runs;
+// its Daemon(KDC) can be ended and started again.
 func StartKDC(t testing.TB, s Security) *Cluster {
 	t.Helper()
 	if err := KDCInstalled(); err != nil {
@@ -44,8 +44,8 @@ func StartKDC(t testing.TB, s Security) *Cluster {
 	return c
 }
 
-// Kerberos runs a program of MIT Kerberos, kinit or kadmin.local, with the configuration of the cluster's KDC, and gives its
-// standard output. env are further variables, KRB5CCNAME above all.
+// Kerberos runs a program of MIT Kerberos, kinit or kadmin.local, with the configuration of the cluster's KDC, and returns
+// its standard output. env are further variables, KRB5CCNAME in particular.
 func (c *Cluster) Kerberos(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	path, err := kerberosTool(name)
 	if err != nil {

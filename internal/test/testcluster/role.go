@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Role names one daemon of a cluster. The first of each kind has the plain name, the further ones a
-// number: "regionserver", "regionserver-2".
+// Role names one daemon of a cluster. The first of each kind has the plain name, further ones a number:
+// "regionserver", "regionserver-2".
 type Role string
 
-// The roles; every cluster has all but KDC, which one with Kerberos has, KMS, which one with Options.KMS has, JournalNode, which one with
-// two NameNodes has, and the last three, which one with YARN has.
+// The roles. Every cluster has all except these: KDC needs Kerberos, KMS needs Options.KMS, JournalNode needs two NameNodes, and the last
+// three need YARN.
 const (
 	KDC          Role = "kdc"
 	KMS          Role = "kms"
@@ -40,7 +40,7 @@ func (r Role) base() Role {
 	return Role(name)
 }
 
-// ofHBase says that a role is there for HBase alone.
+// ofHBase reports whether only HBase needs a role.
 func (r Role) ofHBase() bool {
 	switch r.base() {
 	case ZooKeeper, Master, RegionServer:
@@ -49,7 +49,7 @@ func (r Role) ofHBase() bool {
 	return false
 }
 
-// ofHDFS says that a role is part of HDFS.
+// ofHDFS reports whether a role is part of HDFS.
 func (r Role) ofHDFS() bool {
 	switch r.base() {
 	case JournalNode, NameNode, DataNode:
@@ -58,7 +58,7 @@ func (r Role) ofHDFS() bool {
 	return false
 }
 
-// index counts from 0.
+// index returns the number of the daemon in its kind, from 0.
 func (r Role) index() int {
 	_, number, ok := strings.Cut(string(r), "-")
 	if !ok {
@@ -68,7 +68,7 @@ func (r Role) index() int {
 	return n - 1
 }
 
-// startOrder returns the order in which the daemons need each other. Stop goes the other way.
+// startOrder returns the roles in the order of their dependencies. Stop uses the reverse order.
 func startOrder(kdc, kms bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
 	var roles []Role
 	if kdc {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// mostMountTries is how often a router that starts is asked for a mount point.
+// mostMountTries is the number of attempts to add a mount point to a router that is starting.
 const mostMountTries = 20
 
-// Router starts a router of router-based federation over the NameNode of a cluster without Kerberos, and gives its address, host:port. Paths
-// that no mount point has are those of the NameNode. It ends with the test; it serves some seconds after the call. mounts are paths of the
-// router with the directories that they stand for.
+// Router starts a router of router-based federation in front of the NameNode of a cluster without Kerberos, and returns its address,
+// host:port. Paths outside of the mount points are those of the NameNode. The router serves some seconds after the call, and ends with the
+// test. mounts maps paths of the router to their directories.
 func (c *Cluster) Router(t testing.TB, mounts map[string]string) string {
 	t.Helper()
 	address, err := c.router(t, mounts)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// remoteError is an exception that an HBase server answered with.
+// remoteError is an exception in the response of an HBase server.
 type remoteError struct{ Class, Message string }
 
 func (e *remoteError) Error() string { return e.Class + ": " + firstLine(e.Message) }
@@ -25,7 +25,7 @@ func firstLine(s string) string {
 	return string(line)
 }
 
-// connect opens a connection to a port of this machine, which ends with the context's deadline.
+// connect opens a connection to a port of this machine, with the context's deadline.
 func connect(ctx context.Context, port int) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp4", local(port))
@@ -40,8 +40,8 @@ func connect(ctx context.Context, port int) (net.Conn, error) {
 	return conn, nil
 }
 
-// call makes one call to an HBase server on a connection of its own. It never tries again, which is what
-// a probe wants: gohbase would hide the very states that are asked for after its own waiting.
+// call makes one call to an HBase server on a new connection. It never retries, as a probe requires: gohbase would
+// wait and hide the states that are probed.
 func call(ctx context.Context, port int, service, method string, request, response proto.Message) error {
 	conn, err := connect(ctx, port)
 	if err != nil {
@@ -79,8 +79,8 @@ func call(ctx context.Context, port int, service, method string, request, respon
 	return nil
 }
 
-// frame returns the preamble, the connection header and one request, the form that HBase's
-// ServerRpcConnection reads: "HBas", version 0, authentication 80 (none), then length-prefixed messages.
+// frame returns the preamble, the connection header and one request, in the form that HBase's ServerRpcConnection
+// reads: "HBas", version 0, authentication 80 (none), then length-prefixed messages.
 func frame(service, method string, request proto.Message) ([]byte, error) {
 	hello, err := proto.Marshal(&pb.ConnectionHeader{
 		UserInfo:    &pb.UserInformation{EffectiveUser: proto.String(daemonUser)},

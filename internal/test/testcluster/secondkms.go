@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// SecondKMS starts another KMS, with the keys that the cluster's has, on the cluster's port at another address of this machine, such as
-// 127.0.0.2. It serves some seconds after the call, and ends with the test. By TLS it has the key of a store that it makes, and the second
-// result is a trust store of type jks for it, whose password is [StorePassword].
+// SecondKMS starts another KMS with the keys of the cluster's KMS, on the same port at another address of this machine, such as 127.0.0.2.
+// It serves some seconds after the call, and ends with the test. With tls it uses the key of a new store, and the second result is a trust
+// store of type jks for it, whose password is [StorePassword].
 func (c *Cluster) SecondKMS(t testing.TB, host string, tls bool) (address, trust string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// EnvSecure set to 1 has tests run on every kind of secured cluster, not on one only, and makes a machine
-// without a KDC a failure.
+// EnvSecure set to 1 makes tests run on every kind of secured cluster instead of one, and makes a machine without a
+// KDC a failure.
 const EnvSecure = "BULKLOAD_SECURE"
 
-// Secured returns the secured cluster that the tests of this process share: the one that EnvConf names, if it
-// is of this kind, else one as [Own] has it. There is one at a time: a test that asks for another kind
-// ends the one before, so tests that want the same kind belong together, and none may run in parallel. It
-// ends with [Main], which the package's TestMain must call, and is another one than the cluster of [Shared].
+// Secured returns the secured cluster that the tests of this process share: the one that EnvConf names, if it is of
+// this kind, else one from [Own]. There is one at a time: a test that needs another kind ends the previous one, so
+// tests of the same kind should be adjacent, and none may run in parallel. The cluster ends with [Main], which the
+// package's TestMain must call, and differs from the cluster of [Shared].
 //
-// With -short the test is skipped; without a KDC on this machine too, unless EnvSecure is set.
+// With -short the test is skipped; also without a KDC on this machine, unless EnvSecure is set.
 func Secured(t testing.TB, s Security) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -62,7 +62,7 @@ func Secured(t testing.TB, s Security) *Cluster {
 	return c
 }
 
-// SecuredAll skips a test of the further kinds of secured clusters, unless EnvSecure is set.
+// SecuredAll skips a test of further kinds of secured clusters, unless EnvSecure is set.
 func SecuredAll(t testing.TB) {
 	t.Helper()
 	if os.Getenv(EnvSecure) == "" {
@@ -80,7 +80,7 @@ func endSecured() error {
 	return shared.releaseSecured()
 }
 
-// AdminAsT is [Cluster.AdminAs] for a test, which fails when there is none.
+// AdminAsT is [Cluster.AdminAs] for a test. On an error the test fails.
 func (c *Cluster) AdminAsT(t testing.TB, user string) *Admin {
 	t.Helper()
 	a, err := c.AdminAs(t.Context(), user)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// secureProbeTimeout bounds a probe of a secured HBase, the start of the JVM that asks included. The
-// client in it gives up its calls after a few seconds.
+// secureProbeTimeout limits a probe of a secured HBase, including the start of its JVM. The client in the JVM gives
+// up its calls after a few seconds.
 const secureProbeTimeout = time.Minute
 
-// secured says that nothing but a client with credentials can ask HBase.
+// secured reports whether only a client with credentials can call HBase.
 func (s Security) secured() bool { return s.Kerberos || s.TLS != "" }
 
-// pollEvery returns the pause between two probes: those of a secured cluster are not cheap.
+// pollEvery returns the interval between probes: those of a secured cluster are expensive.
 func (s Security) pollEvery() time.Duration {
 	if s.secured() {
 		return 3 * pollEvery
@@ -34,7 +34,7 @@ func startTimeout(s Security, yarn bool) time.Duration {
 	return limit
 }
 
-// serverName is how HBase names one process of a server.
+// serverName is HBase's name of one process of a server.
 type serverName struct {
 	host      string
 	port      int
@@ -43,13 +43,13 @@ type serverName struct {
 
 func (s serverName) String() string { return fmt.Sprintf("%s,%d,%d", s.host, s.port, s.startCode) }
 
-// hbaseState is what the master says of the cluster when it is initialised.
+// hbaseState is the state of the cluster according to an initialised master.
 type hbaseState struct {
 	live    []serverName
-	crashes int // deaths of region servers that the master is still working off
+	crashes int // deaths of region servers that the master is still processing
 }
 
-// askHBase has HBase's own client ask what the messages of ready.go ask, and read from hbase:meta.
+// askHBase makes the requests of ready.go through HBase's own client, and reads from hbase:meta.
 func (c *Cluster) askHBase(ctx context.Context) (hbaseState, error) {
 	a, err := c.proberAdmin(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Cluster) askHBase(ctx context.Context) (hbaseState, error) {
 	return parseHBaseState(out)
 }
 
-// parseHBaseState reads the answer to "probe" of Adm: lines of a word and a value.
+// parseHBaseState parses the output of "probe" of Adm: lines of a word and a value.
 func parseHBaseState(out string) (hbaseState, error) {
 	var s hbaseState
 	for line := range strings.Lines(out) {
@@ -89,7 +89,7 @@ func parseHBaseState(out string) (hbaseState, error) {
 	return s, nil
 }
 
-// proberAdmin is another client than that of Cluster.Admin, whose calls can take as long as they like.
+// proberAdmin returns a client other than that of Cluster.Admin, whose calls may take any time.
 func (c *Cluster) proberAdmin(ctx context.Context) (*Admin, error) {
 	// Not c.mu: daemons are started while the JVM starts.
 	c.proberStart.Lock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// clientSecurity adds what every client of a secured cluster has in its configuration.
+// clientSecurity adds the settings of every client of a secured cluster.
 func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 	if s.AES {
 		hdfs["dfs.encrypt.data.transfer.cipher.suites"] = "AES/CTR/NoPadding"
@@ -30,7 +30,7 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 		"RULE:[2:$1@$0](jhs@" + Realm + ")s/.*/" + mapredUser + "/",
 		"DEFAULT",
 	}, "\n")
-	// The history server reads what the tasks of others write for its group.
+	// The history server reads files that other users' tasks write for its group.
 	core["hadoop.user.group.static.mapping.overrides"] = "dr.who=;" + yarnUser + "=" + yarnGroup + ";" + mapredUser + "=" + yarnGroup
 	hdfs["dfs.namenode.kerberos.principal"] = Principal("nn/_HOST")
 	hdfs["dfs.journalnode.kerberos.principal"] = Principal("nn/_HOST")
@@ -44,7 +44,7 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 	hbase["hbase.regionserver.kerberos.principal"] = Principal("hbase/_HOST")
 }
 
-// daemonSecurity adds what only the daemons have, keytabs above all.
+// daemonSecurity adds the settings that only the daemons have, such as keytabs.
 func daemonSecurity(l layout, s Security, hdfs, hbase map[string]string) {
 	if s.EncryptData || s.Kerberos {
 		hdfs["dfs.block.access.token.enable"] = "true"
@@ -60,7 +60,7 @@ func daemonSecurity(l layout, s Security, hdfs, hbase map[string]string) {
 		"dfs.datanode.keytab.file":                  l.keytab(dataNodeID),
 		"dfs.web.authentication.kerberos.principal": Principal("HTTP/_HOST"),
 		"dfs.web.authentication.kerberos.keytab":    l.keytab(webID),
-		// Else a DataNode wants a port below 1024 or TLS on its web pages; SASL stays on.
+		// Otherwise a DataNode requires a port below 1024 or TLS on its web pages; SASL stays on.
 		"ignore.secure.ports.for.testing": "true",
 	})
 	maps.Copy(hbase, map[string]string{

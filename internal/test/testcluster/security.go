@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Protection is a value of hadoop.rpc.protection, dfs.data.transfer.protection and hbase.rpc.protection:
-// one level, or several with commas between. The client chooses one.
+// Protection is a value of hadoop.rpc.protection, dfs.data.transfer.protection and hbase.rpc.protection: one level,
+// or several separated by commas. The client chooses one.
 type Protection string
 
-// The levels, each with what the one before it has.
+// The levels; each includes the previous one.
 const (
 	Authentication Protection = "authentication" // the client is authenticated once, at the start
 	Integrity      Protection = "integrity"      // every message is signed
@@ -30,11 +30,11 @@ func (p Protection) validate(key string) error {
 	return nil
 }
 
-// Security says which clients may use the cluster, and how. The zero value requires nothing. Two
-// values that are equal describe the same cluster.
+// Security defines the requirements for clients of the cluster. The zero value requires nothing. Equal values
+// describe the same cluster.
 type Security struct {
-	// Kerberos starts a KDC of the cluster's own and has HDFS and HBase accept Kerberos only. HBase's ACLs
-	// are on, and hbase is not HDFS superuser: that is hdfs, the NameNode's user.
+	// Kerberos starts a KDC for the cluster, and makes HDFS and HBase accept only Kerberos. HBase's ACLs are enabled.
+	// hbase is not the HDFS superuser: that is hdfs, the NameNode's user.
 	Kerberos bool `json:"kerberos,omitempty"`
 
 	// RPC is hadoop.rpc.protection, Data dfs.data.transfer.protection, HBase hbase.rpc.protection. With
@@ -43,27 +43,27 @@ type Security struct {
 	Data  Protection `json:"data,omitempty"`
 	HBase Protection `json:"hbase,omitempty"`
 
-	// AES has DataNode connections that are encrypted go over to AES/CTR after the handshake
-	// (dfs.encrypt.data.transfer.cipher.suites), which is many times as fast as what SASL has.
+	// AES makes encrypted DataNode connections switch to AES/CTR after the handshake
+	// (dfs.encrypt.data.transfer.cipher.suites), which is many times as fast as SASL's ciphers.
 	AES bool `json:"aes,omitempty"`
 
-	// EncryptData is dfs.encrypt.data.transfer, with or without Kerberos: DataNodes are spoken to with
-	// keys that the NameNode hands out.
+	// EncryptData is dfs.encrypt.data.transfer, with or without Kerberos: connections to DataNodes use keys that the
+	// NameNode issues.
 	EncryptData bool `json:"encrypt_data,omitempty"`
 
-	// TicketLife bounds the tickets of the users; those of the daemons last a day, since Hadoop's do not
-	// log in again within a minute. RenewLife is how long a ticket can be renewed. Defaults: a day, a week.
-	// With a TicketLife the clocks may differ by 10 s, else a ticket outlives its end by 5 minutes.
+	// TicketLife limits the tickets of the users; those of the daemons last a day, since Hadoop does not log in again
+	// within a minute. RenewLife is the renewable lifetime of a ticket. Defaults: a day, a week. With a TicketLife
+	// the clocks may differ by 10 s; otherwise a ticket would be valid for 5 minutes after its end.
 	TicketLife time.Duration `json:"ticket_life,omitempty"`
 	RenewLife  time.Duration `json:"renew_life,omitempty"`
 
-	// TLS has HBase's servers take TLS only, with or without Kerberos; it is the form of the stores that
-	// the configuration names. TLSClients has them ask clients for a certificate, which is HBase's default.
+	// TLS makes HBase's servers accept only TLS, with or without Kerberos; its value is the form of the stores in the
+	// configuration. TLSClients makes them request client certificates, which is HBase's default.
 	TLS        StoreType `json:"tls,omitempty"`
 	TLSClients bool      `json:"tls_clients,omitempty"`
 }
 
-// AtLevel is Kerberos with one level for everything, and AES where data is encrypted.
+// AtLevel returns Kerberos with one level for everything, and AES where data are encrypted.
 func AtLevel(level Protection) Security {
 	return Security{Kerberos: true, RPC: level, Data: level, HBase: level, AES: level == Privacy}
 }
@@ -101,7 +101,7 @@ func (s Security) validate() error {
 		s.HBase.validate("hbase.rpc.protection"))
 }
 
-// describe is for an error about two clusters that are not the same.
+// describe returns a description for an error about two clusters that differ.
 func (s Security) describe() string {
 	var parts []string
 	if s.Kerberos {
@@ -125,18 +125,18 @@ func (s Security) describe() string {
 // Realm is the realm of a cluster with Kerberos.
 const Realm = "BULKLOAD.TEST"
 
-// The users of a cluster with Kerberos, each with a home. None is an HDFS superuser. What they may do on
-// a table is in [Cluster.Grant].
+// The users of a cluster with Kerberos, each with a home directory. None is an HDFS superuser. [Cluster.Grant] gives
+// them their rights on tables.
 const (
 	Loader   = "loader"
 	NoCreate = "nocreate"
 	Nobody   = "nobody"
 )
 
-// Mapped is a principal that the servers call [Loader] (hadoop.security.auth_to_local).
+// Mapped is a principal that the servers map to [Loader] (hadoop.security.auth_to_local).
 const Mapped = "Night.Batch"
 
-// The principals of the daemons. As HBaseAdmin one may do everything in HBase, as HDFSAdmin in HDFS.
+// The principals of the daemons. HBaseAdmin has all rights in HBase, HDFSAdmin in HDFS.
 const (
 	HBaseAdmin = "hbase/localhost"
 	HDFSAdmin  = "nn/localhost"
@@ -147,15 +147,15 @@ const (
 var (
 	users    = []string{Loader, NoCreate, Nobody, Mapped}
 	services = []string{HDFSAdmin, dataNodeID, HBaseAdmin, webID}
-	// yarnServices are those of a cluster with YARN.
+	// yarnServices are the services of a cluster with YARN.
 	yarnServices = []string{resourceManagerID, nodeManagerID, historyServerID}
 )
 
-// Security returns what the cluster was started with.
+// Security returns the security options of the cluster's start.
 func (c *Cluster) Security() Security { return c.state.Security }
 
-// Grant gives the users their rights on tables: Loader reads, writes and creates, which is what a bulk load
-// wants, NoCreate reads and writes, Nobody has none.
+// Grant gives the users their rights on tables: Loader reads, writes and creates, as a bulk load requires, NoCreate
+// reads and writes, Nobody has none.
 func (c *Cluster) Grant(ctx context.Context, tables ...string) error {
 	a, err := c.Admin(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (l layout) kdc() string      { return filepath.Join(l.dir, "kdc") }
 func (l layout) krb5Conf() string { return filepath.Join(l.kdc(), "krb5.conf") }
 func (l layout) kdcConf() string  { return filepath.Join(l.kdc(), "kdc.conf") }
 
-// keytab is nn.keytab for nn/localhost.
+// keytab returns nn.keytab for nn/localhost.
 func (l layout) keytab(name string) string {
 	service, _, _ := strings.Cut(name, "/")
 	return filepath.Join(l.kdc(), service+".keytab")

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sessionTimeout is how long ZooKeeper keeps the session of a silent HBase daemon
-// (zookeeper.session.timeout): the daemon counts as dead then, and ends when it learns of it.
+// sessionTimeout is the time for which ZooKeeper keeps the session of a silent HBase daemon
+// (zookeeper.session.timeout). After that the daemon counts as dead, and ends when it learns of it.
 const sessionTimeout = 10 * time.Second
 
-// mostSilence is how long ZooKeeper may not have heard of a daemon that serves. A client that is well
-// sends something every third of its session's time (ClientCnxn.SendThread of ZooKeeper 3.8). One that
-// was paused still answers calls when it continues, and ends after that if its session runs out before
-// it is connected again; the other half of the session's time is enough for that.
+// mostSilence is the time for which ZooKeeper may not have heard from a daemon that serves. A healthy client sends
+// something every third of its session's time (ClientCnxn.SendThread of ZooKeeper 3.8). One that was paused still
+// answers calls when it continues, and ends afterwards if its session expires before it is connected again; the other
+// half of the session's time is enough for that.
 const mostSilence = sessionTimeout / 2
 
-// probeSession asks whether the session that holds an ephemeral node is in no danger of running out.
+// probeSession checks that the session of an ephemeral node is not about to expire.
 func (c *Cluster) probeSession(ctx context.Context, znode string) error {
 	heard, err := c.lastHeard(ctx, znode)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Cluster) probeSession(ctx context.Context, znode string) error {
 	return nil
 }
 
-// lastHeard says when ZooKeeper last answered the session that holds an ephemeral node, on the clock of
+// lastHeard returns the time of ZooKeeper's last response to the session of an ephemeral node, on the clock of
 // monotonic.
 func (c *Cluster) lastHeard(ctx context.Context, znode string) (time.Duration, error) {
 	sessions, err := c.askZooKeeper(ctx, "dump")
@@ -55,8 +55,8 @@ func (c *Cluster) lastHeard(ctx context.Context, znode string) (time.Duration, e
 	return lastAnswer(connections, session)
 }
 
-// sessionOf finds the id of the session that holds a node in the answer to "dump": a line with the id
-// and a colon, then a line for each of its nodes (DataTree.dumpEphemerals of ZooKeeper 3.8).
+// sessionOf returns the id of a node's session from the output of "dump": a line with the id and a colon, then a line
+// for each of its nodes (DataTree.dumpEphemerals of ZooKeeper 3.8).
 func sessionOf(dump, znode string) string {
 	id := ""
 	for line := range strings.Lines(dump) {
@@ -70,8 +70,8 @@ func sessionOf(dump, znode string) string {
 	return ""
 }
 
-// lastAnswer reads lresp, the milliseconds of System.nanoTime at the last answer, of a session's
-// connection from the answer to "cons" (ServerCnxn.dumpConnectionInfo of ZooKeeper 3.8).
+// lastAnswer returns lresp, the milliseconds of System.nanoTime at the last response, of a session's connection from
+// the output of "cons" (ServerCnxn.dumpConnectionInfo of ZooKeeper 3.8).
 func lastAnswer(cons, session string) (time.Duration, error) {
 	for line := range strings.Lines(cons) {
 		if !strings.Contains(line, "sid="+session+",") {
@@ -88,7 +88,7 @@ func lastAnswer(cons, session string) (time.Duration, error) {
 	return 0, fmt.Errorf("session %s has no connection to zookeeper", session)
 }
 
-// monotonic returns the clock that System.nanoTime of a JVM on this machine reads.
+// monotonic returns the time of the clock of System.nanoTime in a JVM on this machine.
 func monotonic() (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
@@ -97,10 +97,10 @@ func monotonic() (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// mostWords bounds an answer of ZooKeeper to a four-letter word.
+// mostWords is the size limit of ZooKeeper's response to a four-letter word.
 const mostWords = 1 << 20
 
-// askZooKeeper gives ZooKeeper's answer to a four-letter word, which 4lw.commands.whitelist must have.
+// askZooKeeper returns ZooKeeper's response to a four-letter word, which must be in 4lw.commands.whitelist.
 func (c *Cluster) askZooKeeper(ctx context.Context, word string) (string, error) {
 	conn, err := connect(ctx, c.state.Ports.ZooKeeper)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// EnvConf names the configuration directory of a running cluster that [Shared] is to use, instead of
-// starting one.
+// EnvConf names the configuration directory of a running cluster for [Shared], which then starts none.
 const EnvConf = "BULKLOAD_CLUSTER_CONF"
 
-// The one cluster of a test process. It is global because testing gives nothing else that the tests of
-// a package share.
+// The one cluster of a test process. It is global because package testing has no other data that the tests of a
+// package share.
 var shared struct {
 	mu      sync.Mutex
 	cluster *Cluster
@@ -25,12 +24,10 @@ var shared struct {
 	releaseSecured func() error
 }
 
-// Shared returns the cluster that all tests of this process use: the one that EnvConf names, else one that is
-// started by the first call. The package's TestMain must call [Main]. Tests that stop daemons take a
-// cluster for themselves by [Own].
+// Shared returns the cluster that all tests of this process use: the one that EnvConf names, else one that the first
+// call starts. The package's TestMain must call [Main]. Tests that stop daemons get an exclusive cluster from [Own].
 //
-// With -short the test is skipped. A machine without a JDK or Maven fails it, with the line that
-// installs them.
+// With -short the test is skipped. On a machine without a JDK or Maven it fails, with the command that installs them.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -59,7 +56,7 @@ func Shared(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main runs a package's tests and ends the shared clusters that were started. It does not return.
+// Main runs a package's tests and ends the shared clusters that they started. It does not return.
 func Main(m *testing.M) {
 	shared.mu.Lock()
 	shared.hasMain = true
@@ -83,7 +80,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// AdminT is [Cluster.Admin] for a test, which fails when there is none.
+// AdminT is [Cluster.Admin] for a test. On an error the test fails.
 func (c *Cluster) AdminT(t testing.TB) *Admin {
 	t.Helper()
 	a, err := c.Admin(t.Context())

@@ -12,11 +12,12 @@ import (
 
 const temporaryPrefix = "bulkload-testcluster-"
 
-// temporaryDir makes a directory for a cluster of this process. A lock file in it, held until unlock or
-// the end of this process, shows that it is in use. Directories of dead owners are removed first.
+// temporaryDir creates a directory for a cluster of this process. A lock file in it, held until unlock or the end of
+// this process, marks it as in use. Directories of dead owners are removed first.
 func temporaryDir(ctx context.Context, log *slog.Logger) (dir string, unlock func(), err error) {
 	prefix := temporaryPrefix + strconv.Itoa(os.Getuid()) + "-"
-	// One process at a time makes or sweeps, so that no directory is seen before its lock is held.
+	// One process at a time creates or removes directories, so that no other process finds a directory whose lock is
+	// not held yet.
 	done, err := lockFile(ctx, filepath.Join(os.TempDir(), prefix+"lock"))
 	if err != nil {
 		return "", nil, err
@@ -40,8 +41,8 @@ func temporaryDir(ctx context.Context, log *slog.Logger) (dir string, unlock fun
 	return dir, unlock, nil
 }
 
-// removeStale removes a directory whose owner is dead. The kernel has killed its daemons; one that it
-// might have missed is killed by its recorded identity.
+// removeStale removes a directory whose owner is dead. The kernel has killed its daemons; any that it may have missed
+// are killed by their recorded identities.
 func removeStale(ctx context.Context, dir string, log *slog.Logger) {
 	free, cancel := context.WithTimeout(ctx, time.Nanosecond)
 	defer cancel()

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Start starts a cluster and returns when it serves: HDFS out of safe mode with its DataNodes, HBase's
-// master initialised, the region servers reported, hbase:meta open, /tmp and the user's home made. When
-// something goes wrong nothing is left running and the error ends with the daemon's last log lines. The
-// first start on a machine fetches the jars, which takes as long as 120 MB do. Clusters of one user start one after
-// the other: several at a time would take longer than each may.
+// Start starts a cluster and returns when it serves: HDFS out of safe mode with its DataNodes, HBase's master
+// initialised, the region servers reported, hbase:meta open, /tmp and the user's home directory created. On an error
+// nothing is left running, and the error ends with the daemon's last log lines. The first start on a machine
+// downloads the jars, about 120 MB. Clusters of one user start in sequence: concurrent starts would exceed their time
+// limits.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// startLock waits until no other cluster of this user starts.
+// startLock waits until no other cluster of this user is starting.
 func startLock(ctx context.Context) (unlock func(), err error) {
 	dir, err := cacheRoot()
 	if err != nil {
@@ -72,7 +72,7 @@ func startLock(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, filepath.Join(dir, "start.lock"))
 }
 
-// newCluster has what every cluster needs before it has a directory.
+// newCluster returns a cluster with everything that does not need its directory.
 func newCluster(ctx context.Context, lib string) (*Cluster, error) {
 	java, err := tool("java")
 	if err != nil {
@@ -89,7 +89,7 @@ func newCluster(ctx context.Context, lib string) (*Cluster, error) {
 	}, nil
 }
 
-// prepare makes the directory with all that the daemons read.
+// prepare creates the directory with all files that the daemons read.
 func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	dir := o.Dir
 	if dir == "" {
@@ -111,7 +111,7 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	} else if !errors.Is(err, ErrNoCluster) {
 		return err
 	}
-	// Those of a cluster that was killed.
+	// Containers of a cluster that was killed.
 	if err := endContainers(ctx, c.layout.nodes()); err != nil {
 		return err
 	}
@@ -171,10 +171,9 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	return c.state.write()
 }
 
-// startAll starts each daemon as early as it can bear: most of what a start takes is the JVMs' loading of
-// classes, which both cores can do for several at once. DataNode and region server wait by themselves
-// for what they need. The master does not: it aborts when the NameNode refuses its first call, or has no
-// DataNode for its first file.
+// startAll starts each daemon as early as possible: most of a start is the loading of classes in the JVMs, which both
+// cores can do for several at once. DataNode and region server wait for their dependencies themselves. The master
+// does not: it aborts if the NameNode refuses its first call, or has no DataNode for its first file.
 func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
 	defer cancel()
@@ -242,7 +241,7 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 						return err
 					}
 				}
-				// Before the master, which may not make its own directory where it is not a superuser.
+				// Before the master, which may not create its own directory if it is not a superuser.
 				if err := c.makeHomes(ctx); err != nil {
 					return err
 				}

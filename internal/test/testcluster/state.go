@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// ErrNoCluster says that a directory holds no cluster that this package started.
+// ErrNoCluster means that a directory has no cluster that this package started.
 var ErrNoCluster = errors.New("no test cluster here: start one with the command \"cluster up\"")
 
-// stateVersion changes when a reader of the old form would do harm.
+// stateVersion changes when a reader of the old form could do damage.
 const stateVersion = 1
 
-// state is what another process needs to use, look after and stop the cluster. It is written after each
-// start of a daemon, so that no daemon runs unrecorded for longer than that takes.
+// state is the data that another process needs to use, monitor and stop the cluster. It is written after each start
+// of a daemon, so that no daemon runs unrecorded for longer than that takes.
 type state struct {
 	Version  int                   `json:"version"`
 	Dir      string                `json:"dir"`
@@ -32,8 +32,8 @@ type state struct {
 
 type daemonState struct {
 	identity
-	// StartedMS is the wall clock at the start in milliseconds, to be compared with the start code that
-	// HBase's servers make from theirs.
+	// StartedMS is the wall clock time of the start in milliseconds, for comparison with the start code that HBase's
+	// servers derive from theirs.
 	StartedMS int64    `json:"started_ms"`
 	Command   []string `json:"command"`
 }
@@ -55,7 +55,7 @@ func readState(dir string) (*state, error) {
 		return nil, fmt.Errorf("%s was written by another version of this program (%d, not %d): stop its processes by hand and remove it",
 			path, s.Version, stateVersion)
 	}
-	if s.HBase == "" { // written by a program that knew one version
+	if s.HBase == "" { // written by a program that supported only one version
 		s.HBase = DefaultHBase
 	}
 	if s.Daemons == nil {
@@ -81,7 +81,7 @@ func (s *state) write() error {
 	return os.Rename(path+".new", path)
 }
 
-// running lists the roles whose recorded process lives.
+// running returns the roles whose recorded process is alive.
 func (s *state) running() []Role {
 	var roles []Role
 	for _, role := range s.Roles {

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Close gives back what this process has of the cluster and leaves the daemons of a detached one
-// running. Those of a cluster that is not detached are stopped by Stop only, or by the end of the
-// process that started them.
+// Close releases this process's resources of the cluster. The daemons of a detached cluster continue to run. Those of
+// any other cluster also continue until Stop, or until the process that started them ends.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	admins := append(slices.Collect(maps.Values(c.admins)), c.prober)
@@ -31,12 +30,11 @@ func (c *Cluster) Close() {
 	c.spawner.close()
 }
 
-// stopGrace is the time that the daemons have after SIGTERM. Their data is discarded, so it is only
-// long enough for those that end at once.
+// stopGrace is the time for the daemons to end after SIGTERM. Their data are discarded, so it is only long enough for
+// those that end at once.
 const stopGrace = time.Second
 
-// Stop ends every daemon and returns when all are gone; a temporary directory is removed. A second call
-// does nothing.
+// Stop ends every daemon and returns when all are gone; it removes a temporary directory. A second call does nothing.
 func (c *Cluster) Stop() error {
 	c.Close()
 	var err error
@@ -64,7 +62,7 @@ func (c *Cluster) endAll() error {
 	return errors.Join(endProcesses(ctx, living), endContainers(ctx, c.layout.nodes()))
 }
 
-// endProcesses asks all, waits for stopGrace, kills the rest.
+// endProcesses sends SIGTERM to all processes, waits for stopGrace, and kills the rest.
 func endProcesses(ctx context.Context, ids []identity) error {
 	var err error
 	note := func(e error) {
@@ -74,7 +72,7 @@ func endProcesses(ctx context.Context, ids []identity) error {
 	}
 	for _, id := range ids {
 		note(id.signal(syscall.SIGTERM))
-		note(id.signal(syscall.SIGCONT)) // A paused process takes no SIGTERM.
+		note(id.signal(syscall.SIGCONT)) // a paused process does not handle SIGTERM
 	}
 	grace, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()

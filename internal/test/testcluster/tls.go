@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// StoreType is a form of key stores and trust stores, with HBase's name for it.
+// StoreType is a format of key stores and trust stores, with HBase's name for it.
 type StoreType string
 
-// The forms that HBase and this package both know.
+// The formats that both HBase and this package support.
 const (
 	PEM    StoreType = "PEM"
 	JKS    StoreType = "JKS"
 	PKCS12 StoreType = "PKCS12"
 )
 
-// StorePassword is the store password of every store; PEM has none.
+// StorePassword is the password of every store; PEM has none.
 const StorePassword = "changeit"
 
 var storeSuffix = map[StoreType]string{PEM: ".pem", JKS: ".jks", PKCS12: ".p12"}
 
-// The stores of a cluster with TLS, each in every form.
+// The stores of a cluster with TLS, each in every format.
 const (
 	trustStore  = "trust"  // the authority that has signed the two others
 	serverStore = "server" // the key of the daemons, whose name is localhost
@@ -45,11 +45,10 @@ func (l layout) store(name string, form StoreType) string {
 	return filepath.Join(l.tls(), name+storeSuffix[form])
 }
 
-// TrustStore returns the file with the authority that signed the keys of servers and clients, for a cluster
-// with TLS.
+// TrustStore returns the file with the authority that signed the keys of servers and clients, for a cluster with TLS.
 func (c *Cluster) TrustStore(form StoreType) string { return c.layout.store(trustStore, form) }
 
-// ClientStore returns the file with the key that clients show.
+// ClientStore returns the file with the clients' key.
 func (c *Cluster) ClientStore(form StoreType) string { return c.layout.store(clientStore, form) }
 
 func (s StoreType) validate() error {
@@ -59,7 +58,7 @@ func (s StoreType) validate() error {
 	return nil
 }
 
-// clientTLS is what clients of HBase have for TLS.
+// clientTLS adds the TLS settings of HBase's clients.
 func clientTLS(l layout, s Security, hbase map[string]string) {
 	if s.TLS == "" {
 		return
@@ -71,13 +70,13 @@ func clientTLS(l layout, s Security, hbase map[string]string) {
 	}
 }
 
-// daemonTLS is what the daemons have. They are clients of each other too.
+// daemonTLS adds the TLS settings of the daemons, which are also clients of each other.
 func daemonTLS(l layout, s Security, hbase map[string]string) {
 	if s.TLS == "" {
 		return
 	}
 	hbase["hbase.server.netty.tls.enabled"] = "true"
-	// By default HBase takes clients without TLS as well.
+	// By default HBase also accepts clients without TLS.
 	hbase["hbase.server.netty.tls.supportplaintext"] = "false"
 	hbase["hbase.server.netty.tls.client.auth.mode"] = "NONE"
 	if s.TLSClients {
@@ -95,8 +94,8 @@ func storeKeys(l layout, form StoreType, kind, name string, hbase map[string]str
 	}
 }
 
-// makeStores writes an authority, a key for the servers and one for clients as PEM, from which Java's classes
-// make the other forms.
+// makeStores writes an authority, a key for the servers and one for clients as PEM, from which Java classes create
+// the other formats.
 func (c *Cluster) makeStores(ctx context.Context) error {
 	if err := os.MkdirAll(c.layout.tls(), 0o700); err != nil {
 		return err
@@ -134,7 +133,7 @@ type keyPair struct {
 	cert *x509.Certificate
 }
 
-// newKeyPair makes a key whose certificate by signs; nil is an authority that signs its own.
+// newKeyPair creates a key with a certificate signed by the given authority; for nil it is a self-signed authority.
 func newKeyPair(name string, by *keyPair) (*keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// DefaultHBase is the version of HBase of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
+// DefaultHBase is the default version of HBase: that of testdata/cluster/pom.xml.
 const DefaultHBase = "2.6.4"
 
-// DefaultHadoop is the version of HDFS of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
+// DefaultHadoop is the default version of HDFS: that of testdata/cluster/pom.xml.
 const DefaultHadoop = "3.4.3"
 
-// Hadoops returns the versions of HDFS that a cluster can be of. HBase and the clients keep the jars of Hadoop that their version has.
+// Hadoops returns the supported versions of HDFS. HBase and the clients keep the Hadoop jars of their own version.
 func Hadoops() []string { return []string{DefaultHadoop, "3.3.6", "3.5.0"} }
 
-// Versions returns the versions of HBase that a cluster can be of: DefaultHBase first, then the profiles of
-// testdata/cluster/versions.xml. All run on the same ZooKeeper, and on the same HDFS unless Options.Hadoop names another: those of
-// testdata/cluster/pom.xml.
+// Versions returns the supported versions of HBase: DefaultHBase first, then the profiles of testdata/cluster/versions.xml. All
+// run on the same ZooKeeper, and on the same HDFS unless Options.Hadoop names another one: those of testdata/cluster/pom.xml.
 func Versions() []string {
 	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
 }
 
-// onHadoop2 reports whether a version comes with the clients of Hadoop 2. Its classes do not fit those of Hadoop 3.
+// onHadoop2 reports whether a version has the clients of Hadoop 2, whose classes are incompatible with Hadoop 3.
 func onHadoop2(version string) bool { return strings.HasPrefix(version, "2.4.") }
 
 func validVersion(version string) error {
@@ -70,7 +69,7 @@ func hdfsJars(ctx context.Context, version string) (string, error) {
 // Version returns the cluster's version of HBase, one of [Versions].
 func (c *Cluster) Version() string { return c.state.HBase }
 
-// cachedPom returns a pom among the cluster's sources, with its checksum, and the directory where the jars that it names are kept.
+// cachedPom returns the path and checksum of a pom among the cluster's sources, and the cache directory for its jars.
 func cachedPom(name string) (pom, root, sum string, err error) {
 	src, err := sourceDir()
 	if err != nil {

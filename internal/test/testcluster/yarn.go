@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// EnvYARN set to 1 has tests run that start a cluster with YARN: minutes each.
+// EnvYARN set to 1 enables tests that start a cluster with YARN, which take minutes each.
 const EnvYARN = "BULKLOAD_YARN"
 
 // NeedsYARN skips a test that starts a cluster with YARN, unless EnvYARN is set.
@@ -69,7 +69,7 @@ const (
 	historyServerID   = "jhs/localhost"
 )
 
-// ofYARN says that a role has YARN's jars.
+// ofYARN reports whether a role uses YARN's jars.
 func (r Role) ofYARN() bool {
 	switch r.base() {
 	case ResourceManager, NodeManager, HistoryServer:
@@ -78,7 +78,7 @@ func (r Role) ofYARN() bool {
 	return false
 }
 
-// hasYARN says that the cluster has it.
+// hasYARN reports whether the cluster has YARN.
 func (c *Cluster) hasYARN() bool { return c.state.Ports.YARN != nil }
 
 func (l layout) hadoopHome() string    { return filepath.Join(l.dir, "hadoop") }
@@ -97,7 +97,7 @@ func YARNJars(ctx context.Context) (string, error) {
 	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
 }
 
-// javaHome returns the directory whose bin has this java.
+// javaHome returns the directory whose bin contains this java.
 func javaHome(java string) string {
 	if real, err := filepath.EvalSymlinks(java); err == nil {
 		java = real
@@ -111,8 +111,8 @@ func (c *Cluster) YARNEnd() string { return local(c.state.Ports.YARN.Web) }
 // HistoryEnd returns the address of the history server's web server, host:port.
 func (c *Cluster) HistoryEnd() string { return local(c.state.Ports.YARN.HistoryWeb) }
 
-// HadoopHome returns what HADOOP_HOME is on an edge node of a cluster with YARN: bin/hadoop and bin/mapred, and
-// share/hadoop/tools/lib with the jar of Hadoop Streaming. Empty without YARN.
+// HadoopHome returns the value of HADOOP_HOME on an edge node of a cluster with YARN: bin/hadoop and bin/mapred, and
+// share/hadoop/tools/lib with the jar of Hadoop Streaming. It is empty without YARN.
 func (c *Cluster) HadoopHome() string {
 	if !c.hasYARN() {
 		return ""
@@ -120,7 +120,7 @@ func (c *Cluster) HadoopHome() string {
 	return c.layout.hadoopHome()
 }
 
-// writeYARN makes what the daemons need besides their configuration, and what clients have of Hadoop.
+// writeYARN writes the daemons' files besides their configuration, and the clients' part of Hadoop.
 func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) error {
 	src, err := sourceDir()
 	if err != nil {
@@ -143,7 +143,7 @@ func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) erro
 			return err
 		}
 	}
-	// What is before Hadoop's jars is for a cluster with Kerberos alone.
+	// Classes before Hadoop's jars are only for a cluster with Kerberos.
 	if o.Security.Kerberos {
 		err = errors.Join(os.MkdirAll(l.kdc(), 0o700), os.Symlink(compiled, l.yarnClasses()), os.WriteFile(l.httpSecret(), []byte(rand.Text()), 0o600))
 	} else {
@@ -159,7 +159,8 @@ func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) erro
 	return errors.Join(err, globErr)
 }
 
-// hadoopScript does of Hadoop's own what a client of YARN needs: hadoop jar, hadoop classpath, hadoop CLASS.
+// hadoopScript implements the commands of Hadoop's script that a client of YARN needs: hadoop jar, hadoop classpath,
+// hadoop CLASS.
 func hadoopScript(l layout, lib, java string) string {
 	return fmt.Sprintf(`#!/bin/sh
 conf=${HADOOP_CONF_DIR:-%s}
@@ -174,7 +175,7 @@ exec %s -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/
 `, l.conf(), jarPath(lib), java, strings.Join(classData(lib), " "))
 }
 
-// mapredScript has the one command of Hadoop's that submits Streaming jobs.
+// mapredScript implements the one command of Hadoop's script that submits Streaming jobs.
 const mapredScript = `#!/bin/sh
 home=$(cd "$(dirname "$0")/.." && pwd)
 [ "$1" = streaming ] || { echo "mapred: no command $1" >&2; exit 1; }

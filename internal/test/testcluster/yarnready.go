@@ -11,10 +11,10 @@ import (
 	"github.com/jcmturner/gokrb5/v8/spnego"
 )
 
-// mostREST bounds an answer of a daemon's web server.
+// mostREST is the size limit of a response of a daemon's web server.
 const mostREST = 1 << 20
 
-// rest gets a JSON answer of a daemon of YARN, with Kerberos as one of the users.
+// rest reads a JSON response of a daemon of YARN, with Kerberos as one of the users.
 func (c *Cluster) rest(ctx context.Context, port int, path string, out any) error {
 	address := "http://" + local(port) + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -62,8 +62,8 @@ func (c *Cluster) probeResourceManager(ctx context.Context) error {
 	return nil
 }
 
-// probeNodeManager asks the ResourceManager, which counts a dead one as running for a while, and then the NodeManager
-// itself.
+// probeNodeManager asks the ResourceManager, which counts a dead NodeManager as running for a while, and then the
+// NodeManager itself.
 func (c *Cluster) probeNodeManager(ctx context.Context, role Role) error {
 	var answer struct {
 		Nodes struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// NodeMemoryMB is what each NodeManager has for containers, in MiB, and the most that one container can have.
+// NodeMemoryMB is the container memory of each NodeManager, in MiB, which is also the maximum of one container.
 const NodeMemoryMB = 2048
 
 // The directories on HDFS that YARN and the history server share with users.
@@ -24,7 +24,7 @@ const (
 	yarnGroup  = "hadoop"
 )
 
-// yarnClassPath returns what containers load: the clients' configuration and no keytab.
+// yarnClassPath is the class path of containers, which has the clients' configuration and no keytab.
 func yarnClassPath(l layout, lib string) string {
 	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
 }
@@ -47,7 +47,7 @@ func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 		"yarn.nodemanager.resource.cpu-vcores":                  "4",
 		"yarn.scheduler.minimum-allocation-mb":                  "128",
 		"yarn.scheduler.maximum-allocation-mb":                  strconv.Itoa(NodeMemoryMB),
-		// A container that takes more than it asked for is killed, as where cgroups do it.
+		// A container that uses more than it requested is killed, as with cgroups.
 		"yarn.nodemanager.resource.memory.enforced":                                     "false",
 		"yarn.nodemanager.vmem-check-enabled":                                           "false",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
@@ -55,11 +55,11 @@ func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 		"yarn.nodemanager.remote-app-log-dir":                                           appLogs,
 		"yarn.log.server.url":                                                           "http://" + local(y.HistoryWeb) + "/jobhistory/logs",
 		"yarn.log.server.web-service.url":                                               "http://" + local(y.HistoryWeb) + "/ws/v1/history",
-		// The users that may see and end an application: its owner, and these.
+		// Users that may view and end an application: its owner, and these.
 		"yarn.acl.enable": "true",
 		"yarn.admin.acl":  daemonUser + "," + yarnUser,
-		// A dead NodeManager is noticed after less than a minute, not after ten; an ApplicationMaster on a busy machine
-		// takes more than that to start. Containers that have lost their cluster end soon.
+		// A dead NodeManager is detected after less than a minute instead of ten; the start of an ApplicationMaster on
+		// a busy machine takes longer than that. Containers that have lost their cluster end soon.
 		"yarn.nm.liveness-monitor.expiry-interval-ms":             "40000",
 		"yarn.am.liveness-monitor.expiry-interval-ms":             "180000",
 		"yarn.resourcemanager.connect.max-wait.ms":                "60000",
@@ -74,7 +74,7 @@ func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 	return site
 }
 
-// yarnDaemonSecurity is what only the daemons have.
+// yarnDaemonSecurity adds the settings that only the daemons have.
 func yarnDaemonSecurity(l layout, yarn, mapred map[string]string) {
 	web, webKeytab := Principal(webID), l.keytab(webID)
 	maps.Copy(yarn, map[string]string{
@@ -92,8 +92,8 @@ func yarnDaemonSecurity(l layout, yarn, mapred map[string]string) {
 	})
 }
 
-// webSecurity has the web servers of YARN's daemons want SPNEGO. It is on their command lines, for every daemon reads every
-// file, and HDFS's servers stay open to the probes.
+// webSecurity makes the web servers of YARN's daemons require SPNEGO. The settings are on their command lines, since every
+// daemon reads every file, and HDFS's servers stay open to the probes.
 func webSecurity(l layout) [][2]string {
 	return [][2]string{
 		{"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer"},
@@ -105,8 +105,8 @@ func webSecurity(l layout) [][2]string {
 	}
 }
 
-// mapredSite without YARN has the one thing that other users than the HDFS superuser need: they cannot make the default
-// staging directory, which is a local path looked up on HDFS.
+// mapredSite without YARN has only the setting that users other than the HDFS superuser need: they cannot create the
+// default staging directory, which is a local path that is looked up on HDFS.
 func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	site := map[string]string{"mapreduce.jobtracker.staging.root.dir": "/user"}
 	if !o.YARN {
@@ -136,7 +136,7 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	if o.Security.Kerberos {
 		site["mapreduce.jobhistory.principal"] = Principal(historyServerID)
 	}
-	// What a job says itself comes after these.
+	// A job's own options follow these.
 	jvm := containerJVM(l, lib, o.Security)
 	for _, key := range containerOptions() {
 		site[key] = jvm
@@ -144,13 +144,13 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	return site
 }
 
-// containerOptions returns the settings of what Hadoop gives each JVM of a container.
+// containerOptions returns the settings of the JVM options in containers.
 func containerOptions() []string {
 	return []string{"mapreduce.admin.map.child.java.opts", "mapreduce.admin.reduce.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"}
 }
 
-// containerJVM returns the options of JVMs in containers. With Kerberos Java asks where the realm is before it looks at tokens. Without, the class path
-// begins with the jars, as an archive of classes needs it: Hadoop's own begins with the container's directory.
+// containerJVM returns the options of JVMs in containers. With Kerberos, Java looks up the realm before it uses tokens. Without, the class path
+// begins with the jars, as an archive of classes requires: Hadoop's own class path begins with the container's directory.
 func containerJVM(l layout, lib string, s Security) string {
 	options := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 	if s.Kerberos {
@@ -161,7 +161,7 @@ func containerJVM(l layout, lib string, s Security) string {
 	return strings.Join(options, " ")
 }
 
-// capacityScheduler has two queues. Only the administrators and an application's owner may end it.
+// capacityScheduler configures two queues. Only the administrators and an application's owner may end it.
 func capacityScheduler() map[string]string {
 	const root = "yarn.scheduler.capacity.root."
 	return map[string]string{
@@ -177,7 +177,7 @@ func capacityScheduler() map[string]string {
 	}
 }
 
-// nodeManagerSettings returns the node manager settings in which the NodeManagers differ.
+// nodeManagerSettings returns the settings that differ between NodeManagers.
 func nodeManagerSettings(l layout, p NodeManagerPort, role Role) [][2]string {
 	return [][2]string{
 		{"yarn.nodemanager.address", local(p.Containers)},

@@ -38,13 +38,13 @@ func (r byteReader) ReadByte() (byte, error) {
 	return b[0], err
 }
 
-// Read is what an OpReadBlockProto asks for: a block and bytes [Start, End) of it.
+// Read is the request of an OpReadBlockProto: a block and bytes [Start, End) of it.
 type Read struct {
 	Block      uint64
 	Start, End int64
 }
 
-// ParseRead reads an OpReadBlockProto.
+// ParseRead parses an OpReadBlockProto.
 func ParseRead(message []byte) Read {
 	header, _ := frames.Bytes(message, 1)
 	base, _ := frames.Bytes(header, 1)
@@ -53,17 +53,17 @@ func ParseRead(message []byte) Read {
 	return Read{frames.Number(block, 2), start, start + int64(frames.Number(message, 3))}
 }
 
-// Shape is how a DataNode sends a block.
+// Shape is the format in which a DataNode sends a block.
 type Shape struct {
 	Kind          uint64 // of checksums: 0 none, 1 CRC-32, 2 CRC-32C
 	Chunk, Packet int64  // Packet is a multiple of Chunk
-	Damage        int64  // a byte of the block that the disk has changed, 0 for none
+	Damage        int64  // position of a byte of the block that the disk has changed, 0 for none
 }
 
-// UsualShape is Hadoop's.
+// UsualShape is Hadoop's format.
 var UsualShape = Shape{Kind: 2, Chunk: 512, Packet: 64 << 10}
 
-// Answer returns what a DataNode sends of a block.
+// Answer returns the response of a DataNode to a read.
 func (s Shape) Answer(data []byte, req Read) []byte {
 	start := req.Start / s.Chunk * s.Chunk
 	end := min((req.End+s.Chunk-1)/s.Chunk*s.Chunk, int64(len(data)))
@@ -78,7 +78,8 @@ func (s Shape) Answer(data []byte, req Read) []byte {
 	return s.AppendPacket(a, nil, start, seqno, true)
 }
 
-// ReadResponse returns a BlockOpResponseProto of a read, after its length: a ChecksumProto, and where the data begin.
+// ReadResponse returns a BlockOpResponseProto of a read, prefixed by its length: a ChecksumProto, and the offset of
+// the data.
 func ReadResponse(sum []byte, offset uint64) []byte {
 	info := frames.AppendNumber(frames.AppendBytes(nil, 1, sum), 2, offset)
 	return protowire.AppendBytes(nil, frames.AppendBytes(frames.AppendNumber(nil, 1, 0), 4, info))
@@ -107,7 +108,7 @@ func (s Shape) AppendPacket(a, data []byte, at int64, seqno uint64, last bool) [
 	return a
 }
 
-// FlipByte spoils one byte of an answer, counted from its start, or from its end if it is negative.
+// FlipByte damages one byte of a response, counted from its start, or from its end if at is negative.
 func FlipByte(a []byte, at int) []byte {
 	a = append([]byte(nil), a...)
 	if at < 0 {
@@ -119,12 +120,12 @@ func FlipByte(a []byte, at int) []byte {
 	return a
 }
 
-// Status returns a BlockOpResponseProto of a status, after its length.
+// Status returns a BlockOpResponseProto of a status, prefixed by its length.
 func Status(status uint64) []byte {
 	return protowire.AppendBytes(nil, frames.AppendNumber(nil, 1, status))
 }
 
-// Acknowledge returns a PipelineAckProto after its length.
+// Acknowledge returns a PipelineAckProto, prefixed by its length.
 func Acknowledge(seqno int64, replies ...uint64) []byte {
 	m := frames.AppendNumber(nil, 1, protowire.EncodeZigZag(seqno))
 	for _, r := range replies {

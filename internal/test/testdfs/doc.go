@@ -1,3 +1,3 @@
-// Package testdfs is what tests need to stand in for the servers of an HDFS: frames of the NameNode's calls, requests to a
-// DataNode and its answers.
+// Package testdfs helps tests to replace the servers of an HDFS: frames of the NameNode's calls, requests to a DataNode
+// and its responses.
 package testdfs

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// SplitFrame gives the messages of a frame: four bytes of length, then messages that begin with their own.
+// SplitFrame returns the messages of a frame: four bytes of length, then length-prefixed messages.
 func SplitFrame(p []byte) (messages [][]byte, ok bool) {
 	if len(p) < 4 || uint64(binary.BigEndian.Uint32(p)) != uint64(len(p)-4) {
 		return nil, false
@@ -26,7 +26,7 @@ func SplitFrame(p []byte) (messages [][]byte, ok bool) {
 	return messages, true
 }
 
-// JoinFrame makes a frame of messages.
+// JoinFrame returns a frame of messages.
 func JoinFrame(messages ...[]byte) []byte {
 	p := make([]byte, 4)
 	for _, m := range messages {
@@ -36,7 +36,7 @@ func JoinFrame(messages ...[]byte) []byte {
 	return p
 }
 
-// ReadFrame reads a frame with its length.
+// ReadFrame reads a frame with its length prefix.
 func ReadFrame(r io.Reader) ([]byte, error) {
 	frame := make([]byte, 4)
 	if _, err := io.ReadFull(r, frame); err != nil {
@@ -47,7 +47,7 @@ func ReadFrame(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// Call returns the method and the request of a frame that has a call; false for the context of a connection.
+// Call returns the method and the request of a frame with a call; ok is false for a connection context.
 func Call(frame []byte) (method string, messages [][]byte, ok bool) {
 	messages, _ = SplitFrame(frame)
 	if len(messages) != 3 {
@@ -71,7 +71,7 @@ func Without(message []byte, number protowire.Number) (rest []byte) {
 	return rest
 }
 
-// change returns a message with another field at the end of a path of fields.
+// change returns a message with a changed field at the end of a path of fields.
 func change(m []byte, path []protowire.Number, to func([]byte) []byte) (out []byte) {
 	if len(path) == 0 {
 		return to(m)
@@ -89,8 +89,8 @@ func change(m []byte, path []protowire.Number, to func([]byte) []byte) (out []by
 	return out
 }
 
-// Elsewhere has the DataNodes of an AddBlockResponseProto (blocks is 0) or of a GetBlockLocationsResponseProto (blocks is 2) be at
-// another port. It gives the port of the last one as it was, too.
+// Elsewhere changes the port of the DataNodes in an AddBlockResponseProto (blocks is 0) or in a GetBlockLocationsResponseProto
+// (blocks is 2). It also returns the original port of the last one.
 func Elsewhere(answer []byte, blocks protowire.Number, at net.Addr) (changed []byte, port uint64) {
 	_, text, _ := net.SplitHostPort(at.String())
 	number, _ := strconv.ParseUint(text, 10, 16)

@@ -1,4 +1,4 @@
-// Package testfs is a file system for tests whose operations fail as the test decides: [Faulty].
+// Package testfs provides a file system for tests whose operations fail on demand: [Faulty].
 package testfs
 
 import (
@@ -12,7 +12,7 @@ import (
 // Op names an operation for fault injection.
 type Op string
 
-// The operations that a [Faulty] file system can let fail.
+// The operations that can fail in a [Faulty] file system.
 const (
 	OpCreate    Op = "create"
 	OpWrite     Op = "write"
@@ -32,17 +32,17 @@ const (
 
 // Fault is a failure to inject.
 type Fault struct {
-	// Err is returned by the operation. On writes it is wrapped in a [hdfsio.RewriteError] unless it is one.
+	// Err is returned by the operation. For writes it is wrapped in a [hdfsio.RewriteError] unless it is one.
 	Err error
-	// After lets the operation happen first: the answer is lost, the effect is not.
+	// After performs the operation first: only its response is lost.
 	After bool
 }
 
-// Faulty wraps a file system and lets operations fail as Inject decides.
+// Faulty wraps a file system whose operations fail as Inject decides.
 type Faulty struct {
 	FS hdfsio.FS
-	// Inject is asked before each operation: its name, the file, and the offset for reads and writes (0 for others). A nil
-	// answer lets it pass. It may be called by several goroutines.
+	// Inject is called before each operation, with its name, the file, and the offset for reads and writes (0 for others).
+	// If it returns nil, the operation is performed. Calls may be concurrent.
 	Inject func(op Op, name string, offset int64) *Fault
 }
 
@@ -128,7 +128,7 @@ func (f *Faulty) MkdirAll(ctx context.Context, name string, perm fs.FileMode) er
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.MkdirAll(ctx, name, perm) })
 }
 
-// Mkdir implements [hdfsio.FS]. Its faults are those of MkdirAll.
+// Mkdir implements [hdfsio.FS]. It uses the faults of MkdirAll.
 func (f *Faulty) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.Mkdir(ctx, name, perm) })
 }

@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// clusters is the package that tests with a cluster import.
+// clusters is the package that is imported by tests with a cluster.
 const clusters = "bulkload/internal/test/testcluster"
 
 // A pkg is a package with tests.
 type pkg struct {
 	path       string
-	dir        string // of its module
+	dir        string // directory of its module
 	concurrent bool   // its code starts goroutines
 	cluster    bool   // its tests use a cluster
-	rank       int    // its place in the order of the runs
+	rank       int    // position in the order of the runs
 }
 
-// listed is what go list says of a package.
+// listed is the description of a package by go list.
 type listed struct {
 	Dir, ImportPath                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -67,7 +67,8 @@ func packages(ctx context.Context, dir string, patterns ...string) ([]pkg, error
 	}
 }
 
-// startsGoroutines says that a Go file has a go statement or calls a method Go, as errgroup.Group and sync.WaitGroup have one.
+// startsGoroutines reports whether a Go file has a go statement or calls a method Go, such as that of errgroup.Group
+// or sync.WaitGroup.
 func startsGoroutines(name string) (bool, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {

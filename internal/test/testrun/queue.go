@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// A run is one of go test, for the tests of one package.
+// A run is one run of go test, for the tests of one package.
 type run struct {
 	pkg  pkg
 	args []string
 }
 
-// A queue has the runs that wait. Those of packages that take long come first, whenever they were added.
+// A queue holds the waiting runs. Those of packages that take long are first, independent of when they were added.
 type queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -34,7 +34,7 @@ func (q *queue) add(x run) {
 	q.changed.Signal()
 }
 
-// close says that no more runs will be added.
+// close ends the adding of runs.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,7 +42,8 @@ func (q *queue) close() {
 	q.changed.Broadcast()
 }
 
-// next takes the first run from the queue, and waits for one while there may be more. It is false when there will be none.
+// next removes the first run from the queue, and waits for one if the queue is empty and not closed. It returns false
+// when the queue is closed and empty.
 func (q *queue) next() (run, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

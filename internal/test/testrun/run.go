@@ -23,19 +23,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options say what to run. The zero value runs all tests of the module in the working directory.
+// Options select the tests. The zero value runs all tests of the module in the working directory.
 type Options struct {
-	Dir      string        // of the module; default: the working directory
+	Dir      string        // directory of the module; default: the working directory
 	Packages []string      // patterns; default: ./... of the module, and of each of Modules
 	Modules  []string      // directories of other modules in the tree, relative to Dir
 	First    []string      // import paths of packages that take long, which start before the others
-	Jobs     int           // runs of go test at a time, the one with the race detector among them; default 3
-	Timeout  time.Duration // of a package's tests; default one hour
-	Out      io.Writer     // gets a line for each package, what failed, and a summary; default: nothing is printed
-	Events   io.Writer     // gets the events of go test -json, if not nil
+	Jobs     int           // concurrent runs of go test, including the one with the race detector; default 3
+	Timeout  time.Duration // time limit of a package's tests; default one hour
+	Out      io.Writer     // receives a line for each package, the failures, and a summary; default: no output
+	Events   io.Writer     // receives the events of go test -json, if not nil
 }
 
-// ErrFailed says that a test failed. What failed was printed.
+// ErrFailed means that a test failed. The failures were printed.
 var ErrFailed = errors.New("tests failed")
 
 // A runner is a run of all tests.
@@ -47,7 +47,8 @@ type runner struct {
 	totals totals
 }
 
-// Run runs the tests and returns when all have ended. The error is ErrFailed, or says that tests could not be run.
+// Run runs the tests and returns when all have ended. The error is ErrFailed, or the reason why tests could not be
+// run.
 func Run(ctx context.Context, o Options) error {
 	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 3), cmp.Or(o.Timeout, time.Hour)
 	if o.Out == nil {
@@ -109,8 +110,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// raced runs the tests of packages with the race detector and -short, and has the tests of each package that were left out or made smaller
-// run again without it as soon as the package's others have ended.
+// raced runs the tests of packages with the race detector and -short. The tests of a package that were skipped or reduced run again
+// without them as soon as the package's other tests have ended.
 func (r *runner) raced(ctx context.Context, all []pkg) error {
 	if len(all) == 0 {
 		return nil
@@ -139,20 +140,22 @@ func (r *runner) alone(ctx context.Context, x run) error {
 	return r.test(ctx, x.pkg.dir, append(args, x.pkg.path), "", func(*result) {})
 }
 
-// test returns one run of go test. done is called for each package, before the next one's events are read.
+// test runs go test once. done is called for each package, before the next one's events are read.
 func (r *runner) test(ctx context.Context, dir string, args []string, mode string, done func(*result)) error {
-	// make check vets all, and here that would be done twice: with the race detector and without.
+	// make check vets all packages, and here that would be done twice: with the race detector and without.
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)
 	cmd.Dir = dir
-	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
+	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a
+	// thousand programs.
 	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
-	// The race detector needs cgo. Without it programs are static, as YARN's nodes need them: they and the tests are of one compilation.
+	// The race detector needs cgo. Without it programs are static, as YARN's nodes require: they and the tests are
+	// compiled together.
 	cgo := "CGO_ENABLED=0"
 	if mode == "race" {
 		cgo = "CGO_ENABLED=1"
 	}
 	cmd.Env = append(cmd.Env, cgo)
-	// An interrupt reaches go test by the terminal too, and lets tests take back what they started.
+	// A terminal also sends an interrupt to go test, and tests then clean up.
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -168,7 +171,7 @@ func (r *runner) test(ctx context.Context, dir string, args []string, mode strin
 	for s := bufio.NewScanner(out); s.Scan(); {
 		var e event
 		if json.Unmarshal(s.Bytes(), &e) != nil {
-			fmt.Fprintln(&stderr, s.Text()) // of the compiler
+			fmt.Fprintln(&stderr, s.Text()) // output of the compiler
 			continue
 		}
 		path := cmp.Or(e.Package, strings.Fields(e.ImportPath + " -")[0])
@@ -202,13 +205,13 @@ func (r *runner) test(ctx context.Context, dir string, args []string, mode strin
 	return ctx.Err()
 }
 
-// An event is what go test -json prints on a line.
+// An event is a line of the output of go test -json.
 type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 	Elapsed                                                float64
 }
 
-// A result is that of a package's tests in one run of go test.
+// A result is the result of a package's tests in one run of go test.
 type result struct {
 	path, mode string
 	failed     bool
@@ -216,11 +219,12 @@ type result struct {
 	cached     bool
 	tests      []timed
 	failures   []string
-	reduced    map[string]bool     // top-level tests that skipped or said that they do less
-	output     map[string][]string // by test, "" for the package, of those that have not passed
+	reduced    map[string]bool     // top-level tests that skipped or reported that they are reduced
+	output     map[string][]string // by test, "" for the package; only of tests that have not passed
 }
 
-// mostAborted is how many lines of a program that was ended are printed: the tests that ran, and the first goroutine.
+// mostAborted is the number of printed lines of a program that was aborted: the running tests, and the first
+// goroutine.
 const mostAborted = 40
 
 type timed struct {
@@ -228,7 +232,7 @@ type timed struct {
 	seconds float64
 }
 
-// add takes an event, and says that it was the package's last one.
+// add processes an event, and reports whether it was the package's last one.
 func (p *result) add(e *event) (ended bool) {
 	top, _, sub := strings.Cut(e.Test, "/")
 	switch e.Action {
@@ -261,8 +265,8 @@ func (p *result) add(e *event) (ended bool) {
 	return false
 }
 
-// aborted gives what a test program printed that was ended before its tests, by a panic or by the timeout: its reason and the tests that ran.
-// go test gives that output to a test that began and never ended.
+// aborted returns the output of a test program that was ended before its tests, by a panic or by the timeout: the reason and the running
+// tests. go test assigns that output to a test that began and never ended.
 func (p *result) aborted() []string {
 	for _, name := range slices.Sorted(maps.Keys(p.output)) {
 		lines := p.output[name]
@@ -276,7 +280,7 @@ func (p *result) aborted() []string {
 	return nil
 }
 
-// print prints the package's line, and the output of what failed.
+// print prints the package's line, and the output of failures.
 func (p *result) print(out io.Writer) {
 	word, time := "ok", strconv.FormatFloat(p.seconds, 'f', 1, 64)+" s"
 	if p.failed {

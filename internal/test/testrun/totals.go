@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// slowest is how many tests the summary names, and most how many lines of a failure it repeats.
+// slowest is the number of tests in the summary, and most the number of lines of each failure.
 const slowest, most = 10, 8
 
-// totals are what a summary says of all packages.
+// totals are the data of the summary of all packages.
 type totals struct {
 	start        time.Time
 	tests, again int
 	names        map[string]bool
 	times        []timed
-	cpu          []timed // processor time of each run of go test with what it started: compiler, tests, programs of tests
+	cpu          []timed // processor time of each run of go test including its processes: compiler, tests, programs of tests
 	failed       []failure
 }
 
-// used notes the processor time of a run of go test: that with the race detector, which has many packages, or that of a package.
+// used records the processor time of a run of go test: of the run with the race detector, which has many packages, or
+// of a package.
 func (t *totals) used(path, mode string, cpu time.Duration) {
 	if mode != "" {
 		path = mode
@@ -30,7 +31,7 @@ func (t *totals) used(path, mode string, cpu time.Duration) {
 	t.cpu = append(t.cpu, timed{path, cpu.Seconds()})
 }
 
-// A failure is what failed, a test or a package, and the begin of what it printed.
+// A failure is a failed test or package, with the beginning of its output.
 type failure struct {
 	name string
 	said []string
@@ -66,7 +67,7 @@ func (t *totals) add(p *result) {
 	}
 }
 
-// begin gives the first lines without those of the test's course. Scripts say at the end what failed.
+// begin returns the first lines, without those about the progress of tests. Scripts print the failure at the end.
 func begin(output []string) []string {
 	said := slices.DeleteFunc(slices.Clone(output), func(line string) bool {
 		return strings.HasPrefix(line, "=== ") || strings.HasPrefix(strings.TrimSpace(line), "--- ")
@@ -77,7 +78,7 @@ func begin(output []string) []string {
 	return said[:min(most, len(said))]
 }
 
-// print prints the summary: what failed comes last, where it is seen, with the begin of what it said.
+// print prints the summary. The failures are last, where they are visible, with the beginning of their output.
 func (t *totals) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%d tests in %s; %d of them once more without the race detector. The slowest:\n", t.tests, time.Since(t.start).Round(time.Second), t.again)
 	printMost(out, t.times)
@@ -101,7 +102,7 @@ func (t *totals) print(out io.Writer) {
 	}
 }
 
-// printMost prints those that took most, and sorts them so.
+// printMost prints the greatest times, and sorts the list in descending order.
 func printMost(out io.Writer, times []timed) {
 	slices.SortFunc(times, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
 	for _, x := range times[:min(slowest, len(times))] {

@@ -17,11 +17,12 @@ const (
 	timesOfRandom   = 8
 )
 
-// RandomRow is row i of [Random].
+// RandomRow returns the key of row i of [Random].
 func RandomRow(i int) string { return fmt.Sprintf("r%04d", i) }
 
-// Random returns cells of so many rows, no two of them equal: puts at few times in few columns of some families, and markers of single
-// columns. Each row has a cell in column id of the first family at some of the times, and no marker of it.
+// Random returns cells of the given number of rows, no two of them equal: puts with few timestamps in few columns of some families,
+// and markers of single columns. Each row has a cell in column id of the first family with some of the timestamps, and no marker of
+// it.
 func Random(r *rand.Rand, rows int, families ...string) (cells []hfile.Cell) {
 	seen := map[string]bool{}
 	add := func(c hfile.Cell) {
@@ -48,7 +49,7 @@ func Random(r *rand.Rand, rows int, families ...string) (cells []hfile.Cell) {
 	return cells
 }
 
-// RandomChoice returns a choice of cells of [Random]: each bound in half of the cases.
+// RandomChoice returns a selection of cells of [Random]: each bound in half of the cases.
 func RandomChoice(r *rand.Rand, rows int, families ...string) (c choice.Choice) {
 	if r.IntN(2) == 0 {
 		for at := r.IntN(rows); at < rows && len(c.Ranges) < 4; {
@@ -76,7 +77,8 @@ func RandomChoice(r *rand.Rand, rows int, families ...string) (c choice.Choice) 
 	return c
 }
 
-// Chosen returns what a reader of that many versions sees of a choice, as [Seen] does of all.
+// Chosen returns the cells that a reader of the given number of versions sees of a selection, like [Seen] for all
+// cells.
 func Chosen(cells []hfile.Cell, versions int, c choice.Choice) map[string]string {
 	return Seen(slices.DeleteFunc(slices.Clone(cells), func(x hfile.Cell) bool {
 		if len(c.Ranges) > 0 && !slices.ContainsFunc(c.Ranges, func(r keyrange.Range) bool { return r.Has(x.Row) }) {

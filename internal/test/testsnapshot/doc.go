@@ -1,4 +1,4 @@
-// Package testsnapshot writes tables that no HBase has made, with their snapshots, as HBase lays them out: HFiles in the directories of
+// Package testsnapshot writes tables that HBase has not created, with their snapshots, in HBase's layout: HFiles in the directories of
 // regions and families, the description of a snapshot, and the manifest that names its regions and files.
 //
 //	table := testsnapshot.New(t, testsnapshot.Options{Splits: []string{"m"}})

@@ -17,7 +17,7 @@ const regionID = 7
 // snapshotVersion is the version of the format that HBase writes.
 const snapshotVersion = 2
 
-// Save writes the snapshot of the table, in the place of one of the same name.
+// Save writes the snapshot of the table. It replaces one of the same name.
 func (tb *Table) Save() {
 	tb.t.Helper()
 	dir := ".hbase-snapshot/" + tb.Snapshot
@@ -35,7 +35,7 @@ func (tb *Table) Save() {
 	}
 }
 
-// Manifest returns the file data.manifest of the snapshot.
+// Manifest returns the contents of the snapshot's file data.manifest.
 func (tb *Table) Manifest() []byte {
 	tb.t.Helper()
 	b := Field(nil, 1, tb.schema())
@@ -65,7 +65,7 @@ func (tb *Table) region(r *Region) []byte {
 	return append(b, r.Tail...)
 }
 
-// message returns the StoreFile of a file.
+// message returns the StoreFile message of a file.
 func (f *File) message() []byte {
 	b := Field(nil, 1, f.Name)
 	if f.Cut != "" {

@@ -9,12 +9,13 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// Key names a cell: its row, family, qualifier and timestamp.
+// Key identifies a cell by its row, family, qualifier and timestamp.
 func Key(c *hfile.Cell) string { return fmt.Sprintf("%s %d", column(c), c.Timestamp) }
 
 func column(c *hfile.Cell) string { return fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier) }
 
-// Seen returns what a reader of that many versions sees of a table without equal cells: the value of each cell by its [Key].
+// Seen returns the cells that a reader of the given number of versions sees in a table without equal cells: the value
+// of each cell by its [Key].
 func Seen(cells []hfile.Cell, versions int) map[string]string {
 	columns := map[string][]hfile.Cell{}
 	for _, c := range cells {
@@ -42,8 +43,8 @@ func deletes(m, c *hfile.Cell) bool {
 		m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
 }
 
-// Compacted returns what a compaction makes of the cells that it is given: the newest versions of what no marker hides, and the markers, which a
-// compaction of all files leaves out.
+// Compacted returns the result of a compaction of the given cells: the newest versions of cells that no marker hides, and the markers,
+// which a compaction of all files omits.
 func Compacted(cells []hfile.Cell, versions int, markers bool) (kept []hfile.Cell) {
 	seen := Seen(cells, versions)
 	for _, c := range cells {

@@ -18,28 +18,29 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// Options say what a table is. The zero value is table t of the namespace default, with family f, one region and HBase's default settings,
+// Options describe a table. The zero value is table t of the namespace default, with family f, one region and HBase's default settings,
 // below /hbase on a file system in memory.
 type Options struct {
 	FS       hdfsio.FS     // a file system in memory when nil
 	Root     string        // HBase's root directory; /hbase when empty
-	Table    string        // with its namespace before a colon, unless that is default; t when empty
+	Table    string        // with the namespace before a colon, unless that is default; t when empty
 	Families []string      // f when nil
-	Splits   []string      // the rows at which the regions after the first begin
-	Versions int           // how many each family keeps; when 0, the table does not say
-	TTL      int           // of each family, in seconds; when 0, the table does not say
-	HFiles   hfile.Options // of the files that Load writes
+	Splits   []string      // start rows of the regions after the first
+	Versions int           // number that each family keeps; when 0, the table does not set it
+	TTL      int           // of each family, in seconds; when 0, the table does not set it
+	HFiles   hfile.Options // options of the files that Load writes
 	Snapshot string        // the name of its snapshot; s when empty
 	Created  int64         // when the snapshot is taken, in milliseconds; 1000 when 0
 }
 
-// Table is a table and the snapshot that Save writes of it. A test may change its fields before Save, to what no HBase writes too.
+// Table is a table with the snapshot that Save writes. A test may change its fields before Save, also to values that
+// HBase never writes.
 type Table struct {
 	Options
 	Schema  *pb.TableSchema
 	Regions []Region
 	Tail    []byte // follows the description of the snapshot in its file
-	Apart   bool   // Save writes a manifest for each region, as HBase does before it puts them together
+	Apart   bool   // Save writes a manifest for each region, as HBase does before it consolidates them
 
 	t     testing.TB
 	files int
@@ -58,10 +59,10 @@ type File struct {
 	Family, Name string
 	Size         int
 	Cut          string // the row at which a half begins or ends; empty for a whole file
-	Top          bool   // the half from Cut on, and not the one before it
+	Top          bool   // the half from Cut on, instead of the one before it
 }
 
-// New makes a table without a file.
+// New returns a table without files.
 func New(t testing.TB, o Options) *Table {
 	o.Root, o.Table = cmp.Or(o.Root, "/hbase"), cmp.Or(o.Table, "t")
 	o.Snapshot, o.Created = cmp.Or(o.Snapshot, "s"), cmp.Or(o.Created, 1000)
@@ -103,13 +104,13 @@ func (tb *Table) names() (namespace, qualifier string) {
 	return namespace, qualifier
 }
 
-// Encoded returns the encoded name of the region that begins at a row, which is its directory's.
+// Encoded returns the encoded name of the region that begins at a row, which is also the name of its directory.
 func (tb *Table) Encoded(start string) string {
 	sum := md5.Sum(fmt.Appendf(nil, "%s,%s,%d", tb.Table, start, regionID))
 	return hex.EncodeToString(sum[:])
 }
 
-// RegionOf returns the number of the region that has a row.
+// RegionOf returns the index of the region that contains a row.
 func (tb *Table) RegionOf(row []byte) int {
 	return slices.IndexFunc(tb.Regions, func(r Region) bool { return r.has(row) })
 }
@@ -118,7 +119,8 @@ func (r *Region) has(row []byte) bool {
 	return string(row) >= r.Start && (r.End == "" || string(row) < r.End)
 }
 
-// Load adds cells to the table as a bulk load of a sequence id does: a file for each region and family that has some.
+// Load adds cells to the table like a bulk load with a sequence id: one file for each region and family that has
+// cells.
 func (tb *Table) Load(sequence int, cells ...hfile.Cell) {
 	tb.t.Helper()
 	for i := range tb.Regions {
@@ -131,7 +133,8 @@ func (tb *Table) Load(sequence int, cells ...hfile.Cell) {
 	}
 }
 
-// Add adds a file to a region: one that was loaded with a sequence id, or with 0, one without a sequence id in its name.
+// Add adds a file to a region: one that was loaded with a sequence id, or for 0, one without a sequence id in its
+// name.
 func (tb *Table) Add(region int, family string, sequence int, b []byte) {
 	tb.t.Helper()
 	tb.files++
@@ -145,7 +148,7 @@ func (tb *Table) Add(region int, family string, sequence int, b []byte) {
 	r.Files = append(r.Files, File{Family: family, Name: name, Size: len(b)})
 }
 
-// Write writes a file of any name below the root directory. No manifest has it.
+// Write writes a file of any name below the root directory. It is in no manifest.
 func (tb *Table) Write(name string, b []byte) {
 	tb.t.Helper()
 	name = path.Join(tb.Root, name)
@@ -157,7 +160,7 @@ func (tb *Table) Write(name string, b []byte) {
 	testcheck.Must(tb.t, out.Finish())
 }
 
-// HFile returns an HFile of cells, which it puts in order; of equal ones the order stays.
+// HFile returns an HFile of cells, which it sorts stably.
 func HFile(t testing.TB, o hfile.Options, cells ...hfile.Cell) []byte {
 	t.Helper()
 	cells = slices.Clone(cells)

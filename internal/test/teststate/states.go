@@ -1,5 +1,5 @@
-// Package teststate makes state directories by the code that jobs have, in place of jobs: finished ones, failed ones, and some that run.
-// It is a small leaf of its own: tests of the console, of commands and of pages share it.
+// Package teststate creates state directories with the code that jobs use, without running jobs: of finished, failed and running jobs.
+// The package is a leaf: tests of the console, of commands and of pages share it.
 package teststate
 
 import (
@@ -21,13 +21,14 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// States makes state directories by the code that jobs have, in place of jobs.
+// States creates state directories with the code that jobs use, without running jobs.
 type States struct {
 	T   testing.TB
-	Dir string // of all
+	Dir string // directory of all jobs
 }
 
-// Open begins a job of a table, which this process then works on until it is closed. The word makes jobs of one table several.
+// Open begins a job of a table, which this process then works on until it is closed. The word distinguishes jobs of
+// one table.
 func (s States) Open(table, word string) *checkpoint.Job {
 	s.T.Helper()
 	name, err := loader.ParseTableName(table)
@@ -41,7 +42,7 @@ func (s States) Open(table, word string) *checkpoint.Job {
 	return job
 }
 
-// Done returns a finished job.
+// Done creates a finished job.
 func (s States) Done(table, word string, rows int64, took time.Duration) string {
 	s.T.Helper()
 	job := s.Open(table, word)
@@ -52,7 +53,7 @@ func (s States) Done(table, word string, rows int64, took time.Duration) string 
 	return job.Dir
 }
 
-// end writes what the command said at its end, and closes the job.
+// end writes the outcome of the command, and closes the job.
 func (s States) end(job *checkpoint.Job, e checkpoint.Ending) {
 	s.T.Helper()
 	e.Schema, e.Command, e.Table, e.Attempt, e.Ended = 1, "run", job.Plan.Table, 1, time.Now().UTC()
@@ -62,7 +63,7 @@ func (s States) end(job *checkpoint.Job, e checkpoint.Ending) {
 	testcheck.Must(s.T, job.Close())
 }
 
-// Failed returns a job whose last attempt ended with an error.
+// Failed creates a job whose last attempt ended with an error.
 func (s States) Failed(table, word, why string) string {
 	s.T.Helper()
 	job := s.Open(table, word)
@@ -71,7 +72,7 @@ func (s States) Failed(table, word, why string) string {
 	return job.Dir
 }
 
-// Running returns a job that this process works on until the test ends.
+// Running creates a job that this process works on until the test ends.
 func (s States) Running(table, word string) *checkpoint.Job {
 	s.T.Helper()
 	job := s.Open(table, word)
@@ -79,7 +80,7 @@ func (s States) Running(table, word string) *checkpoint.Job {
 	return job
 }
 
-// Says has a running job say how far it is.
+// Says records the progress of a running job.
 func (s States) Says(job *checkpoint.Job, word string, percent int, log ...string) {
 	s.T.Helper()
 	now := time.Now().UTC()
@@ -93,7 +94,7 @@ func (s States) Says(job *checkpoint.Job, word string, percent int, log ...strin
 	testcheck.Must(s.T, live.Write(job.Dir))
 }
 
-// Command records how a job is started again: by a program with these arguments.
+// Command records the command that restarts a job: a program with these arguments.
 func (s States) Command(dir string, args ...string) {
 	s.T.Helper()
 	host, err := os.Hostname()
@@ -101,7 +102,8 @@ func (s States) Command(dir string, args ...string) {
 	testcheck.Must(s.T, checkpoint.Command{Schema: 1, Args: args, Dir: s.T.TempDir(), Host: host, UID: os.Getuid()}.Write(dir))
 }
 
-// Many makes as many jobs as a busy site has: n in all, of tables in turn, some failed, and so many that run.
+// Many creates as many jobs as a busy site has: n in all, of several tables, some of them failed, and the given
+// number running.
 func (s States) Many(n, running int) (jobs []*checkpoint.Job) {
 	s.T.Helper()
 	for i := range n - running {
