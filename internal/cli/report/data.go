@@ -307,7 +307,7 @@ func settingsOf(cmd *cobra.Command) []settingValue {
 	return list
 }
 
-// advice returns what the user can do about a failure. A job with state resumes.
+// advice returns a text that says what the user can do about a failure. A job with state resumes.
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {
