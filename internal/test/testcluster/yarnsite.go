@@ -24,7 +24,7 @@ const (
 	yarnGroup  = "hadoop"
 )
 
-// yarnClassPath is the class path of containers, which has the clients' configuration and no keytab.
+// yarnClassPath returns the class path of containers, which has the clients' configuration and no keytab.
 func yarnClassPath(l layout, lib string) string {
 	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
 }
