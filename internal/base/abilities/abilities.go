@@ -10,7 +10,7 @@ import (
 // A Row is a kind of work.
 type Row int
 
-// The kinds of work. One of several tables, one that replaces and one that reads a table are runs too.
+// The kinds of work. Jobs of several tables, that replace, or that read a table, are runs, too.
 const (
 	Run Row = iota
 	Tables
@@ -67,7 +67,7 @@ type Cell struct {
 // Refused reports whether the work has nothing of the ability.
 func (c Cell) Refused() bool { return len(c.Tests) == 0 && !c.Why.IsZero() }
 
-// Of returns a cell of the table. The zero cell is of what no test shows.
+// Of returns a cell of the table. The zero cell means that no test shows the ability.
 func Of(r Row, c Column) Cell { return table()[r][c] }
 
 // Refusal returns why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
@@ -129,7 +129,7 @@ func (c Column) mode() string {
 	return mode
 }
 
-// Setting returns the one by which an ability is asked for, empty if there is none, with a value that it takes.
+// Setting returns the setting that requests an ability, empty if there is none, with a value that it accepts.
 func (c Column) Setting() (name setting.Name, value string) {
 	switch c {
 	case Shares:

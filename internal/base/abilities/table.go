@@ -8,7 +8,7 @@ func by(tests ...string) Cell { return Cell{Tests: tests} }
 // seen returns a cell that the script of kinds of jobs shows.
 func seen() Cell { return by("cmd/bulkload: TestClusterScripts/seen") }
 
-// no returns a cell of what there is not, and why.
+// no returns a cell for an ability that is missing, with the reason.
 func no(why string, names ...any) Cell { return Cell{Why: setting.Textf(why, names...)} }
 
 // but adds why a part of the cell is refused.

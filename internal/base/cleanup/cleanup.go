@@ -16,7 +16,7 @@ const (
 	cancelledTime = 4 * time.Second
 )
 
-// Context returns the context of what is done at an end, which has a time of its own.
+// Context returns the context of work at an end, which has its own timeout.
 func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := normalTime
 	if ctx.Err() != nil {

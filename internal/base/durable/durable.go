@@ -69,7 +69,7 @@ func Replace(name string, data []byte) error {
 	return replace(name, data, (*os.File).Sync, SyncDir)
 }
 
-// ReplaceVolatile is Replace without care for a crash of the machine: for what
+// ReplaceVolatile is Replace without protection against a crash of the machine: for what
 // is written every few seconds.
 func ReplaceVolatile(name string, data []byte) error {
 	return replace(name, data, func(*os.File) error { return nil }, func(string) error { return nil })

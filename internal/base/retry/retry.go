@@ -19,7 +19,7 @@ type Policy struct {
 	For    time.Duration // no try begins later than this after the first; 0: no bound
 }
 
-// Next returns the wait after so many tries, if the first one began at a time. It
+// Next returns the wait after a number of tries, if the first one began at a time. It
 // is false when the next try would begin too late.
 func (p Policy) Next(began time.Time, tries int) (wait time.Duration, again bool) {
 	wait = p.First
@@ -36,7 +36,7 @@ func (p Policy) Next(began time.Time, tries int) (wait time.Duration, again bool
 	return wait, p.For == 0 || time.Since(began)+wait <= p.For
 }
 
-// Sleep waits as long as is due after so many tries, whatever For says, or returns the
+// Sleep waits as long as is due after a number of tries, whatever For is, or returns the
 // cause of the context's end.
 func (p Policy) Sleep(ctx context.Context, tries int) error {
 	wait, _ := p.Next(time.Time{}, tries)

@@ -22,7 +22,7 @@ func Run(ctx context.Context, n int, do func(ctx context.Context, worker int) er
 	return context.Cause(ctx)
 }
 
-// Each runs do once for each number below count, which begin in their order, on up to n goroutines. Its error is that of [Run].
+// Each runs do once for each number below count, started in their order, on up to n goroutines. Its error is the error of [Run].
 func Each(ctx context.Context, n, count int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	return Run(ctx, min(n, count), func(ctx context.Context, _ int) error {

@@ -25,12 +25,12 @@ func (st *Job) Begin(version string) (attempt int, err error) {
 	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: os.Getpid(), Host: host, Version: version})
 }
 
-// BeginStep returns the step by which an attempt begins that reports no more of it.
+// BeginStep returns the first step of an attempt, which reports only that it begins.
 func (st *Job) BeginStep(version string) Step {
 	return Step{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(version); return err }}
 }
 
-// End notes that nothing is left to do, and what the job came to. Then it removes the staging directory, or copies the journal
+// End records the result of the job, and that nothing is left to do. Then it removes the staging directory, or copies the journal
 // there if the directory is kept. A job without one has nil.
 func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {
 	done := DoneRecord{Result: new(*r.Summary()), Staging: StagingRemoved}
@@ -49,7 +49,7 @@ func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep
 	return nil
 }
 
-// Answer puts what a job that was done before came to into r, and is [Job.EndStaging].
+// Answer puts the result of a job that was done before into r, and then does the same as [Job.EndStaging].
 func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e progress.Events) {
 	if st.Result != nil {
 		*r = *st.Result

@@ -138,7 +138,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
 }
 
-// mayRun says of a job whose state is elsewhere that it runs, or may run: the copy of its journal does not say what its process does now.
+// mayRun sets the status of a job whose state is elsewhere to running or unknown: the copy of its journal does not show whether its process still runs.
 func (t *Trace) mayRun(left *Leftover) {
 	n := len(t.Attempts)
 	if n == 0 || t.Attempts[n-1].State != JobInterrupted {

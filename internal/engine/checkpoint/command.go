@@ -23,7 +23,7 @@ type Command struct {
 // Write puts it into a job's directory, over what was there.
 func (c Command) Write(dir string) error { return writeState(filepath.Join(dir, CommandName), c) }
 
-// Again returns the command by which the job is started again on this host, or why it is not to be started from here.
+// Again returns the command that starts the job again on this host, or the reason why it must not be started from here.
 func (s *State) Again() (*Command, error) {
 	switch {
 	case s.State == JobRunning:

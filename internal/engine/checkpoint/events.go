@@ -81,7 +81,7 @@ type eventInfo struct {
 	phase string
 }
 
-// of returns an event whose records have the fields of R, with what takes them into account.
+// of returns an event whose records have the fields of R, with the function that applies them.
 func of[R any](e Event, synced journal.Durability, when string, take func(*History, R)) eventInfo {
 	return ofRecord(e, synced, when, func(h *History, _ journal.Record, fields R) error {
 		take(h, fields)

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// beginEvents are of what a job reads and is going to do, and of the processes that work on it.
+// beginEvents are the events of a job's sources and plan, and of the processes that work on it.
 func beginEvents() []eventInfo {
 	return []eventInfo{
 		{Event: EventDiscarded, Record: DiscardedRecord{}, Synced: journal.First, When: "after all that the job had done was discarded, its journal too: it begins again"},

@@ -136,7 +136,7 @@ func (h *History) set(files []loader.HFile, to loadState) {
 	}
 }
 
-// forget takes a file out of the load: another stands for it.
+// forget removes a file from the load: another replaces it.
 func (h *History) forget(path string) {
 	delete(h.Files, path)
 	delete(h.Leaves, path)

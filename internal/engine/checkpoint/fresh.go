@@ -36,7 +36,7 @@ type FreshState struct {
 	At       time.Time      `json:"dropped_at,omitzero"`
 }
 
-// What becomes of the old table.
+// The states of the old table.
 const (
 	OldKept     = "kept"
 	OldDropping = "dropping" // begun; the same command finishes it

@@ -260,7 +260,7 @@ func (st *Job) Close() error {
 	return errors.Join(errs...)
 }
 
-// forget removes the directory of a job that has done nothing, unless others have put something into it. It gives what ends the lock.
+// forget removes the directory of a job that has done nothing, unless others have put something into it. It returns a function that releases the lock.
 func (st *Job) forget() (release func() error, err error) {
 	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: by its directory alone
 		return st.lock.Release, nil

@@ -112,7 +112,7 @@ func ReadEnding(dir string) *Ending {
 // journals aside.
 const mostState = 1 << 20
 
-// writeState writes a file of a state directory, in place of what it had.
+// writeState replaces a file of a state directory.
 func writeState(name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

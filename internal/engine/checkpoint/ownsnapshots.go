@@ -25,7 +25,7 @@ type ReadSnapshotRecord struct {
 	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
 }
 
-// ScanRecord is with what a job's scan of a table began.
+// ScanRecord has the regions and the time with which a job's scan of a table began.
 type ScanRecord struct {
 	Began  int64        `json:"began"`      // milliseconds
 	State  int64        `json:"state_time"` // of the table, as in [TableRecord]
@@ -96,7 +96,7 @@ func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...s
 	return errors.Join(errs...)
 }
 
-// ForgetSnapshot notes that the job does not know the snapshot of a place any more: it is gone, or it is a person's from now on.
+// ForgetSnapshot records that the snapshot of a place no longer belongs to the job: it was deleted, or the user keeps it.
 func (st *Job) ForgetSnapshot(place string) error {
 	r, there := st.OwnSnapshots[place]
 	if !there {

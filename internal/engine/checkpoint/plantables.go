@@ -28,7 +28,7 @@ func (p PlanRecord) Formats() (formats []string) {
 	return formats
 }
 
-// Further returns the plan of a further table, with what it has in common with the first.
+// Further returns the plan of a further table, with the fields that it shares with the first.
 func (p PlanRecord) Further(i int) PlanRecord {
 	t := p.Tables[i]
 	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs

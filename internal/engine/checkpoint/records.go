@@ -157,7 +157,7 @@ type BuiltRecord struct {
 	Tables   []*manifest.Manifest `json:"tables,omitempty"` // of further tables
 }
 
-// TurnRecord is the table of a job to which it turns.
+// TurnRecord names the table of a job that is loaded from then on.
 type TurnRecord struct {
 	Number int    `json:"number"` // in the order of loading, from 0
 	Table  string `json:"table"`
@@ -213,7 +213,7 @@ type SubmissionRecord struct {
 	Application string `json:"application,omitempty"`
 	Maps        int    `json:"maps"`
 	Reduces     int    `json:"reduces"`
-	// Weights are the estimated bytes of each region, by which regions were packed into reduces.
+	// Weights are the estimated bytes of each region, by which regions were assigned to reduces.
 	Weights []int64 `json:"weights,omitempty"`
 }
 
@@ -229,7 +229,7 @@ type DoneRecord struct {
 	Staging string         `json:"staging_directory,omitempty"`
 }
 
-// What becomes of the staging directory.
+// How the staging directory is handled at the end.
 const (
 	StagingKept    = "kept"
 	StagingRemoved = "removed"

@@ -26,7 +26,7 @@ const sharedPrefix = "hbase:"
 const tableName = ".state-table"
 
 // StateDir returns the directory of jobs' state that a setting names, default [DefaultState]: itself, or, of hbase:TABLE, the copy on
-// this machine of what the table has. The copy is made below the user's cache directory, and may be lost at any time.
+// this machine of the table's content. The copy is below the user's cache directory, and may be lost at any time.
 func StateDir(env *cluster.Env, state string) (string, error) {
 	if state == "" {
 		var err error
@@ -57,7 +57,7 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 	return dir, nil
 }
 
-// IsShared reports whether a directory of jobs' state is a copy of what a table has, which [Open] needs the cluster for.
+// IsShared reports whether a directory of jobs' state is a copy of a table's content, for which [Open] needs the cluster.
 func IsShared(dir string) bool {
 	s, err := sharedOf(dir)
 	return s != nil || err != nil

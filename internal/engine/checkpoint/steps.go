@@ -101,7 +101,7 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 	return dir, err
 }
 
-// Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
+// Fail records, once, why the attempt of this process ends. It is only for display: a journal that does not take it says that the
 // attempt was interrupted.
 func (st *Job) Fail(ctx context.Context, cause error) {
 	n := len(st.Attempts)

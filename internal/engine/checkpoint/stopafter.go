@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// stopAfter kills the process after a record, for tests of what follows a
+// stopAfter kills the process after a record, for tests of the recovery from a
 // crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them.
 // With event:n:freeze the process stands still instead, until SIGCONT; with event:n:hold
 // its job does, while the process gives signs of life. It is in programs that are built with the tag stopafter only. These also hold, after

@@ -2,7 +2,7 @@ package checkpoint
 
 import "time"
 
-// TableRecord is by what a job knows its table again: a table that was dropped
+// TableRecord has the facts by which a job recognizes its table: a table that was dropped
 // and made again, or emptied, has the name and often the split points of the old
 // one, and none of its rows.
 type TableRecord struct {

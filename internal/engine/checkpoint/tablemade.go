@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RecordTable is by what a job knows a table again, as it is now. Regions are
+// RecordTable returns the record by which a job recognizes a table later. Regions are
 // those of the table; without them a record may be compared with an earlier one,
 // and none with it.
 func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *loader.Table, regions []loader.Region) (*TableRecord, error) {

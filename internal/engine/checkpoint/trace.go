@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// StateDigits is how many digits of what a job is its directory's name has.
+// StateDigits is the number of digits of a job's identity in its directory's name.
 const StateDigits = 12
 
 // Trace describes a job by its journal, without running it: whether it may be

@@ -101,7 +101,7 @@ type Undoing struct {
 
 func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 
-// undoEvents are of what takes a finished load out again.
+// undoEvents are the events of an undo.
 func undoEvents() []eventInfo {
 	return []eventInfo{
 		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed", (*History).undo),

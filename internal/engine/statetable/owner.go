@@ -54,7 +54,7 @@ type Owner struct {
 	gone    chan struct{} // closed when the job is lost
 }
 
-// Take makes this process the owner of a job, and gives what there is of it. An owner that may be alive is watched until it gives a
+// Take makes this process the owner of a job, and returns the job's content. An owner that may be alive is watched until it gives a
 // sign of life, which is a *[BusyError], or has given none for 20 seconds. live is asked every two seconds for what the process says of itself;
 // nil: nothing. watching is called once when the watch of a silent owner begins; nil: it is not reported. The table is made if it does not exist.
 func (t *Table) Take(ctx context.Context, job string, live func() []byte, watching func(Holder)) (*Owner, *Content, error) {

@@ -133,7 +133,7 @@ func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err err
 	return buf, Block{Offset: off, Size: b.marker + syncSize - off, Records: count, At: start, End: len(buf)}, count > 0, nil
 }
 
-// mostRecords returns how many records so many bytes can hold. Of records that take no bytes it is 16 Mi.
+// mostRecords returns how many records a number of bytes can hold. For records that take no bytes it is 16 Mi.
 func (b *Blocks) mostRecords(size int64) int64 {
 	if b.header.root.empty {
 		return 1 << 24

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// errTooLarge is within an unpacker; need is what it says.
+// errTooLarge is the error of an unpacker; need is the number of bytes in it.
 var errTooLarge = errors.New("the unpacked block is too large")
 
 // An unpacker unpacks blocks. It keeps what its codec can use again.
@@ -75,7 +75,7 @@ func readUpTo(dst []byte, r io.Reader, guess int, limit int64) ([]byte, int64, e
 	}
 }
 
-// unsnappy unpacks a snappy block, after which its CRC32 stands, of what it unpacks to, the highest byte first.
+// unsnappy unpacks a snappy block, which is followed by the CRC32 of its unpacked bytes, the highest byte first.
 func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
 	n := len(data) - 4
 	if n < 0 {

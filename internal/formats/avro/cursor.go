@@ -111,7 +111,7 @@ func (c *cursor) index(n int, reason string) (int, bool) {
 	return int(v), ok
 }
 
-// length takes a length, of what is in the data from at on.
+// length reads the length of the bytes that begin at at.
 func (c *cursor) length() (int, bool) {
 	v, ok := c.long()
 	if !ok {

@@ -1,4 +1,4 @@
-// Package avro reads Avro object container files as rows of text values: [ReadHeader] says what columns a file has,
+// Package avro reads Avro object container files as rows of text values: [ReadHeader] returns the columns of a file,
 // [Compile] plans the decoding of some of them, [Blocks] unpacks the blocks of a part of the file, and [Plan.Record]
 // finds the values of a record in a block. Fields that are not chosen are stepped over. Nothing is allocated for a record
 // or a value, but for decimals of more than 16 bytes.
@@ -21,7 +21,7 @@
 //
 // # Values
 //
-// A null is [span.Null]. A union has the value of its branch. Otherwise the texts are those that pkg/source makes of
+// A null is [span.Null]. A union has the value of its branch. Otherwise the texts are the same as for
 // Parquet:
 //
 //	string, enum, bytes, fixed    the text, the bytes
@@ -52,7 +52,7 @@
 //
 // # Damage
 //
-// Lengths and counts are held to what there is before they are believed: to the file's size, the block's, and the
+// Lengths and counts are checked before they are used: against the size of the file, that of the block, and the
 // limits of [ReadHeader], [NewBlocks] and [Options]. Values may be 1000 deep within each other. A fault within a block
 // ends the block. Errors name the block's byte, the record's number in it and the field, and hold no value.
 package avro

@@ -52,7 +52,7 @@ type SizeError struct {
 	What string
 	// Offset is the byte of the file that the block begins with, 0 for a header.
 	Offset int64
-	// Record and Field are those of the text of a record, as in [Error].
+	// Record and Field are the place in the text of a record, as in [Error].
 	Record int64
 	Field  string
 	// Need is how many bytes it takes. AtLeast says that it may take more: it was not read to its end.

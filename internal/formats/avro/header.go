@@ -37,7 +37,7 @@ type Header struct {
 }
 
 // ReadHeader reads the header of a file of size bytes, up to [MaxHeader] of them. Errors are [ErrFormat], [Error],
-// [SizeError], those of r, and [CodecError] for an unknown codec, with which the header is returned.
+// [SizeError], the errors of r, and [CodecError] for an unknown codec, with which the header is returned.
 func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, size, MaxHeader)

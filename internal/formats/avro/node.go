@@ -150,7 +150,7 @@ func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 	}
 }
 
-// holds reports whether so many decimal digits fit, which bytes always do: 2^(8 size - 1) - 1 has as many.
+// holds reports whether a number of decimal digits fits, which is always so for bytes: 2^(8 size - 1) - 1 has as many.
 func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
@@ -209,7 +209,7 @@ func (n *node) least() int64 {
 	return n.items.min
 }
 
-// typeName returns the type as a person writes it: long, decimal(18,2), union of null and string.
+// typeName returns the name of the type: long, decimal(18,2), union of null and string.
 func (n *node) typeName() string {
 	switch {
 	case n.kind == kindUnion && n.nullable() >= 0:

@@ -16,7 +16,7 @@ import (
 // an error. What it appended before an error is undefined.
 type Converter func(dst, text []byte) ([]byte, error)
 
-// ErrValue is wrapped by what says why a text has no bytes in a type.
+// ErrValue is wrapped by errors of texts that have no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
 // valueError is ErrValue, and says only what is wrong with the value.
@@ -102,7 +102,7 @@ func (c Type) dates() (*keygen.Dates, error) {
 	return keygen.NewDates(c.layoutOr("yyyy-MM-dd"), c.Zone)
 }
 
-// integer gives big-endian two's complement of so many bytes, as HBase's
+// integer encodes big-endian two's complement of a number of bytes, as HBase's
 // Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
 func integer(size int, phoenix bool) Converter {
 	name := map[int]string{2: "short", 4: "int", 8: "long"}[size]

@@ -187,7 +187,7 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 const MaxDigits = maxDecimal
 
 // SplitDecimal takes a decimal number apart: its digits, each 0 to 9, without leading zeros, times 10^-scale. buf holds them. The
-// error is that of a text that is no value of its type.
+// error returns the error of a text that is no value of its type.
 func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, err error) {
 	d, why := parseDecimal(text, buf)
 	if why != "" {

@@ -20,7 +20,7 @@ type JSONForm struct {
 	write  func(dst, value []byte) ([]byte, bool)
 }
 
-// JSON returns the form of the type's values. The zero JSONForm is that of text.
+// JSON returns the form of the type's values. The zero JSONForm is the form of text.
 func (c Type) JSON() JSONForm {
 	phoenix := c.Encoding == "phoenix"
 	switch c.base() {

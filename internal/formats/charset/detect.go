@@ -20,7 +20,7 @@ const (
 	// latin is proposed if no other set fits: it always does.
 	latin = "cp1252"
 	// commonShare is the share of common pairs, in percent, from which on bytes
-	// are taken for Chinese. TestDetectShares has what it is between.
+	// are taken for Chinese. TestDetectShares shows its range.
 	commonShare = 60
 	// enoughUTF8 is how many bytes from 80 on prove UTF-8: a pair of GB18030 is
 	// valid UTF-8 by chance once in ten, sixteen of them never.

@@ -36,7 +36,7 @@
 // a backslash or a bar only where [Charset.Starts] says that a character begins.
 // That holds for damaged text too: what is no character ends before a safe byte.
 //
-// # What is decoded to what
+// # Decoded characters
 //
 // Every byte, pair and longer sequence is decoded as by x/text, which follows
 // the WHATWG's standard, with three exceptions. Bytes that are no character are

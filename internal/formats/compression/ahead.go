@@ -12,7 +12,7 @@ const (
 	AheadMemory = readAheadBlock*readAheadBlocks + 8<<20
 )
 
-// Ahead reads a stream in a goroutine of its own, so that making its bytes and using them overlap.
+// Ahead reads a stream in another goroutine, so that unpacking and use of its bytes overlap.
 type Ahead struct {
 	full  chan block
 	empty chan []byte

@@ -14,7 +14,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// A Codec is a way in which text is packed. All are read to the end of the file: as many members, frames or streams as
+// A Codec is a compression of text. All are read to the end of the file: as many members, frames or streams as
 // it has.
 type Codec struct {
 	name    string

@@ -35,7 +35,7 @@ type decodeBlock struct {
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)
 }
 
-// mostChunk is a length above which a chunk that the file cannot hold is taken for damage, and not for what was cut off.
+// mostChunk is the length above which a chunk that the file cannot hold means damage, and not a truncated file.
 const mostChunk = 16 << 20
 
 const (

@@ -1,5 +1,5 @@
 // Package compression unpacks text: gzip, zstd, bzip2, xz, lz4, snappy and zlib, in any number of members or streams, and the blocks of Hadoop's codecs. [Begins]
-// and [Cut] find how a file is packed, a [Codec] unpacks it within [Limits], and [ReadAhead] does so in a goroutine of its own.
+// and [Cut] find how a file is packed, a [Codec] unpacks it within [Limits], and [ReadAhead] does so in another goroutine.
 package compression
 
 import (
@@ -15,7 +15,7 @@ import (
 type Limits struct {
 	Size   int64  // of the file
 	Window uint64 // bytes of a window, a dictionary, or a block with its text
-	// Exceeded makes the error of what needs more than there is.
+	// Exceeded returns the error of a file that needs more memory than there is.
 	Exceeded func(what string, need, have int64) error
 }
 

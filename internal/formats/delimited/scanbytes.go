@@ -124,5 +124,5 @@ func (s *Scanner) pass(at, n int, last bool) int {
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-// Is reports whether the scanner is that of a dialect and a number of columns.
+// Is reports whether the scanner is for a dialect and a number of columns.
 func (s *Scanner) Is(d *dialect.Dialect, cols int) bool { return s.d == d && s.cols == cols }

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// Charset decodes values. Those of package charset are such.
+// Charset decodes values. The sets of package charset implement it.
 type Charset interface {
 	// Append appends the decoded text to dst. bad is where the first byte is that belongs to no character, -1 for none.
 	Append(dst, text []byte) (out []byte, bad int)
@@ -84,7 +84,7 @@ const (
 	reasonLast     = "no separator ends the record (last_column says separated)"
 )
 
-// New returns a scanner of records of so many columns. charset is nil where bytes are taken as they are.
+// New returns a scanner of records with a number of columns. charset is nil if bytes are not decoded.
 func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
 	if s.end == "" {
@@ -136,7 +136,7 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	return s
 }
 
-// ahead is how many bytes after a block say what its last bytes are.
+// ahead is the number of bytes after a block that are needed to classify its last bytes.
 const ahead = 3
 
 // Slack is how many bytes of memory Scan wants after the text.

@@ -66,7 +66,7 @@ func (s *Scanner) swept(start, n int) int {
 	return start
 }
 
-// mark finds what ends fields in so many blocks of text, which has n bytes.
+// mark finds the ends of fields in a number of blocks of text, which has n bytes.
 func (w *sweep) mark(text []byte, blocks, n int) {
 	seps, odd := w.seps[:blocks], w.odd[:blocks]
 	last := &seps[blocks-1]
@@ -83,7 +83,7 @@ func (w *sweep) mark(text []byte, blocks, n int) {
 	*last = swar.Tail(*last, n)
 }
 
-// note notes where the fields of so many blocks end, in Off, after k fields that are stored or noted. It is how many are then.
+// note stores the ends of the fields of a number of blocks in Off, after k fields. It returns the new number of fields.
 func (s *Scanner) note(base, blocks, k int) int {
 	w := s.sweep
 	if cap(s.Fields)-k < blocks*swar.Block {

@@ -277,7 +277,7 @@ func parseLimit(text string) (l limit, err error) {
 	return l, nil
 }
 
-// allows reports whether so many of a number are within the limit.
+// allows reports whether a part of a number is within the limit.
 func (l limit) allows(count int64, of *big.Rat) bool {
 	if l.share == nil {
 		return count <= l.count

@@ -3,7 +3,7 @@
 // [Parse] makes [Check]s of a job file's list. A [Counter] counts what they need while records are read, a [Tally] for each worker:
 // a value costs no allocation. What comes out are [Counts], plain sums: those of the parts of an input add up to those of all of it.
 // [Counts.Judge] compares them with the checks. So bounds may change between counting and judging, and
-// [Counts.Covers] says whether what was counted is what the checks need.
+// [Counts.Covers] reports whether the counts suffice for the checks.
 //
-// Values are never part of what is said about them.
+// Messages never contain values.
 package expectation

@@ -45,7 +45,7 @@ func (f Finding) String() string {
 // ErrNotCounted says that counts were made for other expectations.
 var ErrNotCounted = errors.New("the expectations have changed since the input was read, and need what was not counted then")
 
-// Judge compares counts with the checks. Earlier gives the records of so many earlier jobs at most, the newest first. The result has a finding of
+// Judge compares counts with the checks. Earlier returns the records of at most a number of earlier jobs, the newest first. The result has a finding of
 // each check; the counts themselves stay as they are.
 func (c *Counts) Judge(checks []*Check, earlier func(n int) []int64) (*Counts, error) {
 	if !c.Covers(checks) {

@@ -30,7 +30,7 @@ func ParseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n Number, ok bool)
 	return Number{negative, digits, exponent}, true
 }
 
-// Clone returns the number with digits of its own.
+// Clone returns a copy of the number that shares no memory.
 func (n Number) Clone() Number {
 	n.digits = bytes.Clone(n.digits)
 	return n

@@ -11,7 +11,7 @@
 //
 // # How it works
 //
-// Functions of keys are those of keys: a part that has no others is compiled by keygen, once, and NULL if one of its columns is.
-// Everything else is a tree of nodes. Each has a buffer of its own for what it makes, and gives a value that is good until the next
+// A part that has only functions of keys is compiled by keygen, once; it is NULL if one of its columns is.
+// Everything else is a tree of nodes. Each node has its own buffer for its result, and gives a value that is valid until the next
 // record. Numbers are exact decimals in 64 bits, and beyond them in big integers that a node keeps.
 package expression

@@ -14,7 +14,7 @@ type Options struct {
 	Salt []byte // the secret of salted(x); without one each of its values is an error
 }
 
-// A Program gives the values of an expression. It has buffers of its own, so each goroutine needs its own Program.
+// A Program computes the values of an expression. It has its own buffers, so each goroutine needs its own Program.
 type Program struct {
 	columns []string
 	kind    keygen.Kind

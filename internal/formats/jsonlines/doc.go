@@ -25,12 +25,12 @@
 //
 // Where a path goes through null or a member that is not there, the value is null. Where it goes through any other value
 // that is not an object, the line is an error: its members have changed, and a null would hide that. It is no error if the
-// line has all that the paths lead to as members of its own: {"a":1,"a.b":2}.
+// line has the whole paths as names of its members: {"a":1,"a.b":2}.
 //
 // # Errors
 //
 // A line is read as a whole: what is not wanted is checked as well, and a fault anywhere is an [Error] of the whole line.
-// The grammar is that of RFC 8259. Beyond encoding/json's, these are errors:
+// The grammar is RFC 8259. In addition to encoding/json's errors, these are errors:
 //
 //   - invalid UTF-8, and a \u escape that is half of a surrogate pair: there is no text for either
 //   - a name twice in the line's object, or in an object that a path leads into, wanted or not; objects that are passed

@@ -107,7 +107,7 @@ func (s *pathSet) leaves() []string {
 	return leaves
 }
 
-// SameMember says that a path may be the member that another is: a\.b is that of a.b as well.
+// SameMember reports whether two paths may name the same member: a\.b names that of a.b, too.
 func SameMember(a, b string) bool {
 	return a == b || Literal(a) == b || Literal(b) == a
 }

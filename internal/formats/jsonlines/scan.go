@@ -22,7 +22,7 @@ const (
 // backslashes in it. appendUnescaped understands them all.
 //
 // Eight bytes are looked at in one step. A byte of x-ones*c has its top bit set if it is below c and so was borrowed for;
-// a false one can only stand above a true one, and the lowest is what is looked for. Bytes with the top bit set are never
+// a false one can only be above a true one, and only the lowest is used. Bytes with the top bit set are never
 // looked for: they are remembered, and the string is checked as UTF-8 as a whole.
 func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 	start := i

@@ -184,7 +184,7 @@ func (p *Reader) rows(fields []span.Span, n int) (int, error) {
 // Data has the values of the rows that were read last.
 func (p *Reader) Data() []byte { return p.buf }
 
-// Finish appends the checksums of what was read of the stripe, by stream.
+// Finish appends the checksums of the stripe's bytes that were read, by stream.
 func (p *Reader) Finish(sums []byte) ([]byte, error) {
 	for _, s := range p.streams[:p.used] {
 		sums = binary.LittleEndian.AppendUint32(sums, s.sum)

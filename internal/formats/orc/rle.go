@@ -151,7 +151,7 @@ func (d *ints) sizes(head int) (width, n int, err error) {
 	return widthOf((head >> 1) & 0x1f), (((head & 1) << 8) | int(low)) + 1, err
 }
 
-// widthOf returns the number of bits that a code of five bits stands for.
+// widthOf returns the number of bits that a five-bit code means.
 func widthOf(code int) int {
 	if code < 24 {
 		return code + 1
@@ -185,7 +185,7 @@ func (d *ints) direct(head int) error {
 	return nil
 }
 
-// unpack reads numbers of so many bits, the highest first.
+// unpack reads numbers of a given number of bits, the highest first.
 func (d *ints) unpack(dst []int64, width int) error {
 	b, err := d.s.take((len(dst)*width + 7) / 8)
 	if err == nil {
@@ -194,7 +194,7 @@ func (d *ints) unpack(dst []int64, width int) error {
 	return err
 }
 
-// unpackBits unpacks numbers of so many bits, the highest first: up to 56, or 64. Behind their bytes are eight of any value.
+// unpackBits unpacks numbers of a given number of bits, the highest first: up to 56, or 64. Eight bytes of any value follow their bytes.
 func unpackBits(dst []int64, b []byte, width int) {
 	if width == 64 {
 		for i := range dst {

@@ -142,7 +142,7 @@ func (n *node) names() []string {
 	return names
 }
 
-// Columns returns the names with what is within structs and is wanted. A struct is no column if only a part of it is wanted.
+// Columns returns the names of the columns and of the wanted members of structs. A struct is no column if only a part of it is wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()
 	var paths []string

@@ -18,7 +18,7 @@ func Ends(head, tail []byte) bool {
 	return len(tail) == 4 && string(tail[:3]) == Magic && tail[3] >= 8 || bytes.IndexByte(head, 0) >= 0
 }
 
-// What is kept of a file's tail. Numbers of fields are those of orc_proto.proto.
+// The parsed parts of a file's tail. Field numbers are from orc_proto.proto.
 type (
 	postScript struct {
 		footer uint64 // bytes

@@ -19,7 +19,7 @@ type textRules struct {
 	most     int64 // bytes of a value
 }
 
-// append appends the text of a value: of what was decoded of it, and of its bytes in the stream of data.
+// append appends the text of a value, from its decoded part and its bytes in the stream of data.
 func (c *column) append(dst []byte, first, second int64) ([]byte, error) {
 	switch c.kind {
 	case kindBool:
@@ -63,7 +63,7 @@ func (c *column) long(n int64) error {
 	return c.data.r.limit.Exceeded("a value of "+setting.Count(n, "byte"), n, c.rules.most)
 }
 
-// decimal appends a decimal, which has a scale of its own, with at least the digits of the column's scale.
+// decimal appends a decimal, whose scale may differ from the column's, with at least the digits of the column's scale.
 func (c *column) decimal(dst []byte, scale int64) ([]byte, error) {
 	hi, lo, err := c.data.uvarint128()
 	if err != nil {

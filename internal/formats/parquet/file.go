@@ -71,7 +71,7 @@ type fixedPlace struct {
 // A Column is a column of the batches that are read.
 type Column struct {
 	Name string // path of a field in the file, unless Null or Fixed
-	// Null says that it has no value, and Fixed that Value is that of every row.
+	// Null reports that it has no value, and Fixed that every row has Value.
 	Null, Fixed bool
 	Value       []byte
 }
@@ -199,7 +199,7 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 	return nil
 }
 
-// planChunks finds the pages of what is read, and how much memory they ask for.
+// planChunks finds the pages that are read, and the memory that they need.
 func (m *File) planChunks() error {
 	largest := make([]int64, len(m.leaves)) // of a leaf's buffers
 	slack := m.footer.slack()

@@ -162,7 +162,7 @@ func (t *thrift) advance(n uint64) {
 	t.at += int(n)
 }
 
-// binary reads bytes, which are those of b.
+// binary reads bytes, without copying them.
 func (t *thrift) binary() []byte {
 	n := t.uvarint()
 	at := t.at

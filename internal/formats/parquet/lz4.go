@@ -31,7 +31,7 @@ func (s *pageSource) unpackLZ4(dst, packed []byte) (n int, err error) {
 	return n, nil
 }
 
-// unpackHadoopLZ4 unpacks the frames of Hadoop's BlockCompressorStream, and says whether they are such and fill dst:
+// unpackHadoopLZ4 unpacks the frames of Hadoop's BlockCompressorStream, and reports whether they are valid and fill dst:
 //
 //	+-----------------+---------------+--------+---------------+--------+-----+
 //	| unpacked, 4 BE  | packed, 4 BE  | block  | packed, 4 BE  | block  | ... |

@@ -117,7 +117,7 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// Columns returns the names with what is within structs and is wanted. A struct is no column if
+// Columns returns the names of the columns and of the wanted members of structs. A struct is no column if
 // only a part of it is wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// kind is the rule by which a value becomes text.
+// kind determines how a value is formatted as text.
 type kind int
 
 const (

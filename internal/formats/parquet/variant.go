@@ -126,7 +126,7 @@ func (w *variantWriter) value(dst, b []byte, depth int) ([]byte, error) {
 	return w.primitive(dst, int(head), rest)
 }
 
-// fields calls each with the fields of an object, in the order in which it has them.
+// fields calls each with the fields of an object, in their order.
 func (w *variantWriter) fields(b []byte, each func(name, v []byte) error) error {
 	if len(b) == 0 || (b[0]&3) != variantObject {
 		return errVariantValue
@@ -301,7 +301,7 @@ func appendShortDecimal(dst, b []byte, scale int) []byte {
 	return trimZeros(valuetext.AppendDecimal(dst, high[:len(b)], scale), scale)
 }
 
-// trimZeros takes zeros from the end of a fraction of so many digits.
+// trimZeros removes zeros from the end of a fraction with a number of digits.
 func trimZeros(dst []byte, scale int) []byte {
 	if scale == 0 {
 		return dst

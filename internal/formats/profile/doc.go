@@ -1,4 +1,4 @@
-// Package profile says what the columns of an input hold: how many values, NULLs and different values, the least and the greatest, a
+// Package profile describes the columns of an input: how many values, NULLs and different values, the least and the greatest, a
 // histogram, and the most frequent ones.
 //
 // A [Tally] counts the records of a part of an input in bounded memory, and [Tally.Merge] adds that of the next part: begin with tally.go.

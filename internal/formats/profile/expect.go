@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/formats/expectation"
 )
 
-// Bounds of what is expected.
+// Limits of the proposed expectations.
 const (
 	manyRecords  = 1000 // of fewer, nothing is said that fails a job
 	timesListed  = 50   // how often each value must be there in the mean to be listed

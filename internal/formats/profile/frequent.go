@@ -43,7 +43,7 @@ type frequent struct {
 	scratch []int64
 }
 
-// roomFor returns how many values of each of so many columns are counted.
+// roomFor returns how many values of each column are counted, for a number of columns.
 func roomFor(columns int) int {
 	most := MostValues
 	for most > leastValues && most*columns > valuesTogether {

@@ -1,9 +1,9 @@
 package profile
 
-// kinds are a set of what values can be: numbers, and dates of each layout. No value is of two kinds.
+// kinds is a set of possible types of values: numbers, and dates of each layout. No value has two of them.
 type kinds uint8
 
-// The layouts are those in which the order of texts is that of their times.
+// In these layouts texts sort like their times.
 var layouts = []string{"yyyy-MM-dd", "yyyy/MM/dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd HH:mm:ss.SSS", "yyyy-MM-dd'T'HH:mm:ss.SSS"}
 
 const (

@@ -23,7 +23,7 @@ type Profile struct {
 	Columns  []Column `json:"columns"`
 }
 
-// Column is a column. Values are those that are neither NULL nor empty.
+// Column is the profile of a column. Values are neither NULL nor empty.
 type Column struct {
 	Name          string     `json:"name"`
 	Kind          Kind       `json:"kind"`

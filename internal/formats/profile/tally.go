@@ -22,7 +22,7 @@ type Tally struct {
 	digits  [celltype.MaxDigits]byte
 }
 
-// New makes a tally of records with so many columns.
+// New returns a tally of records with a number of columns.
 func New(columns int) *Tally {
 	t := &Tally{columns: make([]column, columns)}
 	for i := range t.columns {

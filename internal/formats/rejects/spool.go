@@ -12,7 +12,7 @@ import (
 // spoolMemory is how many bytes of lines are held before they go to disk.
 const spoolMemory = 4 << 20
 
-// spool puts lines in the order of the input that come in the order in which workers find them. Those of one split
+// spool sorts lines by the order of the input; workers find them in another order. The lines of one split
 // come in order, so they are gathered for each split, and go to disk as a segment of the split's. There is one for each
 // split and time that the memory was full, so what a line costs does not depend on how many there are.
 type spool struct {

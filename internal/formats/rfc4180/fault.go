@@ -74,7 +74,7 @@ func Find(data []byte, comma byte, last bool) *Fault {
 	return nil
 }
 
-// Closed says that the last record in data ends with it: no quote stays open that would take in what follows.
+// Closed reports whether the last record ends with data: no quote stays open.
 func Closed(data []byte, comma byte) bool {
 	for len(data) > 0 {
 		fault := Find(data, comma, true)

@@ -66,7 +66,7 @@ func versionMagic(magic string, most byte) func(head []byte) bool {
 	}
 }
 
-// tarMagic is that of POSIX and of GNU.
+// tarMagic is the magic of tar files, of POSIX and GNU.
 func tarMagic(head []byte) bool {
 	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
 }

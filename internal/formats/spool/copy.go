@@ -16,9 +16,9 @@ const (
 
 // CopyOptions configures work in addition to copying. The zero value does none.
 type CopyOptions struct {
-	// Allow is asked before so many more bytes are written; its error ends the copy. Default: all are allowed.
+	// Allow is called with a number of bytes before they are written; its error ends the copy. Default: all are allowed.
 	Allow func(n int64) error
-	// Progress is called after each piece with what was copied so far. Default: nothing is called.
+	// Progress is called after each piece with the number of bytes copied so far. Default: none.
 	Progress func(Digest)
 }
 

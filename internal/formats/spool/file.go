@@ -13,7 +13,7 @@ import (
 // ErrDamaged is matched by the error of a copy that is not what it was.
 var ErrDamaged = errors.New("the copy is not what was written")
 
-// File is a file that stands for a stream. It is open until [File.Close], so it can be read also when its name is gone.
+// File is a file with the content of a stream. It is open until [File.Close], so it can be read after its name was removed.
 type File struct{ f *os.File }
 
 // Create makes an empty copy, which only its owner may read. There is no file of its name.
@@ -70,7 +70,7 @@ func Reopen(ctx context.Context, name string, want Digest) (_ *File, err error) 
 	return &File{f}, nil
 }
 
-// Standing returns a file of someone else that stands for itself, such as standard input that is redirected from one.
+// Standing returns a file that is used without a copy, such as standard input that is redirected from one.
 func Standing(f *os.File) *File { return &File{f} }
 
 // Name returns the file's own name.
@@ -89,7 +89,7 @@ type lister interface {
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
-// FS is a file system in which a file has a stream's name. All else is as it is in the file system below; without that there
+// FS is a file system in which a file has a stream's name. Other files are those of the file system below; without that there
 // is nothing else.
 type FS struct {
 	file  *File
@@ -115,7 +115,7 @@ func (s *FS) Open(ctx context.Context, name string) (fs.File, error) {
 	return &opened{io.NewSectionReader(s.file.f, 0, info.Size()), info}, nil
 }
 
-// Stat describes the stream's file: its size is that of the copy.
+// Stat describes the stream's file, with the size of the copy.
 func (s *FS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	if name == s.name {
 		info, err := s.file.f.Stat()
@@ -135,7 +135,7 @@ func (s *FS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	return s.below.ReadDir(ctx, name)
 }
 
-// opened is one opening of the file, with a place of its own.
+// opened is one open handle of the file, with its own offset.
 type opened struct {
 	*io.SectionReader
 	info fs.FileInfo

@@ -18,7 +18,7 @@ func NewFinder(a, b, c byte) Finder {
 // Two marks where the bytes of text are a or b. The text has [Block] bytes for each mask.
 //
 // A byte of (v^a)+low has its highest bit clear where the low bits of w are those of a, and or with w sets it where w has it: no sum
-// carries into the next byte. The masks are gathered of what differs.
+// carries into the next byte. The masks collect the bits that differ.
 func (f *Finder) Two(masks []uint64, text []byte) {
 	a, b, low, high, gather := f.a, f.b, f.low, f.high, f.gather
 	for i := range masks {

@@ -16,7 +16,7 @@ import (
 )
 
 // FindJob returns the directory of the one job in a state directory, default
-// [checkpoint.DefaultState], by which a table was to take the place of another.
+// [checkpoint.DefaultState], whose table was to take the place of another.
 func FindJob(state string, old, fresh loader.TableName) (string, error) {
 	jobs, err := checkpoint.ReadAll(state)
 	if err != nil {
@@ -44,7 +44,7 @@ type DropOptions struct {
 
 // Drop disables and deletes the old table of a job, whose directory is given. It
 // refuses, with an error of kind [fail.Check], unless the journal says that the
-// new table is loaded and verified, and both tables are those that the job knew.
+// new table is loaded and verified, and both tables are the ones that the job recorded.
 // The same call after a crash finishes it; after a success it does nothing,
 // and refuses too if the new table is gone, or another one has the old name.
 func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *result.Dropped, err error) {

@@ -77,7 +77,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	return files, nil
 }
 
-// expected holds the records that were read to what the job expects of them. A build without a journal has done so itself.
+// expected compares the records that were read with the job's expectations. A build without a journal has done so itself.
 func (j *run) expected(m []*manifest.Manifest) error {
 	if j.st.Log == nil {
 		return nil

@@ -50,7 +50,7 @@ type clustersRun struct {
 }
 
 // RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. The HFiles are built once, on
-// local disk next to the journal, and [LoadDir] loads them into each cluster, as a job with a journal of its own. The loads run at the same
+// local disk next to the journal, and [LoadDir] loads them into each cluster, as a job with its own journal. The loads run at the same
 // time, and one that fails holds up no other. The same call after a crash or a failure resumes, and loads where the files are not loaded
 // yet. The HFiles stay until all clusters have them.
 func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
@@ -244,7 +244,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 	return j.setTargets(facts)
 }
 
-// lookAt checks what the load into a cluster depends on, and gives what there is to know of each table.
+// lookAt checks the dependencies of the load into a cluster, and returns the facts of each table.
 func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (all []*cluster.Facts, err error) {
 	for _, t := range j.spec.Targets() {
 		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)

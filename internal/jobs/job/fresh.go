@@ -53,7 +53,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	return f, nil
 }
 
-// restarting sees what becomes of the new table when its job is started over.
+// restarting handles the new table when its job is started over.
 func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) error {
 	if st.Finished {
 		return fail.Errorf(fail.Check, "table %s replaced table %s, and readers may use it: %s would drop it (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
@@ -82,7 +82,7 @@ func (j *run) before() loader.TableName {
 	return j.facts.Name
 }
 
-// compares reports whether the export is compared with what its table had before.
+// compares reports whether the export is compared with the earlier content of its table.
 func (j *run) compares() bool {
 	if j.fresh != nil {
 		return j.fresh.compares()

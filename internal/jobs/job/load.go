@@ -29,7 +29,7 @@ type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
 	Staging string // directory on HDFS for files that are uploaded, default that of [staging.Base]
 	Stage   loader.Stage
-	// Snapshot and KeepSnapshots are those of [RunOptions].
+	// Snapshot and KeepSnapshots are as in [RunOptions].
 	Snapshot      string
 	KeepSnapshots int
 	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
@@ -47,7 +47,7 @@ type LoadOptions struct {
 	Unreplicated bool
 	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
 	PhoenixIndexes string
-	// Replace has the table hold exactly what the directory has, which needs its manifest. MaxDeletes and ReplaceRejected are those of
+	// Replace makes the table hold exactly the rows of the directory, which needs a manifest. MaxDeletes and ReplaceRejected are as in
 	// [spec.Spec], Into and Splits those of [RunOptions].
 	Replace         bool
 	MaxDeletes      string
@@ -120,7 +120,7 @@ func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 }
 
 // copyFile copies one file of another output into this one. The bytes that are
-// sent are those that were proven, and those that are read back.
+// sent has the files that were checked, and those that are read back.
 func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near cells.Near, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)

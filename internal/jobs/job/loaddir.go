@@ -42,7 +42,7 @@ type dirLoad struct {
 // verified by it. Every file is read as a whole before the first is loaded.
 // With a state directory the same call after a crash resumes, and after a
 // success does nothing while there is nothing new in the directory. With
-// Replace it takes the steps by which a run replaces, too.
+// Replace it also takes the steps of a run that replaces.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
 	d := &dirLoad{o: o, given: dir}
 	d.started = time.Now()

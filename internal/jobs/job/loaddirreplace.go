@@ -62,7 +62,7 @@ func (d *dirLoad) keepsMoved() error {
 	return fail.Errorf(fail.Check, "files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart)
 }
 
-// compared compares the files with what they replace, as a run does. It gives what is to be loaded.
+// compared compares the files with the rows that they replace, as a run does. It returns the files to load.
 func (d *dirLoad) compared(ctx context.Context, staged hdfsio.Location) (*built, error) {
 	if !d.at.Local() { // the directory is the caller's own
 		d.markers = func(ctx context.Context) (*stage, error) {

@@ -92,7 +92,7 @@ func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o Run
 	return l
 }
 
-// wait gives what the directory holds.
+// wait returns the content of the directory.
 func (l *jobFiles) wait() ([]fs.FileInfo, error) {
 	<-l.done
 	return l.list, l.err

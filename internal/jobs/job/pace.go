@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// pace is that of a job that was done in one attempt; nil if some of it was done before, or if it had nothing to do.
+// pace returns the speed of a job that was done in one attempt; nil if a part was done before, or if there was nothing to do.
 func paceOf(r *result.Result) *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
@@ -30,7 +30,7 @@ func paceOf(r *result.Result) *progress.Pace {
 const mostJournals = 8
 
 // earlierPace finds the newest job of the same table that was done in one go, among those whose state is next to this
-// one's. It is for a person to look at, so what cannot be read is passed over.
+// one's. It is only displayed, so files that cannot be read are ignored.
 func earlierPace(dir string) *progress.Pace {
 	for r := range earlierResults(dir, mostJournals) {
 		if p := paceOf(r); p != nil {

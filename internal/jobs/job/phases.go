@@ -36,7 +36,7 @@ type verified struct {
 	verification *result.Verification
 }
 
-// verify compares the table with what was written. What is found is in the
+// verify compares the table with the written rows. Its result is in the
 // result, also with an error.
 func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e progress.Events, r *result.Result) (*verified, error) {
 	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, l.stores, e, r); err != nil {

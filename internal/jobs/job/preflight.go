@@ -27,11 +27,11 @@ func (p *preflightRun) refused() error {
 	return p.err
 }
 
-// buildChecked builds the files, or finds them built, and looks at what the job depends on. The look waits for servers, and so
+// buildChecked builds the files, or finds them built, and checks the job's dependencies. The check waits for servers, and so
 // does the building, so they are under way at the same time: no file gets its name before the look has ended, and when it ends
 // with a refusal the build is cancelled, what it made is removed, and the refusal is the job's error whatever the build's is.
 //
-// A look comes first where the build begins with what has effects on others, an application on YARN or a snapshot of the table, and where the
+// A check comes first if the build begins with a step that affects others, an application on YARN or a snapshot of the table, and if the
 // configuration does not say whether HBase's directory is in an encryption zone: rows must not be written outside of it.
 // An attempt that continues with a load has none: files may be in HBase's hands.
 func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
@@ -137,7 +137,7 @@ func (j *run) gone(table loader.TableName, token string) error {
 	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
-// check looks at what the job depends on. It changes nothing of the job.
+// check checks the job's dependencies. It does not change the job.
 func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job

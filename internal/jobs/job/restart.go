@@ -29,8 +29,8 @@ func (d *dirLoad) restartable(ctx context.Context) error {
 	return noHFiles(d.at.Path)
 }
 
-// restartable looks for what a job needs that is to begin again, before what the journal has of it is discarded: its tables, unless c is nil or
-// one is made, and its inputs. Nothing is read.
+// restartable checks, before --restart discards the journal of a job, that its inputs and tables exist. Tables are not checked if c is nil
+// or the job makes one. No input is read.
 func restartable(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, o RunOptions) error {
 	if c != nil && o.Into == "" {
 		for _, x := range s.Targets() {

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RunOptions are [WorkOptions] with what only a whole run needs.
+// RunOptions is [WorkOptions] with the options of a whole run.
 type RunOptions struct {
 	build.WorkOptions
 	Staging  string       // directory on HDFS, default that of [staging.Base]

@@ -29,7 +29,7 @@ import (
 // cells than an earlier one. The same call resumes. One lock is
 // held for the whole, so that two calls do not work on it at a time.
 //
-// The result has the totals of the parts; with an error it says what became
+// The result has the totals of the parts; with an error it has the status
 // of each.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()

@@ -40,7 +40,7 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 }
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
-// lock is in a directory of its own.
+// lock is in its own directory.
 func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *checkpoint.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil

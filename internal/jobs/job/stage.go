@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// stage is a job's directory on HDFS with what writes into it.
+// stage is a job's directory on HDFS with its writers.
 type stage struct {
 	*staging.Dir
 	out build.Output

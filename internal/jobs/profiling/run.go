@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options say how much is read, and with what.
+// Options configures how much is read, and the resources of the work.
 type Options struct {
 	Workers int       // default the number of cores
 	Memory  spec.Size // default [spec.DefaultMemory]

@@ -38,7 +38,7 @@ type restore struct {
 // inPlace reports whether the load's table gets what the snapshot has.
 func (r *restore) inPlace() bool { return r.from.Into == "" }
 
-// restoring makes the undo by a snapshot of what the journal says is under way, or of the options.
+// restoring returns the undo by a snapshot that is under way by the journal, or that the options request.
 func (u *undo) restoring() (*restore, error) {
 	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.o.Snapshot, Into: u.o.Into, Discard: u.o.Discard}}
 	switch was := u.st.Undo; {

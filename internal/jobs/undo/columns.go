@@ -162,7 +162,7 @@ func (l *load) digestOf(ctx context.Context, snap *snapshot.Snapshot, o reading)
 	return r.Before, r.Versions, nil
 }
 
-// lossBy compares a table as it is, by a snapshot of it, with one from before the load, which is what becomes of it; nil: that is only read.
+// lossBy compares a snapshot of the current table with one from before the load, which is to be restored; nil: the latter is only read.
 func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o reading) (*result.Restore, error) {
 	sum := &result.Restore{Unmarked: l.stamp == 0}
 	by := before

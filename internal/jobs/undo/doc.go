@@ -1,4 +1,4 @@
-// Package undo takes one finished load out of its table again, and says what a
+// Package undo takes one finished load out of its table again, and reports what a
 // load has changed.
 //
 // # How

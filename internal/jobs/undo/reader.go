@@ -172,7 +172,7 @@ func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 }
 
 // addRest counts a cell that is seen without the load: the newest version of its
-// column, one of all that are kept, or both.
+// column, that of all versions that are kept, or both.
 func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 	var sum uint64
 	sum, r.hash = cellSum(c, r.hash)
@@ -265,5 +265,5 @@ func (r *reader) finish() *result.Survey {
 	return r.part
 }
 
-// same reports whether the cells of the timestamp are those that were written.
+// same reports whether the cells of the timestamp are the written ones.
 func same(s *result.Survey, written manifest.Digest) bool { return s.Foreign == 0 && s.Load == written }

@@ -163,7 +163,7 @@ func (r *restore) putOnline(ctx context.Context) error {
 	return nil
 }
 
-// verifyRestored compares the table with what was predicted, by the snapshot that was taken before it was in service; range only asks the table for
+// verifyRestored compares the table with the prediction, by the snapshot that was taken before it was in service; range only scans the table for
 // cells of the load.
 func (r *restore) verifyRestored(ctx context.Context) error {
 	u := r.u

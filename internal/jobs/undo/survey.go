@@ -23,7 +23,7 @@ type reading struct {
 	events  progress.Events
 }
 
-// survey reads a snapshot of the table and says what it has of the load.
+// survey reads a snapshot of the table and counts the cells of the load.
 func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (*result.Survey, error) {
 	sum := l.empty(snap)
 	parts := make([]*result.Survey, len(snap.Regions))

@@ -22,7 +22,7 @@ type Key struct {
 	Head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
 	Rest []keygen.Expr // the original key
 
-	// From, To and Prefix are what the bounds are called in errors; Else is what to do where rows have no range.
+	// From, To and Prefix are the names of the bounds in errors; Else is advice for rows that have no range.
 	From, To, Prefix setting.Name
 	Else             setting.Text
 }
@@ -144,7 +144,7 @@ func keepsOrder(e keygen.Expr) bool {
 	return false
 }
 
-// Ranged says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
+// Ranged returns the columns of the original key that can bound ranges: those that both bounds must have alike, since the key
 // does not keep their order, and those after them whose order it keeps. Without any of these there are no ranges.
 func (k Key) Ranged() (alike, ordered []string) {
 	for _, p := range k.Rest {

@@ -42,7 +42,7 @@ func (k Key) Columns() []string {
 	return names
 }
 
-// Bind names the values of a bound, which are those of the first columns of the original key.
+// Bind names the values of a bound, which belong to the first columns of the original key.
 func (k Key) Bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.Columns()
 	if len(values) > len(columns) {

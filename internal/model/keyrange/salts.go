@@ -17,7 +17,7 @@ type Salts struct {
 	heads   [][]byte
 }
 
-// What a check of salts reads: about so many rows of so many salts, and as many that have none; these are looked for in so many ranges.
+// Limits of a check of salts: rows of each salt, salts, and ranges in which rows without a salt are searched.
 const (
 	checkedRows  = 48
 	checkedSalts = 12
@@ -33,7 +33,7 @@ func (k Key) Salts(modulus int) (*Salts, error) {
 	return &Salts{k, modulus, heads}, err
 }
 
-// Check reads a few rows of a table, and refuses one whose rows have other salts: the ranges would leave out most of what is asked for. first
+// Check reads a few rows of a table, and refuses one whose rows have other salts: the ranges would miss most of the requested rows. first
 // gives the keys of the first n rows of a range. Where the key stores the columns of its salt, each salt is computed again; a wrong modulus
 // shows in at least half of the rows, so that a quarter is enough.
 func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)) error {

@@ -16,7 +16,7 @@ type Digest struct {
 	Sum   uint64 `json:"sum,string"`
 }
 
-// String prints a digest for people and messages.
+// String returns a readable form of a digest.
 func (d Digest) String() string {
 	return fmt.Sprintf("%s, %s, digest %016x", setting.Count(d.Rows, "row"), setting.Count(d.Cells, "cell"), d.Sum)
 }

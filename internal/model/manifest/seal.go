@@ -52,7 +52,7 @@ func sums(b []byte) (has, is string, err error) {
 	return has, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
 }
 
-// consistent reports whether a manifest's totals are those of its files.
+// consistent reports whether a manifest's totals agree with its files.
 func (m *Manifest) consistent() error {
 	var d Digest
 	var size int64

@@ -1,6 +1,6 @@
-// Package progress has what a job reports while it runs: [Events], which its
+// Package progress has the reports of a running job: [Events], which its
 // phases send, a [Tracker] that gathers them into [Progress], how long is left,
-// and the [Gate] at which work waits while a person or a window wants it to.
+// and the [Gate] at which work waits while a user or a time window pauses it.
 //
 // Phases know events alone; they do not know the listeners. Nothing here reads
 // files or talks to a cluster.

@@ -14,7 +14,7 @@ type Left struct {
 	JobKnown   bool          `json:"job_known"`
 }
 
-// What phases take that have not begun: in times of what reading the input takes, and the rest in seconds, since it
+// The times of phases that have not begun: as multiples of the time to read the input, and the rest in seconds, since it
 // depends on the number of regions and not on rows. Measured with all daemons on the same cores as the job; a phase that
 // is under way predicts better by itself.
 const (
@@ -67,7 +67,7 @@ func (p Progress) Ahead() []string {
 	return p.Start.Phases[at:]
 }
 
-// left says how long the job is still going to take, by how far the phase under way has come and by what those before
+// left predicts the remaining time of the job, from the progress of the current phase and from the phases before
 // it took.
 func (p Progress) left() (l Left) {
 	p.Phases = p.Now()
@@ -185,7 +185,7 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 }
 
 // toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, say how many a
-// row takes. Before that it is what the command was given.
+// row takes. Before that it is the concurrency that the command was given.
 func (p Progress) toCheck() float64 {
 	if p.HFiles.Rows == 0 {
 		return float64(p.Start.Bytes)

@@ -21,7 +21,7 @@ func Pass(ctx context.Context, g Gate) error {
 	return g.Wait(ctx)
 }
 
-// Hold is a [Gate] that a person closes and opens, and that is closed outside
+// Hold is a [Gate] that a user closes and opens, and that is closed outside
 // of a window. The zero value is open. Safe for concurrent use.
 type Hold struct {
 	// Window is when work may continue. Default: always.
@@ -92,7 +92,7 @@ func (h *Hold) Wait(ctx context.Context) error {
 }
 
 // look says for how long to wait at most, 0 when the gate is open, and what is
-// closed when that changes. It counts the waiting, and says what is to be reported.
+// closed when that changes. It measures the waiting, and returns the text to report.
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

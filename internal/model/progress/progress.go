@@ -58,7 +58,7 @@ type Tracker struct {
 	marks  marks             // of the phase that is under way
 }
 
-// Progress returns a copy of what is known now.
+// Progress returns a copy of the current state.
 func (t *Tracker) Progress() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()

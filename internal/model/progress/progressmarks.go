@@ -2,7 +2,7 @@ package progress
 
 import "time"
 
-// marks are moments of a phase with what was done by then: a few, over all of it.
+// marks are moments of a phase with the work done by then: a few, over all of it.
 type marks struct {
 	all   []mark
 	every time.Duration // between two

@@ -14,7 +14,7 @@ type Reading struct {
 	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that were not asked for
 }
 
-// Way is one way in which files are read.
+// Way is the format and compression in which some of the files are read.
 type Way struct {
 	Files    int    `json:"files"`
 	Format   string `json:"format"`             // with its compression, as text.gz
@@ -61,7 +61,7 @@ func (r *Reading) ByPath() string {
 	return text
 }
 
-// Text returns the first of the columns and of the files, for people.
+// Text returns the first of the columns and of the files, as text.
 func (f FileColumns) Text() (columns, files string) {
 	const mostColumns, mostFiles = 20, 3
 	return firstOf(f.Columns, mostColumns), firstOf(f.Files, mostFiles)

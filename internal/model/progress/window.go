@@ -17,7 +17,7 @@ type Window struct {
 const minutesOfDay = 24 * 60
 
 // ParseWindow reads a window such as 22:00-06:00; 24:00 is the end of the day.
-// The zone is that of the clock, default the machine's.
+// The zone is the clock's, by default the machine's.
 func ParseWindow(s string, zone *time.Location) (*Window, error) {
 	if zone == nil {
 		zone = time.Local

@@ -38,7 +38,7 @@ type ComparedSide struct {
 	Conf   string `json:"conf,omitempty"` // directory of the configuration of its cluster, if that is not the command's
 }
 
-// Differences are counts of what differs. Rows are counted once, cells too.
+// Differences counts the differing rows and cells. Each is counted once.
 type Differences struct {
 	OnlyA   int64 `json:"rows_only_in_a"`
 	OnlyB   int64 `json:"rows_only_in_b"`
@@ -82,7 +82,7 @@ type ComparedRange struct {
 	Differences
 }
 
-// Repair is one loading of what B lacked.
+// Repair is one load of the rows and cells that B lacked.
 type Repair struct {
 	Found   Differences `json:"differences"` // before it
 	Cells   int64       `json:"cells"`       // that were loaded

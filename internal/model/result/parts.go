@@ -46,7 +46,7 @@ const (
 	PartLeft    PartStatus = "left"    // not begun
 )
 
-// Text counts the parts by what became of them.
+// Text returns the number of parts of each status, as text.
 func (p Parts) Text() string {
 	count := map[PartStatus]int{}
 	for _, part := range p {
@@ -66,7 +66,7 @@ func (p Parts) Text() string {
 	return b.String()
 }
 
-// Text returns the status for people.
+// Text returns the status in words.
 func (s PartStatus) Text() string {
 	switch s {
 	case PartAlready:

@@ -1,4 +1,4 @@
-// Package result has what a run or a load came to: plain data, marshalled into
+// Package result has the result of a run or a load: plain data, marshalled into
 // journals, reports and the output of commands.
 package result
 
@@ -102,7 +102,7 @@ type YARN struct {
 	Tasks       []Task `json:"tasks"` // maps in the order of the input, then reduces in that of the regions
 }
 
-// Slowest are so many tasks at most: stragglers first, then others, each from the slowest on.
+// Slowest returns at most a number of tasks: stragglers first, then others, each from the slowest on.
 func (y *YARN) Slowest(most int) []Task {
 	tasks := slices.Clone(y.Tasks)
 	slices.SortStableFunc(tasks, func(a, b Task) int {

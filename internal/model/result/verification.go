@@ -55,7 +55,7 @@ func (v *Verification) Add(o *Verification) *Verification {
 }
 
 // Masked counts what a verification has found in the table although no reader
-// sees it: it was loaded, and is not lost, but hidden by what others did.
+// sees it: it was loaded, and is not lost, but hidden by writes or deletes of others.
 type Masked struct {
 	Rows    int64 `json:"rows"`              // with at least one such cell
 	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
@@ -77,7 +77,7 @@ func (m *Masked) AddRow(h loader.Hidden) {
 	m.Deleted += int64(h.Deleted)
 }
 
-// Warn says that there are such cells.
+// Warn returns a warning about such cells.
 func (m Masked) Warn(e progress.Events, mode string) {
 	if m.Rows > 0 {
 		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",

@@ -43,7 +43,7 @@ func (l DeleteLimit) String() string {
 	return l.text
 }
 
-// Allows reports whether so many of a table's rows may be deleted.
+// Allows reports whether a number of a table's rows may be deleted.
 func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	switch {
 	case l.text == "":

@@ -1,4 +1,4 @@
-// Package spec has what a user asks for: the job file, the mapping of columns to
+// Package spec has the description of a job: the job file, the mapping of columns to
 // cells, sizes, options. It knows neither inputs nor clusters, and reads no
 // flags: a command puts flags over a [Spec] before it hands it on.
 package spec

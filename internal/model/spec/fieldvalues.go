@@ -100,7 +100,7 @@ func by[T any](parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// complete puts defaults in, and says what is wrong with each field by itself.
+// complete applies defaults, and checks each field by itself.
 func (s *Spec) complete() (errs []error) {
 	for _, f := range specFields {
 		var err error

@@ -56,7 +56,7 @@ func (m Mapping) Given() bool {
 	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
 }
 
-// Entries returns the cells with what an empty list means.
+// Entries returns the cells, with the meaning of an empty list resolved.
 func (m Mapping) Entries() []CellSpec {
 	if len(m.Cells) == 0 {
 		return []CellSpec{{Rest: true}}

@@ -68,7 +68,7 @@ func (s *Spec) LinesCharset() string {
 	return strings.ToLower(s.Reading.Charset)
 }
 
-// dialect returns how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
+// dialect returns the dialect of the spec's text: its preset with the settings of the spec. It is nil for csv and dumps as they are by
 // default.
 func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	if !s.ofDialect() || s.formatTraits().Described { // a reject file says how its records are written
@@ -203,7 +203,7 @@ func refuseNull(name string, data []byte) error {
 	return nil
 }
 
-// refuseNullIn looks at a node of a job file and at all below it. hint says what is meant by a field of the name null.
+// refuseNullIn checks a node of a job file and all nodes below it. hint explains the meaning of a field named null.
 func refuseNullIn(name string, node ast.Node, hint string) error {
 	if list, ok := node.(*ast.SequenceNode); ok {
 		for _, v := range list.Values {

@@ -57,7 +57,7 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // DefaultMemory is the budget of a job that names none.
 const DefaultMemory Size = 512 << 20
 
-// Rounded prints a size with one digit after the point: what matters of it to a person.
+// Rounded prints a size with one digit after the point.
 func (s Size) Rounded() string {
 	for _, u := range []struct {
 		name string

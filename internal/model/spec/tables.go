@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// TableSpec is a further table of a job file: the same records under another key, with cells of its own. What it does not say of
+// TableSpec is a further table of a job file: the same records under another key, with its own cells. What it does not set of
 // its family the table says.
 type TableSpec struct {
 	Table   string   `yaml:"table" json:"table"`                         // namespace:name, or name in the default namespace
