@@ -45,7 +45,7 @@ type file struct {
 // mostTail bounds a tail.
 const mostTail = 4 << 10
 
-// flow is a place from which a file is read on.
+// flow is a position from which a file is read sequentially.
 type flow struct {
 	next int64 // the first byte that was not asked for
 	size int   // of the next range
@@ -96,7 +96,7 @@ func (f *file) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Within says that the bytes from start to end will be read in their order, and of what follows few.
+// Within announces that the bytes from start to end will be read in order, and few after them.
 func (f *file) Within(start, end int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

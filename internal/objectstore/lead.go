@@ -16,7 +16,7 @@ type lead struct {
 	span  *span // from there on; nil: not asked for
 }
 
-// takeLead notes that a part of an object is read, and gives what was asked for of it.
+// takeLead records that a part of an object is read, and returns the requests for it.
 func (s *Store) takeLead(o object, start, end int64) *span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Store) giveLead(o object) {
 	l.span = s.begin(s.ctx, &s.work, o, l.front, min(mostRange, o.size-l.front))
 }
 
-// begin reads n bytes in a goroutine of its own.
+// begin reads n bytes in another goroutine.
 func (s *Store) begin(ctx context.Context, work *sync.WaitGroup, o object, off, n int64) *span {
 	var buf []byte
 	if n > mostRange/2 {

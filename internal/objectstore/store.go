@@ -42,7 +42,7 @@ type Store struct {
 
 // protocol makes requests and reads answers.
 type protocol interface {
-	// list asks for what is directly below a prefix: a page of it, from a token on.
+	// list requests the entries directly below a prefix: a page of them, from a token on.
 	list(prefix, token string, most int) *request
 	page(body []byte) (page, error)
 	// head asks for an object's description, and describe reads it. get asks for bytes of an object, if it is still that one.
@@ -259,7 +259,7 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (p pag
 // inSeconds returns a time as all answers of a store have it.
 func inSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// listQuery asks for what is directly below a prefix, at most so many names of it, from a token on.
+// listQuery returns the query for the entries directly below a prefix, at most a number of them, from a token on.
 func listQuery(prefix, mostName string, most int, tokenName, token string) url.Values {
 	query := url.Values{"delimiter": {"/"}, "prefix": {prefix}, mostName: {strconv.Itoa(most)}}
 	if token != "" {

@@ -80,7 +80,7 @@ func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) 
 // localityKey is HBase's switch of HFiles that are written on the host of their region (HFileOutputFormat2, HBase 2.6); by default they are.
 const localityKey = "hbase.bulkload.locality.sensitive.enabled"
 
-// SpecFacts is [TableFacts] of a spec's table, by a connection of its own.
+// SpecFacts is [TableFacts] of a spec's table, with its own connection.
 func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
 	table, err := TableName(s)
 	if err != nil {

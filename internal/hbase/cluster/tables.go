@@ -58,7 +58,7 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 // RootDirKey is the key of HBase's directory in its configuration.
 const RootDirKey = "hbase.rootdir"
 
-// RootDir is HBase's directory as it is configured. The files of what is read are below it; its name is for the error, of kind
+// RootDir returns HBase's directory from the configuration. The files that are read are below it; its name is for the error, of kind
 // [fail.Config], if there is none.
 func (e *Env) RootDir(read string) (string, error) {
 	root := e.Conf.Value(RootDirKey)
@@ -68,7 +68,7 @@ func (e *Env) RootDir(read string) (string, error) {
 	return root, nil
 }
 
-// Place returns the one name of what an input names.
+// Place returns the canonical name of an input.
 func (e *Env) Place(input string) (string, error) {
 	if name, ok := strings.CutPrefix(input, TableScheme); ok {
 		table, err := loader.ParseTableName(name)

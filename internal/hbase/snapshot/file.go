@@ -93,7 +93,7 @@ func parseStoreFile(b []byte) (storeFile, error) {
 	if err := unmarshal(reference, ref); err != nil {
 		return f, err
 	}
-	// The key of the cut is that of no cell: a row, no family, no qualifier.
+	// The key of the cut belongs to no cell: a row, no family, no qualifier.
 	key := ref.GetSplitkey()
 	if len(key) < 2 || 2+int(binary.BigEndian.Uint16(key)) > len(key) {
 		return f, fmt.Errorf("%w: a reference is cut at a key of %d bytes", ErrDamaged, len(key))
@@ -109,7 +109,7 @@ func parseStoreFile(b []byte) (storeFile, error) {
 // target is where the bytes of a file are: table, region and name.
 type target struct{ namespace, qualifier, region, file string }
 
-// target finds what file the entry of a region stands for.
+// target finds the file to which an entry of a region refers.
 func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
 	name, region := f.name, r.Encoded
 	if f.half != whole {

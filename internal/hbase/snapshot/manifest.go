@@ -29,7 +29,7 @@ import (
 // HBase writes them, or are not there.
 var ErrDamaged = errors.New("damaged snapshot")
 
-// ErrUnsupported is wrapped by refusals of what this package cannot read as a
+// ErrUnsupported is wrapped by refusals of tables that this package cannot read as a
 // Scan would.
 var ErrUnsupported = errors.New("not supported")
 

@@ -43,7 +43,7 @@ type visible struct {
 	lastType  hfile.Type
 }
 
-// newVisible makes the rules of a family. versions is what was asked for, 0
+// newVisible makes the rules of a family. versions is the requested number, 0
 // for all that the family keeps.
 func newVisible(f Family, versions int, raw bool, now int64) visible {
 	v := visible{versions: f.Versions, least: f.MinVersions, oldest: math.MinInt64, since: math.MinInt64, now: now, raw: raw, keeps: f.KeepDeleted}

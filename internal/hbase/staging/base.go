@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// MakeBase makes the directory in which jobs have theirs, or finds it
+// MakeBase creates the directory of all jobs' staging directories, or finds it
 // and refuses one in which another could replace a job's files. Parents that
 // are missing are made as Hadoop's documentation has them: /tmp for all users,
 // the others for all users to pass. made says that it was missing, also with an
@@ -60,7 +60,7 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 	return nil
 }
 
-// makeParents makes what is missing on the way to a directory, and the
+// makeParents creates the missing parents of a directory, and the
 // directory.
 func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if dir == "/" {

@@ -26,14 +26,14 @@ import (
 // JournalName is the copy of a job's journal in its directory.
 const JournalName = "_journal.jsonl"
 
-// ProbePrefix begins the names of what a check makes and removes in a base.
+// ProbePrefix begins the names of files that a check creates and removes in a base.
 const ProbePrefix = "_check-"
 
 // name is the form of a job's directory: its table, its timestamp and sixteen
 // random digits.
 var name = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
 
-// probe is the form of what a check that was killed leaves behind.
+// probe matches the names of files that a killed check leaves behind.
 var probe = regexp.MustCompile(`^` + regexp.QuoteMeta(ProbePrefix) + `[0-9a-f]{16}$`)
 
 // IsName reports whether a directory has the name of a job's.
@@ -64,7 +64,7 @@ type Dir struct {
 	newBase bool // the directory above was made with it
 }
 
-// Base returns the directory in which jobs have theirs: dir on the default file
+// Base returns the directory of all jobs' staging directories: dir on the default file
 // system unless it names another. If it is empty, bulkload-USER in /tmp, or in the encryption zone of HBase's root directory,
 // since HDFS renames no file into a zone.
 func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, error) {
@@ -88,7 +88,7 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 	return l, fail.With(fail.Config, err)
 }
 
-// UserBase returns the name of the directory in which jobs of a user have theirs, where none is named.
+// UserBase returns the default name of the directory of a user's staging directories.
 func UserBase(user string) string { return "bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be

@@ -52,7 +52,7 @@ func Empty(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool,
 	return none(ctx, c, name, false)
 }
 
-// none reports whether a scan gives nothing; a raw one gives what was deleted, and markers.
+// none reports whether a scan returns no row; a raw scan also returns deleted cells and markers.
 func none(ctx context.Context, c *loader.Cluster, name loader.TableName, raw bool) (bool, error) {
 	none := true
 	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: raw, Versions: 1, Prompt: true}, func(loader.Row) error {

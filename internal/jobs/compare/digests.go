@@ -53,7 +53,7 @@ type digest struct {
 
 func hex64(sum uint64) string { return fmt.Sprintf("%016x", sum) }
 
-// writeDigests writes a line for each range into a file, in place of what it had.
+// writeDigests replaces the content of a file by a line for each range.
 func writeDigests(path string, ranges []keyrange.Range, found map[int]result.ComparedRange) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

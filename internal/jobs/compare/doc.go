@@ -6,5 +6,5 @@
 // values, is a difference. Nothing is held of a range but a cell of each side, and of a row that differs its listed cells.
 //
 // [Run] is a job with a journal: a range that was compared is recorded, so that the same command resumes after a crash. [Request.Repair]
-// loads into B what it lacks, with delete markers for what A lacks, as a job of its own (repair.go), and compares again.
+// loads into B what it lacks, with delete markers for what A lacks, as a separate job (repair.go), and compares again.
 package compare

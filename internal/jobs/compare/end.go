@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// list writes the files of digests and of differences. After the repairs done the list of what was repaired stays, unless something differs
+// list writes the files of digests and of differences. After the repairs done the list of repaired rows stays, unless rows differ
 // for good.
 func (j *run) list(done []result.Repair) (err error) {
 	r := j.result

@@ -222,7 +222,7 @@ func (o *opened) starts() [][]byte {
 	return nil
 }
 
-// fingerprint distinguishes what the side has from what it has had in an earlier attempt; a table that is scanned stands for all that it had.
+// fingerprint distinguishes the side's content from that in an earlier attempt; a scanned table has one fingerprint for all of its contents.
 func (o *opened) fingerprint() string {
 	switch {
 	case o.scan != nil:

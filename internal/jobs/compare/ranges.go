@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/model/keyrange"
 )
 
-// divide cuts all rows into ranges of about so many bytes of the larger side, at its regions and at blocks of its files. A side that is
+// divide cuts all rows into ranges of about a given number of bytes of the larger side, at its regions and at blocks of its files. A side that is
 // scanned is cut at its regions.
 func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err error) {
 	larger := a

@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// repair is the loading of what B lacks: a job of its own, so that a load that has begun is resumed before B is read again.
+// repair loads into B what it lacks. It is a separate job, so that a load that has begun is resumed before B is read again.
 type repair struct {
 	req Request
 	o   Options
@@ -117,7 +117,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 	return err
 }
 
-// region is a region of B with what of the ranges that differ is in it.
+// region is a region of B with its parts of the differing ranges.
 type region struct {
 	number int
 	ranges []keyrange.Range

@@ -165,7 +165,7 @@ func (j *run) scratch() (string, error) {
 	return dir, nil
 }
 
-// divide decides on the ranges, or takes those of an earlier attempt if both sides are what they were.
+// divide decides on the ranges, or takes those of an earlier attempt if both sides are unchanged.
 func (j *run) divide(ctx context.Context) error {
 	now := checkpoint.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
 	if was := j.st.Comparing; was != nil && was.A == now.A && was.B == now.B {

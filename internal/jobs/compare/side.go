@@ -63,7 +63,7 @@ func (o *opened) check(v view) error {
 	return nil
 }
 
-// read begins to read a range of rows. ctx bounds the life of what it gives, which must be closed.
+// read begins to read a range of rows. The result lives as long as ctx, and must be closed.
 func (o *opened) read(ctx context.Context, r keyrange.Range, v view) cells {
 	if o.scan != nil {
 		v.choice.Ranges = []keyrange.Range{r}

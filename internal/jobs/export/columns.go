@@ -198,7 +198,7 @@ func restHas(s spec.Spec, name string) bool {
 	})
 }
 
-// judge decides what stands for no cell and for one without a byte, by what the
+// judge decides which texts mean a missing cell and an empty one, by what the
 // job makes of NULL and of an empty text. nulls says whether the format has NULL.
 func (c *column) judge(s spec.Spec, cell *spec.CellSpec, nulls bool) {
 	of := s

@@ -3,7 +3,7 @@
 //
 // # From cells to records
 //
-// [Compile] makes a [Plan] of what is asked for: with a job its columns, by the
+// [Compile] makes a [Plan] of a request: with a job its columns, by the
 // mapping turned around (columns.go), so that the job reads from the files what it
 // has once loaded; without one the row key and the cells that are named. A row is
 // one record: the newest version of each column, as a Scan of these columns gives

@@ -103,7 +103,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	return j.manifest, err
 }
 
-// finished ends an export whose process was killed between its end and the removal of what only it needed. If there is none, the job exports the
+// finished ends an export whose process was killed between its end and the removal of its resources. If there is none, the job exports the
 // table as it is now, to a directory that must be free again.
 func (j *run) finished(ctx context.Context) (done bool, err error) {
 	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.st.Exporting.Token); err != nil {

@@ -128,7 +128,7 @@ func digitsOf(text []byte) []byte {
 	return append(slices.Clip(whole), fraction...)
 }
 
-// appendWide appends a decimal's digits as a number of so many bytes, the highest first.
+// appendWide appends a decimal's digits as a number of a given size in bytes, the highest first.
 func appendWide(dst, text []byte, width int) ([]byte, error) {
 	n, ok := new(big.Int).SetString(string(digitsOf(text)), 10)
 	if !ok {

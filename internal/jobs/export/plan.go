@@ -41,13 +41,13 @@ type Options struct {
 	// Columns are the job's that are written, in this order; default all. Without a
 	// job they are family:qualifier, bytes as \xNN, and of JSONL the default is every cell.
 	Columns []string
-	// Choice is which cells of the table are written. Original keys are those of the job's key. Default: all.
+	// Choice selects the cells of the table that are written. Original keys are those of the job's key. Default: all.
 	Choice choice.Asked
 	// Workers is how many regions are read at a time. Default 1; fewer if Memory allows no more.
 	Workers int
 	// Memory bounds what all workers hold. Default 512 MiB.
 	Memory spec.Size
-	// Now is the time by which cells have expired, default that of the call of [Plan.Write].
+	// Now is the time by which cells have expired, by default the time of the call of [Plan.Write].
 	Now time.Time
 }
 

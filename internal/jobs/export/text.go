@@ -123,7 +123,7 @@ func (t *text) prepare() error {
 // sub is the end mark of DOS texts. At the end of a text a reader ignores it, unless it is in quotes or escaped.
 const sub = 0x1a
 
-// hasNull says that the dialect writes NULL in a way of its own.
+// hasNull reports whether the dialect has a text for NULL.
 func (t *text) hasNull() bool { return len(t.d.Null) > 0 }
 
 // header reports whether a file has one.

@@ -128,7 +128,7 @@ func (j *judge) recordEnds(given string) []string {
 	return append(ends, long...)
 }
 
-// quotes are bytes with which values may begin and end.
+// quotes are the possible quote bytes.
 func (j *judge) quotes(given string) []byte {
 	if given != "" {
 		return []byte(given)

@@ -80,7 +80,7 @@ func one(data []byte, whole bool) charsets {
 	return c
 }
 
-// varied says that a text in UTF-8 has so many different characters that it is no other set's by chance: a pair of GB18030 is valid
+// varied reports whether a text in UTF-8 has so many different characters that it cannot be in another set by chance: a pair of GB18030 is valid
 // UTF-8 once in five.
 func varied(data []byte) bool {
 	const enough = 16 // bytes

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// reading is a way in which the sample can be read as a whole.
+// reading is one interpretation of the whole sample.
 type reading struct {
 	s    *scan
 	d    dialect.Dialect // all of it

@@ -1,5 +1,5 @@
 // Package inspect determines how files were written: format, compression, character set,
-// dialect, columns with guessed types, what stands for NULL, what would be refused, and a job file to start from.
+// dialect, columns with guessed types, the text of NULL, the records that would be refused, and a job file to start from.
 //
 // It reads a bounded sample: the beginnings of the files. [Run] is given paths and returns a [Report].
 //
@@ -9,7 +9,7 @@
 // record is a header. All readings are tried that the bytes of the sample suggest. One survives if every record has the same
 // number of columns and its writer would have written these very bytes: a mysql export leaves no backslash alone, COPY writes a
 // line feed as \n, a column of INTO OUTFILE is in quotes as a whole or not at all. A NULL that stands in a column of numbers
-// or dates shows what stands for NULL. Readings that give the same values are one.
+// or dates shows the text of NULL. Readings that give the same values count as one.
 //
 // If more than one is left, that is a [Doubt], with the readings and the first place where they differ: nothing is chosen.
 // Settings that are given leave only the readings that have them; of those left, the nearest to a dialect that was given is taken.

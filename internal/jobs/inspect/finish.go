@@ -85,7 +85,7 @@ func quotedText(text string, quoted bool) string {
 	return text
 }
 
-// Doubtful says that a person has to decide something, Unreadable that something is there which a job refuses, or nothing
+// Doubtful reports that the user has to decide something, Unreadable that there is something that a job refuses, or nothing
 // at all that it could read.
 func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
 
@@ -100,7 +100,7 @@ func (k *Key) share() string {
 	return fmt.Sprintf("%s in %s", setting.Count(k.Distinct, "different value"), setting.Count(k.Rows, "row"))
 }
 
-// String returns the key as a key spec, with what was measured.
+// String returns the key as a key spec, with the measured numbers.
 func (k *Key) String() string {
 	text := ""
 	for i, c := range k.Columns {

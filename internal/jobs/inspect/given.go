@@ -45,7 +45,7 @@ func (g *Given) quote() string {
 	return parsed(g.spec.Quote)
 }
 
-// cuts says that a dialect has what was given about quotes and escapes.
+// cuts reports whether a dialect has the given quotes and escapes.
 func (g *Given) cuts(d *dialect.Dialect) bool {
 	s := &g.spec
 	switch {

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Job returns a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
+// Job returns a job file to start from, with comments that give the evidence of each guess. Table and key are left to be filled in. It is
 // nil where there is doubt, or nothing to read.
 func (r *Report) Job() []byte {
 	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {

@@ -86,7 +86,7 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	return v
 }
 
-// headed says that the first records are names, by the types of what follows.
+// headed reports whether the first records are names, by the types of the following values.
 func (s *scan) headed() bool {
 	return s.w.header && slices.Equal(s.headers(), []dialect.Header{dialect.HeaderYes}) && slices.ContainsFunc(s.columns(dialect.HeaderYes), func(c stat) bool { return c.typ.class() != 0 && c.typed >= enoughSigns })
 }
@@ -267,7 +267,7 @@ func sepText(sep string) string {
 	return dialect.Text(sep)
 }
 
-// difference returns the first place where two readings differ, in the way of cutting of the first.
+// difference returns the first place where two readings differ, as the first one cuts the text.
 func (j *judge) difference(a, b *reading) *Place {
 	if a.d.SkipLines != b.d.SkipLines {
 		return nil

@@ -41,7 +41,7 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 	return nil
 }
 
-// sampleRows reads the rows of one file, up to so many bytes; ended says that these are all.
+// sampleRows reads the rows of one file, up to a number of bytes; ended reports that these are all.
 func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.Head, share int64, resolve source.Resolve, so source.Options) (ended bool, err error) {
 	in, err := source.Open(ctx, resolve, []string{f.Path}, so)
 	if err != nil {

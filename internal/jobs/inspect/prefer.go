@@ -26,7 +26,7 @@ func (j *judge) csv() bool {
 	return len(j.texts) > 0 && !slices.ContainsFunc(j.texts, func(t text) bool { return !t.csv })
 }
 
-// byName: a file whose name says that it is CSV, and in which no backslash speaks against it, is written as CSV is.
+// byName prefers CSV for a file whose name says so, if no backslash contradicts it.
 func byName(r, better *reading) bool {
 	n, _ := r.s.escaped()
 	return r.s.csv && !r.s.w.quoted && n == 0 && r.s.rawN == 0 && better.s.w.doubled && r.d.FieldSep == better.d.FieldSep

@@ -53,7 +53,7 @@ func (p *profile) places(names []string) []int {
 	return places
 }
 
-// Checksums of what is not a value.
+// Checksums that stand for a missing value.
 const (
 	sumNull  = 0
 	sumEmpty = 2 // an empty text: it makes no key either

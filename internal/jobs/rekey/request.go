@@ -137,7 +137,7 @@ func (q *resolved) identity(word string) checkpoint.Identity {
 // of servers differ, and cells get their time before they are written.
 const SinceSlack = 10 * time.Minute
 
-// NextSince returns the time from which a further pass reads what was written after a
+// NextSince returns the time from which a further pass reads later writes than a
 // snapshot was made.
 func NextSince(created int64) int64 { return max(created-SinceSlack.Milliseconds(), 1) }
 

@@ -19,7 +19,7 @@ import (
 // scanWorkers is how many regions are read at a time for verification.
 const scanWorkers = 4
 
-// verify holds the new table to what was written: rows, cells and sum of all that
+// verify compares the new table with the written rows: rows, cells and sum of all that
 // readers see in it, of a further pass from its time on.
 func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 	start := time.Now()

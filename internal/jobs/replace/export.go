@@ -54,7 +54,7 @@ func (e *Export) families() (names []string) {
 }
 
 // of lists the files of a family with rows from start to before end, in the order
-// of their rows. No end is that of the table.
+// of their rows. An empty end means the end of the table.
 func (e *Export) of(family string, start, end []byte) (files []File) {
 	for _, f := range e.Files {
 		if f.Family == family && bytes.Compare(f.Last, start) >= 0 && (len(end) == 0 || bytes.Compare(f.First, end) < 0) {

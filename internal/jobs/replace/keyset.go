@@ -30,7 +30,7 @@ func hashOf(key []byte) uint64 { return xxhash.Sum64(key) }
 // sampled reports whether the set is to know a key.
 func (s *keySet) sampled(hash uint64) bool { return hash&(1<<s.bits-1) == 0 }
 
-// of returns how many keys one in the set stands for.
+// of returns how many keys one key in the set represents.
 func (s *keySet) of() int64 { return 1 << s.bits }
 
 // add takes some hashes.

@@ -67,7 +67,7 @@ func (k *Input) dropLeftOut() (err error) {
 	return err
 }
 
-// finish gives the file of so many records its name, and returns that, empty if there is none.
+// finish gives the file with a number of records its name, and returns that, empty if there is no file.
 func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 	if f == nil || records == 0 {
 		return "", nil
@@ -82,7 +82,7 @@ func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 	return f.Path(), nil
 }
 
-// fileKept reports whether the file of so many records that an earlier attempt has written is where this one wants it.
+// fileKept reports whether the file with a number of records from an earlier attempt is where this one wants it.
 func fileKept(records int64, file string, f *source.RejectFile) bool {
 	if records == 0 || f == nil {
 		return true

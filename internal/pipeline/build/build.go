@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options say with what a build works; the outcome does not depend on them.
+// Options has the resources of a build; the outcome does not depend on them.
 type Options struct {
 	Workers  int                // goroutines of each pass, default the number of cores
 	Memory   spec.Size          // for sort, merge and buffers together, default 512 MiB
@@ -257,7 +257,7 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 }
 
 // tellExtent says how much there is to read: by rows where the input is Parquet.
-// It is for a person to look at, so an error is not this one's to report.
+// It is only for display, so errors are not reported here.
 func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return

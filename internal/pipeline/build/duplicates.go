@@ -28,7 +28,7 @@ func CheckDuplicatesFile(s spec.Job) error {
 	return nil
 }
 
-// refuseTables refuses it for tables among the inputs: their rows have no place from which they can be read again.
+// refuseTables refuses the setting for tables among the inputs, since their rows cannot be read again by place.
 func (k *Input) refuseTables() error {
 	for _, f := range k.Source.Files() {
 		if k.Duplicates != nil && f.Format.Traits().Table {

@@ -46,7 +46,7 @@ func Count(t *expectation.Tally, b *source.Batch, row int, nulls bool) {
 }
 
 // Met holds the records of a build to the checks: it puts what it finds into the manifests of all tables, warns, and fails with BadRows if
-// an expectation is not met. Earlier gives the records of so many earlier jobs at most, the newest first; nil: there are none.
+// an expectation is not met. Earlier returns the records of at most a number of earlier jobs, the newest first; nil: there are none.
 func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) error {
 	judged, err := met(m[0].Expect, checks, earlier, e)
 	if judged != nil {
@@ -57,7 +57,7 @@ func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int
 	return err
 }
 
-// MetByParts is [Met] of what all parts have read, before anything is written; what does not fail is said later.
+// MetByParts is [Met] for the records of all parts, before anything is written; findings that are only warnings are reported later.
 func MetByParts(parts []*PartRead, checks []*expectation.Check) error {
 	_, err := met(totalsOf(parts).Expect, checks, nil, progress.Events{})
 	return err

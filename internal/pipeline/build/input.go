@@ -161,7 +161,7 @@ func SelectionOf(s spec.Job) source.Options {
 	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
 }
 
-// namesColumns refuses JSON lines without a list of what to read: a member that shows up late in a file would be lost. A reject
+// namesColumns refuses JSON lines without a list of columns: a member that first appears late in a file would be lost. A reject
 // file has the list in its first line.
 func (k *Input) namesColumns(s spec.Job) error {
 	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) || source.Format(s.Format).Traits().Described {

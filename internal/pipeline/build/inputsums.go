@@ -70,7 +70,7 @@ func (r *Resume) sameSplits(in *source.Input) error {
 	return fail.Errorf(fail.Input, "the input has changed since this job began: it is read in %s, and was in %d", setting.Count(now, "split"), len(was))
 }
 
-// sameSplit compares a split that was read with what an earlier attempt has read.
+// sameSplit compares a split that was read with the same split of an earlier attempt.
 func (r *Resume) sameSplit(in *source.Input, split int) error {
 	was := r.sums()
 	if was == nil {

@@ -43,9 +43,9 @@ type Written struct {
 // runRoom is the memory that a merge takes for a run in addition to a chunk: for unpacked and read-ahead data.
 const runRoom = 256 << 10
 
-// MergeParts is pass 2 on the regions that only chooses by their ordinals in the sort, nil for all, of what parts have read. Runs are in the
+// MergeParts runs pass 2 for the rows of parts, in the regions that only selects by their ordinals in the sort, nil for all. Runs are in the
 // order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records are,
-// for messages. What a failed merge has written under a final name stays if the output is shared. The outcome is that of each table.
+// for messages. Files of a failed merge with a final name stay if the output is shared. It returns the outcome of each table.
 func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize int, only func(region int) bool, places Places, o Options) ([]*Written, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)
@@ -117,7 +117,7 @@ func lackingOf(parts []*PartRead) []string {
 	return names
 }
 
-// Assemble makes the manifests of a build, one of each table, from what all parts have read and what was written of all regions: of each
+// Assemble makes the manifests of a build, one of each table, from the rows that all parts have read and that were written to all regions: of each
 // merge what it made of each table.
 func Assemble(plans []*cells.Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
 	all := make([]*manifest.Manifest, len(plans))
@@ -224,7 +224,7 @@ func (p *partRows) Size(region int) (rows, bytes int64) {
 
 func (p *partRows) LeftOut(region int) int64 { return p.regions[region].leftOut }
 
-// Region implements [sortedRows]. What comes out is held to what the runs say: all of their rows, by count and sum.
+// Region implements [sortedRows]. It compares the rows with the totals of the runs, by count and sum.
 func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	var sources []*chunk.FrameReader
 	for _, run := range p.runs {

@@ -117,8 +117,8 @@ func (s *streamRows) Region(region int) (*extsort.Merge, func(*encode.Region) er
 	})
 }
 
-// AssembleStreams holds what was written of streams, of each the outcome of all tables, to what the parts have read, region by region, and
-// makes the manifests of the whole. The regions' records are those of one build. A part's rows that came to no stream, or twice, are an error.
+// AssembleStreams compares the rows written from streams, for each the outcome of all tables, with the rows that the parts have read, region by region, and
+// makes the manifests of the whole. The regions' records are the same as in one build. Rows of a part that are in no stream, or in two, are an error.
 func AssembleStreams(plans []*cells.Plan, parts []*PartRead, streams [][]*Streamed, allowEmpty bool) ([]*manifest.Manifest, []WrittenRecord, error) {
 	read := make([]PartRegion, RegionsOf(plans))
 	for i, p := range parts {

@@ -78,7 +78,7 @@ func locate(ctx context.Context, p *cells.Plan, err error, places Places) error 
 	return Locate(err, places)
 }
 
-// balancePacked proves that what was written is what was read, where all of it was to be.
+// balancePacked checks that the written rows are those that were read, if all of them were to be written.
 func (w *writers) balancePacked(m *manifest.Manifest, read manifest.RowSum) error {
 	m.RowSum = w.sum.Sum()
 	if m.Duplicates > 0 || w.sum == read {

@@ -19,7 +19,7 @@ import (
 )
 
 // A Part is the splits of an input from one on and before another. Parts of one input are read by processes of their own, each
-// by [ReadPart]; [MergeParts] writes the HFiles of what all of them have read, the same as [RunTables] does.
+// by [ReadPart]; [MergeParts] writes the HFiles of the rows of all parts, the same as [RunTables] does.
 type Part struct {
 	From, To int
 }

@@ -15,7 +15,7 @@ func (o Options) readerMemory() int64 {
 	return max(1<<20, (int64(o.Memory)-o.HeapFloor()/2)/int64(o.Workers)-extsort.MinMemory)
 }
 
-// memoryFor returns the budget that leaves each worker's reader so many bytes.
+// memoryFor returns the budget that leaves each worker's reader a number of bytes.
 func (o Options) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
 	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)

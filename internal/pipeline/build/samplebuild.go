@@ -199,7 +199,7 @@ func (c *sampleCounts) spillRun(w *readWorker) error {
 	return err
 }
 
-// readPart reads splits up to so many bytes. The first batch is not timed:
+// readPart reads splits up to a number of bytes. The first batch is not timed:
 // opening files and row groups is little of a build's split, and much of this.
 func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limit int64, c *sampleCounts) (n int64, err error) {
 	for split := from; split < to && n < limit && err == nil; split++ {

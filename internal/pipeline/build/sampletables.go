@@ -40,8 +40,8 @@ func (s *Sample) countSorted(sorter *extsort.Sorter) {
 }
 
 // Table returns the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
-// is read and sorted for all tables: the counts of what was read, the times of reading and sorting, and the forecast's runs
-// and memory are those of all.
+// is read and sorted for all tables: the counts of records, the times of reading and sorting, and the forecast's runs
+// and memory are for all of them.
 func (s *Sample) Table(number int) *Sample {
 	one := &Sample{Plan: s.plans()[number], Input: s.Input, Options: s.Options, Extent: s.Extent, Limit: s.Limit, Sort: s.Sort, sampleCounts: s.sampleCounts,
 		TotalRows: s.TotalRows, Forecast: s.Forecast, SortTime: s.SortTime, FileTime: s.FileTime, all: s}

@@ -19,7 +19,7 @@ import (
 )
 
 // openSort prepares the sort of a build. One that can continue keeps its runs in
-// a directory of its own, and takes up those of an earlier attempt that has
+// its own directory, and takes up those of an earlier attempt that has
 // sorted all of the input; reopened says that it did.
 func (r *Resume) openSort(o extsort.Options, build Options) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
@@ -87,7 +87,7 @@ func (r *Resume) usable(o Options) bool {
 	return r.filesKept(o) && r.Sorted.Expect.Covers(o.Checks)
 }
 
-// afterSort notes what pass 1 came to, if it is not noted already.
+// afterSort records the result of pass 1, if it is not recorded already.
 func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums SplitSums) error {
 	if r == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // encode writes the rows of one region into files that do not have their
-// names yet. Each attempt has names of its own: the file of a failed one may
+// names yet. Each attempt has other names: the file of a failed one may
 // still be open to a lease. What failed is given up.
 func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
 	// A worker that has waited for others' files asks the gate after that.

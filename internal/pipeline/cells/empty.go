@@ -11,7 +11,7 @@ func (k kept) has(null bool) bool {
 	return k.empty
 }
 
-// kept appends what becomes of values without a byte, by slot, in a file. nulls says whether that has NULL as well as an empty
+// kept appends the handling of empty values, by slot, in a file. nulls reports whether that has NULL as well as an empty
 // text. An empty text can be a cell; an empty number is none.
 func (p *Plan) kept(dst []kept, nulls bool) []kept {
 	for i := range p.Slots {

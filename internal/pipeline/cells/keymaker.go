@@ -85,7 +85,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	return m, nil
 }
 
-// Key returns the key of a record, whose fields are those of the columns. It is
+// Key returns the key of a record, whose fields belong to the columns. It is
 // valid until the next call.
 func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	for i, c := range m.at {
@@ -148,7 +148,7 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	return x, nil
 }
 
-// Salts returns how many values the salt has with which keys begin, 0 if they begin
+// Salts returns the number of values of the salt with which keys begin, 0 if they begin
 // with something else.
 func (p *Plan) Salts() int {
 	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)

@@ -16,7 +16,7 @@ import (
 type Packed struct {
 	FileName func(family string, region int) string // of the HFile of a region
 	Decoder  func(notes string) RowDecoder          // for the rows of one region
-	// Locate adds to an error about two rows of one key where they are, for merges of what parts have read.
+	// Locate adds the places of two rows with one key to an error, for merges of parts.
 	Locate func(ctx context.Context, err error) error
 }
 
@@ -29,7 +29,7 @@ type RowDecoder interface {
 	Total() (sum manifest.RowSum, times *manifest.CellTimes)
 }
 
-// NewPackedPlan makes the plan of packed rows. Its timestamp stands for each clock.
+// NewPackedPlan returns the plan of packed rows. Its timestamp replaces each clock.
 func NewPackedPlan(table string, key keygen.Expr, families []spec.Family, ranges *partition.Ranges, timestamp int64, duplicates extsort.Policy, how Packed) *Plan {
 	p := &Plan{Table: table, Family: families[0], Ranges: ranges, Key: key, Columns: []string{}, Timestamp: timestamp, Duplicates: duplicates,
 		Packed: &how, timing: timing{stamp: -1, ttl: -1}}

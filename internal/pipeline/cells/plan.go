@@ -80,7 +80,7 @@ func (p *Plan) OwnFilter(first *Plan) bool {
 	return p.Filter != nil && (first.Filter == nil || p.Filter.String() != first.Filter.String())
 }
 
-// Joins reports whether rows are made of all records of a key: each has cells of its own, or a version of the row's.
+// Joins reports whether rows are made of all records of a key: each record has other cells, or a version of the row's cells.
 func (p *Plan) Joins() bool { return len(p.wide) > 0 || p.KeepsVersions() }
 
 // KeepsVersions reports whether records of a key are versions of one row.
@@ -121,7 +121,7 @@ func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 }
 
 // HFileOptions returns the writer's for every file of a family. The job's
-// timestamp stands for each clock, so the same plan gives the same bytes.
+// timestamp replaces each clock, so the same plan gives the same bytes.
 func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
 		Family:      []byte(f.Name),

@@ -40,7 +40,7 @@ type FamilySpan struct {
 }
 
 // MapCells makes the plan's slots and families. The settings of families that
-// are not given are those of the plan's own.
+// are not given are the same as of the plan's own.
 func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) error {
 	var errs []error
 	bad := func(i int, c spec.CellSpec, err error) {

@@ -29,7 +29,7 @@ type FileWriter struct {
 	ends    []int64 // after each region's frames, as far as there are some
 }
 
-// NewFileWriter writes a file of so many regions to w.
+// NewFileWriter returns a writer of a file with a number of regions to w.
 func NewFileWriter(w io.Writer, regions int) *FileWriter {
 	return &FileWriter{frames: NewFrameWriter(w), w: w, regions: regions}
 }
@@ -85,7 +85,7 @@ type File struct {
 	ends []int64
 }
 
-// OpenFile reads the index of a file of chunks that has so many bytes and regions. Messages call it name.
+// OpenFile reads the index of a file of chunks with a size and a number of regions. Messages call it name.
 func OpenFile(r io.ReaderAt, size int64, regions int, name string) (*File, error) {
 	bad := func(what string) error { return damaged("%s: %s", name, what) }
 	if size < int64(footerSize) {

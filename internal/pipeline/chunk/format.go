@@ -11,11 +11,11 @@ import (
 
 const (
 	magic = "BLC1"
-	// headerSize is that of a value, before its blocks.
+	// headerSize is the size of a value's header, before its blocks.
 	headerSize = 4 + 6*4
 	// blockHeader is stored and raw length.
 	blockHeader = 4 + 4
-	// regionSize is that of the region before the first row's key.
+	// regionSize is the size of the region before the first row's key.
 	regionSize = 4
 	// rowHeader stands before each row.
 	rowHeader = extsort.RecordHeader
@@ -33,7 +33,7 @@ const (
 // ErrDamaged is wrapped by every error about a chunk that is not what its run had.
 var ErrDamaged = errors.New("sorted rows in transit are damaged")
 
-// ErrRead is wrapped by the errors of a place from which chunks could not be read.
+// ErrRead is wrapped by the errors of a source from which chunks could not be read.
 var ErrRead = errors.New("sorted rows in transit cannot be read")
 
 func damaged(format string, args ...any) error {

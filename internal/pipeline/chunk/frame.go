@@ -34,7 +34,7 @@ type Source interface {
 	Next(key, value []byte) ([]byte, []byte, error)
 }
 
-// FrameReader is a [Source] of what FrameWriter wrote. Reads are as large as the chunks.
+// FrameReader is a [Source] of the chunks that FrameWriter wrote. Reads are as large as the chunks.
 type FrameReader struct {
 	r     io.Reader
 	at    int64 // bytes read
@@ -104,7 +104,7 @@ func (f *FrameReader) length() (int64, error) {
 // firstRead is how much room a length gets before any of its bytes is there.
 const firstRead = 1 << 20
 
-// bytes appends n bytes: its room grows with what has come, whatever the length says.
+// bytes appends n bytes. Its buffer grows with the bytes received, not with the announced length.
 func (f *FrameReader) bytes(dst []byte, n int64) ([]byte, error) {
 	for int64(len(dst)) < n {
 		at := len(dst)

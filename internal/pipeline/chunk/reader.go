@@ -87,7 +87,7 @@ func (r *Reader) peek() error {
 }
 
 // Merge merges the chunks of a region that come next; there may be none. What it gives is valid until the next call. The region
-// is proven to be whole when the merge ends without an error; [Merged] has what was in it.
+// is proven to be complete when the merge ends without an error; [Merged] has its counts.
 func (r *Reader) Merge(region int, o RegionOptions) (*Merged, error) {
 	a := &arrivals{reader: r, region: region, o: o, runs: map[uint32]*runState{}}
 	m := &Merged{arrivals: a}

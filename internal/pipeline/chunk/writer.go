@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// DefaultSize is that of [Options].
+	// DefaultSize is the default of [Options].Size.
 	DefaultSize = 512 << 10
 	// MinSize is the least of them.
 	MinSize = blockSize

@@ -27,7 +27,7 @@ type rangePieces struct {
 	rows   int64 // of all of them
 }
 
-// Ranges writes a region of so many rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
+// Ranges writes a region of a number of rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
 // are not.
 func (r *PieceWriter) Ranges(ctx context.Context, sort any, region int, rows, size int64) (done bool, err error) {
 	ranged, ok := sort.(rangedRows)

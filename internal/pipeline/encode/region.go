@@ -28,7 +28,7 @@ type Region struct {
 	reported int64 // of the merge under way
 }
 
-// NewRegion remembers so many rows, and calls merged with further rows now and then.
+// NewRegion starts at a number of rows, and calls merged with further rows now and then.
 func NewRegion(samples int, merged func(rows int64), decoder func() cells.RowDecoder) Region {
 	return Region{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
 }
@@ -36,7 +36,7 @@ func NewRegion(samples int, merged func(rows int64), decoder func() cells.RowDec
 // Samples returns the rows that are remembered.
 func (p *Region) Samples() []manifest.Sample { return p.sampler.rows }
 
-// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+// ReportEvery is the number of rows between two reports of progress and checks of the context: a power of two.
 const ReportEvery = 1 << 12
 
 // tell is called with the count of rows of a merge before each is merged.
@@ -51,7 +51,7 @@ func (p *Region) tell(ctx context.Context, n int) error {
 	return nil
 }
 
-// report says that so many rows of the merge under way are merged.
+// report reports the number of rows of the current merge that are merged.
 func (p *Region) report(n int64) {
 	p.add(n - p.reported)
 	p.reported = n
@@ -63,7 +63,7 @@ func (p *Region) end(n int64) {
 	p.reported = 0
 }
 
-// add says that so many more rows are merged.
+// add reports a number of further merged rows.
 func (p *Region) add(n int64) {
 	if p.merged != nil {
 		p.merged(n)

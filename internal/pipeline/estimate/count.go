@@ -62,7 +62,7 @@ func (t *tally) reset(keys *partition.KeySample) {
 	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
 }
 
-// merge adds what another has counted, each row for so many.
+// merge adds another's counts, each row with a weight.
 func (t *tally) merge(o *tally, factor float64) {
 	t.rows += o.rows * factor
 	t.input += o.input * factor

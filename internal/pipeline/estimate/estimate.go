@@ -124,7 +124,7 @@ const (
 	buildSplit = 8 << 20
 )
 
-// BuildOptions say with what the build would work, and what a person wants
+// BuildOptions has the resources of the build, and what the user wants
 // to know of it.
 type BuildOptions struct {
 	build.Options
@@ -207,7 +207,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	return e
 }
 
-// newEstimate returns one in which nothing is counted yet.
+// newEstimate returns an empty estimate.
 func newEstimate(plan *cells.Plan, o BuildOptions) *Estimate {
 	return &Estimate{Schema: 1, Table: plan.Table, Key: plan.Key.String(), Workers: o.Workers, Memory: processMemory + o.HeapFloor()/2, Modulus: plan.Modulus,
 		Suggested: o.Suggest > 0, Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}

@@ -75,7 +75,7 @@ func (h *hotKeys) shrink() {
 	h.entries, h.text = kept, text
 }
 
-// merge adds what another has counted, each row for so many.
+// merge adds another's counts, each row with a weight.
 func (h *hotKeys) merge(o *hotKeys, factor float64) {
 	for _, e := range o.entries {
 		h.add(e.hash, o.text[e.at:e.at+e.n], e.count*factor)

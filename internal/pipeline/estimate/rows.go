@@ -38,7 +38,7 @@ func (r *Rows) Add(region int, key []byte, row Row) {
 	r.t.seen++
 }
 
-// Take adds what others have counted, each row for so many, and empties them.
+// Take adds the counts of others, each row with a weight, and empties them.
 func (r *Rows) Take(o *Rows, factor float64) {
 	r.t.merge(o.t, factor)
 	o.t.reset(nil)

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options are [WorkOptions] with what else an estimate depends on.
+// Options is [WorkOptions] with further settings of an estimate.
 type Options struct {
 	build.WorkOptions
 	Splits *[][]byte // of the regions; default: the table's, for which its cluster is asked
@@ -120,7 +120,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	return e, nil
 }
 
-// maxRegion returns the size at which a region splits, and the setting that says so. table is what the table says, 0 for nothing.
+// maxRegion returns the size at which a region splits, and the setting that says so. table is the table's own setting, 0 for none.
 func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from string) {
 	if w.MaxRegion > 0 {
 		return int64(w.MaxRegion), "as given"

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// tableWork is one of the tables that a build writes, with what is to be known of it.
+// tableWork is one of the tables that a build writes, with the facts that an estimate needs.
 type tableWork struct {
 	plan  *cells.Plan
 	index string

@@ -29,7 +29,7 @@ const (
 	namedInText = 3       // regions or keys that a message names
 )
 
-// warn looks for what a person should know before the load.
+// warn adds warnings that the user should read before the load.
 func (e *Estimate) warn(plan *cells.Plan, t *tally, o BuildOptions) {
 	if t.rows == 0 {
 		return
@@ -46,7 +46,7 @@ func (e *Estimate) warn(plan *cells.Plan, t *tally, o BuildOptions) {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// from says of what a rate is.
+// from returns the text that names the base of a rate.
 func (e *Estimate) from() string {
 	if e.Exact {
 		return fmt.Sprintf("of all %s", setting.Count(e.Rows, "row"))
@@ -232,7 +232,7 @@ func (e *Estimate) warnSample(t *tally) preflight.Check {
 	return preflight.Doubtful("sample", setting.Textf("%s reads all of the input", setting.Exact), "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
 }
 
-// warnSpill compares a bound of the disk with what sorting is going to take.
+// warnSpill compares a limit of the disk with the predicted size of the sorted runs.
 func (e *Estimate) warnSpill(limit spec.Size) preflight.Check {
 	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
 		return preflight.Check{}

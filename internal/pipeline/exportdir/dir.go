@@ -1,5 +1,5 @@
-// Package exportdir is the directory that one export writes to. A directory is taken if it is missing or empty. The job puts a token of its own
-// into it, by which later attempts, and what removes the job, find it again. Files are written below [Writing], and renamed when they are whole.
+// Package exportdir manages the directory that one export writes to. A directory is taken if it is missing or empty. The job puts its own token
+// into it, by which later attempts, and the removal of the job, recognize it. Files are written below [Writing], and renamed when they are complete.
 package exportdir
 
 import (
@@ -49,7 +49,7 @@ type claim struct {
 	Made  bool   `json:"made"` // the directory, which was missing
 }
 
-// Claim makes a directory, which is missing or empty, a job's own. A token stands for the job. One that has it already stays as it is, and is
+// Claim takes a directory, which is missing or empty, for a job, which a token identifies. A directory that the job has taken before stays as it is, and is
 // given again.
 func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, again bool, err error) {
 	d = &Dir{FS: fsys, Path: dir}

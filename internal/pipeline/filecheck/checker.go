@@ -59,7 +59,7 @@ const (
 	// leastWorkers and mostWorkers bound the files that are read at a time: more than one core has, since reading is waiting for
 	// DataNodes; the upper bound is one of memory.
 	leastWorkers, mostWorkers = 4, 8
-	// quickFile is the size up to which as many are read at a time as may be.
+	// quickFile is the size up to which files are read with full concurrency.
 	quickFile = 1 << 20
 )
 
@@ -72,7 +72,7 @@ func atATime(files []Target) int {
 	return min(n, len(files), mostWorkers)
 }
 
-// All checks files, and puts in what it learns of them. Those that are damaged
+// All checks files, and fills in what it finds in them. Those that are damaged
 // are all found; an error says that a file could not be read.
 func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*DamagedError, err error) {
 	if len(files) == 0 {
@@ -155,7 +155,7 @@ func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint
 	return &DamagedError{f.Path, found}
 }
 
-// sumOf reads a file of about so many bytes to its end.
+// sumOf reads a file of about a number of bytes to its end.
 func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uint32, error) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	sum := uint32(0)
@@ -177,7 +177,7 @@ func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uin
 	}
 }
 
-// check judges a file by what it says of itself, and gives the checksum of
+// check validates a file by its own metadata, and returns the checksum of
 // the bytes that it has seen.
 func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, error) {
 	at, ok := file.(io.ReaderAt)

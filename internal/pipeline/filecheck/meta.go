@@ -27,7 +27,7 @@ func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader,
 	return openHFile(ctx, fsys, name, 0)
 }
 
-// openHFile is OpenHFile that reads a file of up to so many bytes as a whole.
+// openHFile is OpenHFile, but reads a file of up to a number of bytes as a whole.
 func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
@@ -65,7 +65,7 @@ type Meta struct {
 	FirstRow, LastRow, Family []byte
 }
 
-// smallFile is up to which size in bytes ReadMeta reads a file at once. Trailer, index and blocks are read in no order
+// smallFile is the size in bytes up to which ReadMeta reads a file at once. Trailer, index and blocks are read in no order
 // otherwise, and on HDFS each step back is a new connection to a DataNode.
 const smallFile = 256 << 10
 
@@ -83,7 +83,7 @@ func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
 	return m, err
 }
 
-// HFileMeta is an HFile's account of itself for people and programs.
+// HFileMeta is the metadata of an HFile, for display and for programs.
 type HFileMeta struct {
 	File        string      `json:"file"`
 	Version     string      `json:"version"`
@@ -124,7 +124,7 @@ func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
 	return v, nil
 }
 
-// infoText prints a value of the file info by what it is.
+// infoText formats a value of the file info by its type.
 func infoText(key string, v []byte) string {
 	times := []string{"BULKLOAD_TIMESTAMP", "hfile.CREATE_TIME_TS", "EARLIEST_PUT_TS"}
 	switch {

@@ -73,8 +73,8 @@ func judge(maps []*MapDone, p *share.Plan) error {
 	return build.Judge(parts(maps), p.Job)
 }
 
-// Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
-// their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects and
+// Adopt takes the output of a job whose output is complete: it compares the rows that reduces have written with those that maps have read, gives the HFiles
+// their names in the staging directory, where each of several tables has its own directory, and makes the manifests. Rejects and
 // filtered are the local files for bad records and for those that the filter leaves out, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
 func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, filtered string) (*Adopted, error) {
 	from := path.Join(dir, outName)

@@ -39,7 +39,7 @@ func checkBinary(name string) error {
 	return nil
 }
 
-// processorOf is for what processor a program is, as Go names it.
+// processorOf returns the processor architecture of a program, as Go names it.
 func processorOf(name string) (string, error) {
 	f, err := elf.Open(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package mapreduce builds HFiles as one MapReduce job on YARN, by Hadoop Streaming. The result is that of a build in one process, byte
+// Package mapreduce builds HFiles as one MapReduce job on YARN, by Hadoop Streaming. The result equals that of a build in one process, byte
 // for byte, whatever the number of tasks and of their attempts.
 //
 // A map task is pass 1 on a share of the input (package share): it sorts its rows and writes them as chunks (package chunk), whose keys
@@ -18,8 +18,8 @@
 //	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles (of several tables <table>/<family>/),
 //	                    _SUCCESS when the job has
 //
-// Every submission has a tag of its own, and so a directory that no other writes: a job that is forgotten can waste time, not
+// Every submission has its own tag, and so a directory that no other writes: a job that is forgotten can waste time, not
 // do harm.
 //
-// [Process] is what runs in a container, [Engine] what submits a job and watches it.
+// [Process] runs in a container, [Engine] submits a job and watches it.
 package mapreduce

@@ -246,7 +246,7 @@ func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
 	return e.Journal.Ended(s, how)
 }
 
-// unreachable is for a cluster that does not say what became of a job.
+// unreachable returns the error for a cluster that does not report the state of a job.
 func (e *Engine) unreachable(s Submission, err error) error {
 	if errors.Is(err, yarn.ErrDenied) {
 		return fail.With(fail.Check, fmt.Errorf("ask about %s: %w", cmp.Or(s.Application, s.Tag), err))

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/pipeline/share"
 )
 
-// Sizes by which work is cut when nothing is said. A task costs about five seconds of a core before it does anything, so that few large
+// Default sizes of tasks. A task costs about five seconds of a core before it does anything, so that few large
 // ones are better than many small ones.
 const (
 	bytesPerMap    = 256 << 20
@@ -44,7 +44,7 @@ func (c Container) program() spec.Size {
 	return spec.Size(left-left/8) << 20
 }
 
-// tasksFor returns how many tasks of some size there are for so many bytes.
+// tasksFor returns the number of tasks of some size for a number of bytes.
 func tasksFor(bytes, each int64, most int) int {
 	return int(min(max((bytes+each-1)/each, 1), int64(most)))
 }

@@ -129,7 +129,7 @@ func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[stri
 	return all
 }
 
-// spread takes so many of a list, evenly.
+// spread takes a number of elements of a list, evenly.
 func spread[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all
@@ -141,7 +141,7 @@ func spread[T any](all []T, most int) []T {
 	return some
 }
 
-// few returns the beginning of a list, with what is missing.
+// few returns the beginning of a list, with the number of elements left out.
 func few(all []string, most int) []string {
 	if len(all) <= most {
 		return all
@@ -149,7 +149,7 @@ func few(all []string, most int) []string {
 	return append(slices.Clone(all[:most]), fmt.Sprintf("… (%d in all)", len(all)))
 }
 
-// noExec is in what Java says of a program for another processor: ENOEXEC.
+// noExec is in Java's message about a program for another processor: ENOEXEC.
 const noExec = "Exec format error"
 
 // cannotRun makes the error of an attempt whose node could not start the program; nil if that is not why it failed.

@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ShipSize is how many bytes of text a map takes at a time: the unit in which inputs are cut into maps.
+// ShipSize is the number of bytes of text that a map takes at a time: the unit in which inputs are cut into maps.
 const ShipSize = 16 << 20
 
 // storesSecret is the name of the secret with the buckets of the inputs and their keys, in the file of tokens of a task.

@@ -29,7 +29,7 @@ type verdict struct {
 	at time.Time
 }
 
-// Bounds of what is kept and read of verdicts.
+// Limits of the verdicts that are kept and read.
 const (
 	mostVerdict  = 64 << 10
 	mostVerdicts = 200
@@ -63,7 +63,7 @@ func (v *verdict) err() error {
 	return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
 }
 
-// verdicts reads what attempts have left, the oldest first. seen are those that need not be read again.
+// verdicts reads the verdicts of attempts, the oldest first. Those in seen are not read again.
 func verdicts(ctx context.Context, fsys hdfsio.FS, dir string, seen map[string]bool) (all []*verdict, err error) {
 	entries, err := fsys.ReadDir(ctx, dir)
 	if err != nil {

@@ -150,7 +150,7 @@ func (f *watcher) progress(ctx context.Context) error {
 	return nil
 }
 
-// judge looks at what all maps have read before the reduces have written all. When their descriptions cannot be read now, they are judged at
+// judge checks the records that all maps have read before the reduces end. When the maps' descriptions cannot be read now, they are checked at
 // the end.
 func (f *watcher) judge(ctx context.Context) error {
 	if f.judged {

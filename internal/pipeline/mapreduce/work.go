@@ -42,7 +42,7 @@ type Work struct {
 	Reduces []build.Regions `json:"reduces"` // regions of each; those of further tables follow those of the first
 	// ChunkSize is with how many bytes chunks are cut.
 	ChunkSize int `json:"chunk_size"`
-	// MapMemory and ReduceMemory are what the program may take, in bytes, besides its JVM.
+	// MapMemory and ReduceMemory are the memory of the program, in bytes, in addition to its JVM.
 	MapMemory    spec.Size   `json:"map_memory"`
 	ReduceMemory spec.Size   `json:"reduce_memory"`
 	Workers      int         `json:"workers"`                    // of a map
@@ -92,7 +92,7 @@ func (w *Work) items() []byte {
 	return []byte(b.String())
 }
 
-// partitionKeys returns the keys from which on chunks belong to each reduce but the first.
+// partitionKeys returns the first keys of all reduces but the first.
 func (w *Work) partitionKeys() (keys [][]byte) {
 	for _, r := range w.Reduces[1:] {
 		keys = append(keys, binary.BigEndian.AppendUint32(nil, uint32(r.From)))

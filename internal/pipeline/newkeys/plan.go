@@ -33,7 +33,7 @@ type Plan struct {
 	Divided *Divided
 }
 
-// Options say with what a build works; the files do not depend on them.
+// Options has the resources of a build; the files do not depend on them.
 type Options struct {
 	build.Options
 	RejectFile string // where the old keys of rows go that get no new key; needed if the budget allows any

@@ -102,7 +102,7 @@ func saltWidth(key keygen.Expr) int {
 	return 0
 }
 
-// look reads keys to find from where on rows are built; and if so many regions are to be found, it gives them to the plan: they get about
+// look reads keys to find the rows at which building begins; and if a number of regions is to be found, it gives them to the plan: they get about
 // the same bytes.
 func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
 	parts := d.parts

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+// ReportEvery is the number of rows between two reports of progress and checks of the context: a power of two.
 const ReportEvery = 1 << 12
 
 // reader is pass 1: workers take regions of the snapshot in their order.

@@ -52,7 +52,7 @@ func newSample(ranges *partition.Ranges, most int64) *rowSample {
 	return s
 }
 
-// sampleRun has the rows of the least keys, as many as come to so many bytes.
+// sampleRun has the rows of the least keys, up to a number of bytes.
 type sampleRun struct {
 	mu    sync.Mutex
 	most  int64
@@ -113,7 +113,7 @@ func (h *sampleHeap) Pop() any {
 	return row
 }
 
-// build builds the rows into one region, in memory, and says what all rows take by what these have taken. Rows without a cell that is
+// build builds the rows into one region, in memory, and predicts the build of all rows from that. Rows without a cell that is
 // late enough are in it for their keys alone.
 func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b *estimate.RowBuild) error {
 	rows, seen := s.all(), int64(0)

@@ -62,7 +62,7 @@ var loadObservers = map[string]string{
 	"ReplicationObserver": "notes the files for replication",
 }
 
-// checkCoprocessors names what a bulk load goes past, the hooks of puts by which
+// checkCoprocessors names the hooks of puts that a bulk load bypasses, by which
 // other indexes than Phoenix's are kept, and what it does not go past.
 func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	const name = "coprocessors"

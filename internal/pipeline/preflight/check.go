@@ -91,7 +91,7 @@ func (c Check) In(words func(setting.Name) string) Check {
 	return c
 }
 
-// Options are [WorkOptions] with what else a check depends on.
+// Options is [WorkOptions] with further settings of a check.
 type Options struct {
 	build.WorkOptions
 	Staging  string          // directory on HDFS, default that of [staging.Base]

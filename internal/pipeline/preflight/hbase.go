@@ -260,7 +260,7 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 	return good(name, "HBase made and removed a directory for a load by %s", user)
 }
 
-// checkRead says that the user may not read what is to be verified. Other errors of a read are those of the checks of regions and servers.
+// checkRead reports that the user may not read the rows to be verified. Other errors of a read are reported by the checks of regions and servers.
 func checkRead(err error, table loader.TableName) Check {
 	denied, ok := errors.AsType[*loader.DeniedError](err)
 	if !ok {

@@ -208,7 +208,7 @@ func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	return good(name, "%s has %s free", m.dir, spec.Size(m.free).Rounded())
 }
 
-// checkSpillLimit compares the bound that was set with what sorting takes.
+// checkSpillLimit compares the configured limit with the disk that sorting takes.
 func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	const name = "spill limit"
 	need := spillFor(in.text, w.Memory)
@@ -222,7 +222,7 @@ func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
 }
 
-// checkOpenFiles compares the limit with what a job opens: each sorted run,
+// checkOpenFiles compares the limit with the files that a job opens: each sorted run,
 // each worker's files, connections.
 func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	const name = "open files"

@@ -46,7 +46,7 @@ func checkStorage(t *loader.Table, cf loader.Family, site func(string) string) C
 // usualBlocking is the default of hbase.hstore.blockingStoreFiles (HStore, HBase 2.6).
 const usualBlocking = 16
 
-// checkStoreFiles looks for a store that holds, with what the load adds, so many files that flushes wait for compactions.
+// checkStoreFiles looks for a store that has, with the files of the load, so many files that flushes wait for compactions.
 func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string, regions []loader.Region, s loader.Status) Check {
 	const name, key = "store files", "hbase.hstore.blockingStoreFiles"
 	limit, err := strconv.Atoi(configured(t, cf, site, key))

@@ -22,7 +22,7 @@ type Content struct {
 // MarkerBytes is about what a delete marker takes in a file besides its row.
 const MarkerBytes = 24
 
-// MakeAll makes files, so many at a time, and reports each to events. The files are in the order of all.
+// MakeAll makes files, a number of them at a time, and reports each to events. The files are in the order of all.
 func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, atOnce int, e progress.Events) ([]loader.HFile, error) {
 	files := make([]loader.HFile, len(all))
 	err := workers.Each(ctx, atOnce, len(all), func(ctx context.Context, i int) error {

@@ -24,7 +24,7 @@ import (
 
 // Rewriter cuts HFiles that straddle regions and merges those of a region
 // that are too many. Its files get the settings of the table's family. Names
-// follow from the names of what was rewritten, so a repeated rewriting, after
+// follow from the names of the rewritten files, so a repeated rewriting, after
 // a crash say, replaces what the one before has left. What is rewritten stays.
 // Safe for concurrent use.
 type Rewriter struct {
@@ -41,13 +41,13 @@ type Rewriter struct {
 var _ loader.Rewriter = (*Rewriter)(nil)
 
 // New rewrites files into dir/FAMILY/, by way of dir/_writing/. The
-// timestamp, in milliseconds, stands for the clock in the new files.
+// timestamp, in milliseconds, replaces the clock in the new files.
 func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
 	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
 // Cut reads a file once and writes the rows between the boundaries into files
-// of their own, in order. A boundary is the first row of what follows it; one
+// of their own, in order. A boundary is the first row of the part after it; one
 // that leaves nothing on a side gives no file there. After an error nothing of
 // it is left.
 func (w *Rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {

@@ -67,7 +67,7 @@ func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	return d, nil
 }
 
-// there reports whether a file has so many bytes, as a merge wrote it.
+// there reports whether a file has the size with which a merge wrote it.
 func (m *merge) there(ctx context.Context, name string, bytes int64, of Of) error {
 	info, err := m.out.fs.Stat(ctx, name)
 	switch {

@@ -119,7 +119,7 @@ func (p *Plan) Read(ctx context.Context, plans []*cells.Plan, in *build.Input, p
 	return newkeys.ReadPart(ctx, s, k, part, sink, c, newkeys.Options{Options: o, RejectFile: rejects})
 }
 
-// RejectName returns the name of the file of what a share of the plan rejects.
+// RejectName returns the name of the file of the rows that a share of the plan rejects.
 func (p *Plan) RejectName(of Of) string {
 	if p.NewKeys != nil {
 		return of.name("share") + ".rejects.keys"

@@ -36,7 +36,7 @@ type Plan struct {
 	Servers   []string      `json:"servers,omitempty"` // host:port, near which the files of each region are written; none: anywhere
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
-	// Weights are the estimated bytes of each region, by which they are divided; none: not known. Here, and wherever regions of several
+	// Weights are the estimated bytes of each region, by which they are divided; none: unknown. Here, and wherever regions of several
 	// tables have numbers, those of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
 	// Snapshots are the snapshots through which inputs that are tables are read.

@@ -83,7 +83,7 @@ func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error
 // token distinguishes attempts.
 func token() string { return rand.Text()[:10] }
 
-// ignoreGone is for what may be removed already.
+// ignoreGone drops the error of a file that is removed already.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

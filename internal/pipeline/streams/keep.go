@@ -183,7 +183,7 @@ func (k *keeper) missing(one *stream, was State, read int64) error {
 	return one.noData()
 }
 
-// compare reads a stream that is not needed, to see that it is what an earlier attempt has read.
+// compare reads a stream that is not needed, to check that it equals the one that an earlier attempt has read.
 func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
 	k.o.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
 	got, err := k.read(ctx, one, nil)

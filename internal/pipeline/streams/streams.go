@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// mostStreams bounds the streams of a job: they are copied side by side, each with buffers of its own.
+// mostStreams limits the streams of a job: they are copied in parallel, each with its own buffers.
 const mostStreams = 64
 
 // Inputs are the inputs of a job that are read once and from the front: standard input and named pipes. [Inputs.Keep]

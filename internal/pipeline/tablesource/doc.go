@@ -1,7 +1,7 @@
-// Package tablesource has what hbase:TABLE and snapshot:NAME name: a snapshot of
+// Package tablesource reads the inputs hbase:TABLE and snapshot:NAME: a snapshot of
 // a table that is read from its files, or a table that its region servers scan.
 //
-// Of a table a snapshot is taken, with what is in memory flushed, and deleted
+// Of a table a snapshot is taken, after a flush of the memstores, and deleted
 // when its [Source] is closed. A named snapshot is only read.
 //
 // [Files] shows it to pkg/source as a directory with a file for each region, and
@@ -9,7 +9,7 @@
 // which several processes read.
 //
 // [Scanned] is a table that is read by scans, [ScanFiles] shows it in the same way:
-// the records are the same, but each region is of a moment of its own, and one that
+// the records are the same, but each region is read at another moment, and one that
 // is split, merged or moved in mid-scan of several.
 //
 // HDFS decides which users may read files: on secured clusters HBase's directory is its own

@@ -25,7 +25,7 @@ import (
 // number from the checksum of the manifest, so that another snapshot of the same
 // name has other files.
 type Files struct {
-	// PartBytes is how much of a region's files one file stands for, default 32
+	// PartBytes is the size of the part of a region's files that is one file of the input, default 32
 	// MiB. It is set before anything is read.
 	PartBytes int64
 	// Choice is which cells are read. It is set before anything is read. Default: all.

@@ -23,7 +23,7 @@ type region struct {
 	ordinal     int  // of all files
 }
 
-// partBytes is how much of a region's HFiles one file stands for: two seconds'
+// partBytes is the size of the part of a region's HFiles that is one file of the input: two seconds'
 // work, so that the cores end at about the same time.
 const partBytes = 32 << 20
 

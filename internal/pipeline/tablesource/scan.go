@@ -202,7 +202,7 @@ func scanError(err error) error {
 	return fail.With(fail.Load, err)
 }
 
-// rowOrder holds rows to the range and the order in which a scan has them.
+// rowOrder checks that rows are in the range and in the order of a scan.
 type rowOrder struct {
 	start, stop []byte
 	versions    bool // a column may have several cells

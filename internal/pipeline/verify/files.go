@@ -30,8 +30,8 @@ type Stores struct {
 	Counted bool
 }
 
-// Files holds the stores of a table to what was written: each file of the load is in the directory of a region that has it in
-// service, under the identity that the load knows, and the checksums that HDFS keeps of its blocks are those of the bytes that
+// Files compares the stores of a table with the written files: each file of the load is in the directory of a region that has it in
+// service, under the identity that the load recorded, and the checksums that HDFS keeps of its blocks are those of the bytes that
 // were written; no other file in service is a copy of one. Then it compares the rows that [Sample] compares. What a split has
 // left of a file are references, which must be in service. A file that a compaction has taken since is in the archive, or no
 // longer in service: of its rows only the sample says anything, and it must have one of them.

@@ -53,7 +53,7 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	return v, nil
 }
 
-// sampleParts returns the sorted samples as they are read: those of one region by one scan, and the first by itself, from which
+// sampleParts returns the sorted samples as they are read: the samples of one region by one scan, and the first by itself, from which
 // it is known how large rows are. Rows with times of their own are read one by one.
 func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped bool) [][]manifest.Sample {
 	var parts [][]manifest.Sample

@@ -18,7 +18,7 @@ type summed interface {
 	CRC32C(ctx context.Context, name string) (sum uint32, size int64, err error)
 }
 
-// sums compares the bytes of all files with what was written, and looks for copies of them.
+// sums compares the bytes of all files with the written ones, and looks for copies of them.
 func (s *Stores) sums(ctx context.Context, v *survey) error {
 	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(asksAtATime)

@@ -121,7 +121,7 @@ func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.T
 	return v, nil
 }
 
-// find compares each file of the load with what there is of it. Directories of regions that are no more, and the archive, are
+// find compares each file of the load with the file in the stores. Directories of regions that no longer exist, and the archive, are
 // read when a file is in none of the others.
 func (v *survey) find(ctx context.Context, s *Stores, data, archive string) error {
 	v.files = make([]foundFile, len(s.Files))
