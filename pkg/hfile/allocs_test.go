@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAllocations bounds what is allocated for a cell or a row when blocks,
-// index and filters are counted in: nothing is allocated for each.
+// TestAllocations limits the allocations per cell or row, including those for
+// blocks, index and filters: there must be none per cell or row.
 func TestAllocations(t *testing.T) {
 	const n = 4000
 	s, keys, rows, _ := checkRows(n)

@@ -10,16 +10,17 @@ import (
 	"slices"
 )
 
-// DefaultMaxBlock bounds the uncompressed size of a block that a Reader takes.
+// DefaultMaxBlock is the default limit on the uncompressed size of a block that
+// a Reader accepts.
 const DefaultMaxBlock = 256 << 20
 
-// block is one block as it is in the file.
+// block is one block of a file.
 type block struct {
 	offset       int64
 	name         string // HBase's name: DATA, ENCODED_DATA, LEAF_INDEX, …
 	onDisk       int    // size without header, with checksums
 	uncompressed int    // payload size
-	prev         int64  // offset of the block of the same kind before, −1 if none
+	prev         int64  // offset of the previous block of the same kind, −1 if there is none
 	checksum     ChecksumType
 	bytesPerSum  int
 	payload      []byte // decompressed; valid until the next block is read
@@ -31,7 +32,7 @@ type block struct {
 // end returns the offset after the block.
 func (b *block) end() int64 { return b.offset + headerSize + int64(b.onDisk) }
 
-// blockReader reads blocks one at a time into buffers of its own.
+// blockReader reads blocks one at a time into its own buffers.
 type blockReader struct {
 	r        io.ReaderAt
 	limit    int64 // offset after the last block
@@ -43,10 +44,12 @@ type blockReader struct {
 	atOnce   int // bytes fetched at a time, 0 for readAhead
 }
 
-// readAhead is how much is fetched at a time when blocks are read in order.
+// readAhead is the number of bytes fetched at a time when blocks are read in
+// order.
 const readAhead = 256 << 10
 
-// fetch gives n bytes of the file, valid until the next fetch.
+// fetch returns n bytes of the file at off. They are valid until the next
+// fetch.
 func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
 	if from := off - b.aheadAt; from >= 0 && from+int64(n) <= int64(len(b.ahead)) {
 		return b.ahead[from : from+int64(n)], nil
@@ -56,8 +59,8 @@ func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
 		atOnce = readAhead
 	}
 	want := int(min(max(int64(n), int64(atOnce)), b.limit-off))
-	// What is there of these bytes already is kept, so that reads in order
-	// take each byte of the file once and never go back.
+	// Bytes that are already buffered are kept, so that reads in order fetch
+	// each byte of the file once and never seek backwards.
 	have := 0
 	if from := off - b.aheadAt; from >= 0 && from < int64(len(b.ahead)) {
 		have = copy(b.ahead, b.ahead[from:])

@@ -11,7 +11,7 @@ import (
 // headerSize is the size of a block header with checksum fields (minor version 1 and later).
 const headerSize = 33
 
-// blockKind is a block's magic and the chain that its previous-offset belongs to.
+// blockKind identifies a block's magic and the chain of its previous-offset.
 type blockKind uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	kindCount
 )
 
-// blockKinds names the kinds as HBase's BlockType does. Data and encoded data share one chain.
+// blockKinds holds the magic and name of each kind, as HBase's BlockType does. Data and encoded data share one chain.
 var blockKinds = [kindCount]struct {
 	magic string
 	name  string
@@ -46,23 +46,23 @@ var blockKinds = [kindCount]struct {
 	kindMeta:              {"METABLKc", "META", kindMeta},
 }
 
-// placed says where a block is and how long it is on disk, header and checksums included.
+// placed is the offset of a block and its size on disk, including header and checksums.
 type placed struct {
 	offset int64
 	size   int32
 }
 
-// flushSize is how much is collected before the output is written to.
+// flushSize is the number of buffered bytes that triggers a write to the output.
 const flushSize = 1 << 20
 
-// firstBuffer is the initial capacity of a buffer. It grows with the file, since a table of many regions has many small files.
+// firstBuffer is the initial size of the buffer, which grows with the file: a table with many regions has many small files.
 const firstBuffer = 64 << 10
 
-// blockWriter turns payloads into blocks, one after the other, and writes
-// them to out in pieces of about a megabyte. Errors stick.
+// blockWriter turns payloads into consecutive blocks and writes them to out in
+// pieces of about a megabyte. Errors are sticky.
 type blockWriter struct {
 	out         io.Writer
-	buf         []byte // what is not yet written
+	buf         []byte // not yet written
 	base        int64  // file offset of buf[0]
 	err         error
 	comp        compressor
@@ -85,7 +85,7 @@ func newBlockWriter(out io.Writer, o *Options) *blockWriter {
 	return b
 }
 
-// write compresses the payload, adds header and checksums, and gives the
+// write compresses the payload, adds header and checksums, and returns the
 // block's place. The payload may be reused afterwards.
 func (b *blockWriter) write(kind blockKind, payload []byte) placed {
 	at := len(b.buf)
@@ -95,7 +95,7 @@ func (b *blockWriter) write(kind blockKind, payload []byte) placed {
 	return b.seal(kind, at, len(payload))
 }
 
-// writePacked is write for a payload of size bytes that [compressor.block] has compressed.
+// writePacked is like write for a payload of size bytes that [compressor.block] has already compressed.
 func (b *blockWriter) writePacked(kind blockKind, packed []byte, size int) placed {
 	at := len(b.buf)
 	if b.err == nil {
@@ -104,13 +104,13 @@ func (b *blockWriter) writePacked(kind blockKind, packed []byte, size int) place
 	return b.seal(kind, at, size)
 }
 
-// block puts the compressed form of a payload after dst, and the room for its header before it.
+// block appends room for a header and the compressed form of a payload to dst.
 func (c *compressor) block(dst, payload []byte) ([]byte, error) {
 	at := len(dst)
 	return c.append(slices.Grow(dst, headerSize)[:at+headerSize], payload)
 }
 
-// seal completes the block at position at, of a payload of size bytes.
+// seal completes the block at position at, whose payload has size bytes.
 func (b *blockWriter) seal(kind blockKind, at, size int) placed {
 	place := placed{offset: b.base + int64(at)}
 	if b.err != nil {
@@ -140,8 +140,8 @@ func (b *blockWriter) seal(kind blockKind, at, size int) placed {
 	return place
 }
 
-// appendChecksums guards header and data from position at on, a checksum for
-// each piece. Without a checksum type HBase leaves the room and fills it with zeros.
+// appendChecksums appends a checksum of each piece of header and data from position
+// at on. HBase writes zeros instead when there is no checksum type.
 func (b *blockWriter) appendChecksums(at, sums int) {
 	end := len(b.buf)
 	for i := range sums {
@@ -154,7 +154,7 @@ func (b *blockWriter) appendChecksums(at, sums int) {
 	}
 }
 
-// raw appends bytes that are not block: the trailer.
+// raw appends bytes that are not part of a block: the trailer.
 func (b *blockWriter) raw(p []byte) {
 	b.buf = append(b.buf, p...)
 }

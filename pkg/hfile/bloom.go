@@ -9,7 +9,7 @@ import (
 // hashMurmur is the stored code of HBase's default hash (util.Hash, 2.6.4).
 const hashMurmur = 1
 
-// bloomMaxFold bounds the sizing of a chunk, not its folding (BloomFilterUtil, 2.6.4).
+// bloomMaxFold limits how a chunk is sized, not how often it is folded (BloomFilterUtil, 2.6.4).
 const bloomMaxFold = 7
 
 // murmur2 is HBase's MurmurHash: Murmur 2 whose tail bytes are sign-extended.
@@ -40,19 +40,19 @@ func murmur2(key []byte, seed uint32) uint32 {
 	return h ^ h>>15
 }
 
-// bloomSizing is the shape of every full chunk of a filter.
+// bloomSizing holds the parameters of every full chunk of a filter.
 type bloomSizing struct {
 	bytes   int // of a chunk before folding
 	hashes  int
 	maxKeys int64
 }
 
-// sizeBloom does BloomFilterUtil.createBySize's arithmetic (2.6.4): doubles,
-// a float error rate, and an integer division in the hash count.
+// sizeBloom repeats the arithmetic of BloomFilterUtil.createBySize (2.6.4):
+// doubles, a float error rate, and an integer division in the hash count.
 func sizeBloom(chunkBytes int, errorRate float32, rowCol bool) bloomSizing {
 	err := errorRate
 	if rowCol {
-		// a ROWCOL filter is asked twice for a column, so each answer must be better
+		// A ROWCOL filter is queried twice for a column, so each answer must be more precise.
 		err = float32(1 - math.Sqrt(1-float64(errorRate)))
 	}
 	unit := 1 << bloomMaxFold
@@ -64,14 +64,15 @@ func sizeBloom(chunkBytes int, errorRate float32, rowCol bool) bloomSizing {
 	return bloomSizing{bytes: size, hashes: hashes, maxKeys: maxKeys}
 }
 
-// bloomHashesOf returns the two hashes that a key's bits follow from.
+// bloomHashesOf returns the two hashes that determine a key's bits.
 func bloomHashesOf(key []byte) (h1, h2 uint32) {
 	h1 = murmur2(key, 0)
 	return h1, murmur2(key, h1)
 }
 
-// setHashedBits sets the bits of a key with these hashes (BloomFilterChunk.add):
-// 32-bit arithmetic that wraps, remainder before absolute value.
+// setHashedBits sets the bits of a key with hashes h1 and h2 as
+// BloomFilterChunk.add does: 32-bit arithmetic that wraps, remainder before
+// absolute value.
 func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
@@ -83,7 +84,7 @@ func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	}
 }
 
-// bloomMask returns the mask that replaces the modulo operation if the number of bits is a power of two, as it is by default; else 0.
+// bloomMask returns the mask that replaces the remainder if bits is a power of two, as it is by default; otherwise 0.
 func bloomMask(bits int32) int32 {
 	if bits&(bits-1) != 0 {
 		return 0
@@ -91,7 +92,7 @@ func bloomMask(bits int32) int32 {
 	return bits - 1
 }
 
-// bloomBit is |h mod bits|, with the mask of the bits.
+// bloomBit returns |h mod bits|, given the mask of bits.
 func bloomBit(h, bits, mask int32) int32 {
 	if mask == 0 {
 		h %= bits
@@ -104,7 +105,7 @@ func bloomBit(h, bits, mask int32) int32 {
 	return h
 }
 
-// hasBloomBits reports whether a key may be in a chunk.
+// hasBloomBits reports whether a chunk may contain a key.
 func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
 	h1 := hash(key, 0)
 	h2 := hash(key, h1)
@@ -121,8 +122,9 @@ func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
 	return true
 }
 
-// bloomWriter is HBase's CompoundBloomFilterWriter: chunks of a fixed size
-// that go into the file between data blocks, and an index of them at its end.
+// bloomWriter corresponds to HBase's CompoundBloomFilterWriter: it writes
+// chunks of a fixed size between data blocks, and their index at the end of the
+// file.
 type bloomWriter struct {
 	sizing   bloomSizing
 	rowCol   bool
@@ -146,7 +148,7 @@ func newBloomWriter(o *Options, rowCol bool) *bloomWriter {
 	return &bloomWriter{sizing: sizeBloom(o.BloomBlockSize, o.BloomErrorRate, rowCol), rowCol: rowCol}
 }
 
-// add puts a key into the filter unless it is the one added last.
+// add adds a key to the filter unless it equals the last key added.
 func (b *bloomWriter) add(key []byte) {
 	if b.total > 0 && bytes.Equal(key, b.lastKey) {
 		return
@@ -155,15 +157,15 @@ func (b *bloomWriter) add(key []byte) {
 	b.put(key, h1, h2)
 }
 
-// addHashed is add of a key whose two hashes are known.
+// addHashed is add for a key whose two hashes are known.
 func (b *bloomWriter) addHashed(key []byte, h1, h2 uint32) {
 	if b.total == 0 || !bytes.Equal(key, b.lastKey) {
 		b.put(key, h1, h2)
 	}
 }
 
-// addOther is addHashed of a key that is neither the one added last nor the first of a chunk; for that it gives false. Another key
-// is added before [bloomWriter.lastKey] is asked for.
+// addOther is addHashed for a key that differs from the last key added. It returns false and adds nothing if the key would be the
+// first of a chunk. The caller must add another key before it uses [bloomWriter.lastKey].
 func (b *bloomWriter) addOther(h1, h2 uint32) bool {
 	if b.chunk == nil || b.keys >= b.sizing.maxKeys {
 		return false
@@ -196,7 +198,7 @@ func (b *bloomWriter) newChunk() []byte {
 	return make([]byte, b.sizing.bytes)
 }
 
-// closeChunk makes the chunk ready if it is full, or if this is the end.
+// closeChunk makes the current chunk ready for writing if it is full or if end is set.
 func (b *bloomWriter) closeChunk(end bool) {
 	if b.chunk == nil || b.keys < b.sizing.maxKeys && !end {
 		return
@@ -208,8 +210,8 @@ func (b *bloomWriter) closeChunk(end bool) {
 	b.chunk, b.firstKey, b.keys = nil, nil, 0
 }
 
-// foldBloom halves a chunk while its keys would fill less than half of it.
-// A chunk that is not the last is full and stays as it is.
+// foldBloom halves a chunk while its keys would fill less than half of it. A
+// chunk that is not the last is full and is not folded.
 func foldBloom(chunk []byte, maxKeys, keys int64) ([]byte, int64) {
 	size := len(chunk)
 	for size&1 == 0 && maxKeys > keys*2 {
@@ -222,7 +224,7 @@ func foldBloom(chunk []byte, maxKeys, keys int64) ([]byte, int64) {
 	return chunk[:size], maxKeys
 }
 
-// orInto sets the bits in dst that are set in src, which is as long.
+// orInto sets in dst the bits that are set in src. Both have the same length.
 func orInto(dst, src []byte) {
 	i := 0
 	for ; i+8 <= len(src); i += 8 {
@@ -233,7 +235,7 @@ func orInto(dst, src []byte) {
 	}
 }
 
-// writeReady writes the chunks that are complete and counts their payload into uncompressed.
+// writeReady writes the completed chunks and returns the size of their headers and payloads.
 func (b *bloomWriter) writeReady(w *blockWriter, end bool) (uncompressed int64) {
 	b.closeChunk(end)
 	for _, c := range b.ready {
@@ -274,8 +276,8 @@ func (b *bloomWriter) meta() []byte {
 	return b.entries.appendRoot(dst, 0, b.entries.len())
 }
 
-// appendRowColKey returns the key that a ROWCOL filter holds: a flat key with no
-// family, the latest timestamp and the greatest type.
+// appendRowColKey appends the key that a ROWCOL filter holds: a flat key with
+// no family, the latest timestamp and the greatest type.
 func appendRowColKey(dst, row, qualifier []byte) []byte {
 	return appendKey(dst, row, nil, qualifier, LatestTimestamp, typeMaximum)
 }

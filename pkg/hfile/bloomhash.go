@@ -5,10 +5,12 @@ import (
 	"math/bits"
 )
 
-// bloomHash is a hash function. Two of them choose a filter's bits.
+// bloomHash is a hash function. Two calls of it, the second seeded by the first,
+// choose a key's bits.
 type bloomHash func(key []byte, seed uint32) uint32
 
-// bloomHashes are HBase's (hbase.hash.type; util.Hash, 2.6.4) by their stored codes.
+// bloomHashes holds HBase's hash functions (hbase.hash.type; util.Hash, 2.6.4) by
+// their stored codes.
 var bloomHashes = [...]bloomHash{0: jenkins, hashMurmur: murmur2, 2: murmur3}
 
 // jenkins is Bob Jenkins' lookup3, taken byte by byte.
@@ -49,7 +51,7 @@ func jenkins(key []byte, seed uint32) uint32 {
 	return (c ^ b) - bits.RotateLeft32(b, 24)
 }
 
-// murmur3 is Austin Appleby's Murmur 3 of 32 bits.
+// murmur3 is Austin Appleby's 32-bit Murmur 3.
 func murmur3(key []byte, seed uint32) uint32 {
 	const c1, c2 = 0xcc9e2d51, 0x1b873593
 	h, n := seed, len(key)

@@ -2,7 +2,7 @@ package hfile
 
 import "testing"
 
-// TestBloomHashes holds the hashes to what their authors publish.
+// TestBloomHashes checks the hashes against values published by their authors.
 func TestBloomHashes(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// bloomReader is the metadata of a file's general filter; chunks are read
-// when they are asked.
+// bloomReader holds the metadata of a file's general filter. Chunks are read on
+// demand.
 type bloomReader struct {
 	kind    BloomType
 	prefix  int
@@ -38,7 +38,7 @@ func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
 	return f, f.parseMeta(b)
 }
 
-// parseMeta reads the metadata of either filter.
+// parseMeta reads the metadata of a general or a delete-family filter.
 func (f *bloomReader) parseMeta(b []byte) error {
 	d := &decbuf{b: b}
 	if v := d.i32(); v != bloomVersion {
@@ -66,9 +66,9 @@ func (f *bloomReader) parseMeta(b []byte) error {
 	return err
 }
 
-// MayContain asks the file's Bloom filter for a row or, if it holds columns,
-// for a row's column. False means that the file surely lacks it; without a
-// filter the answer is true.
+// MayContain queries the file's Bloom filter for a row or, if the filter holds
+// columns, for a row's column. False means that the file does not contain it.
+// Without a filter, MayContain returns true.
 func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	f := r.bloom
 	if f == nil || f.kind == BloomNone {
@@ -97,7 +97,7 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	return hasBloomBits(blk.payload, f.hashes, f.hash, key), nil
 }
 
-// keyOf returns the filter's key for a column of a row. It is valid until the next call.
+// keyOf returns the filter's key for a row's column. It is valid until the next call.
 func (f *bloomReader) keyOf(row, qualifier []byte) []byte {
 	switch f.kind {
 	case BloomRowPrefix:

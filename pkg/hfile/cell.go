@@ -8,10 +8,10 @@ import (
 	"math"
 )
 
-// Type is the kind of a cell, with HBase's codes (KeyValue.Type).
+// Type is the type of a cell, with HBase's codes (KeyValue.Type).
 type Type byte
 
-// The types a file can hold. Bulk loads usually hold only puts.
+// The cell types that a file can hold. Bulk loads usually hold only puts.
 const (
 	Put                 Type = 4
 	Delete              Type = 8
@@ -19,15 +19,15 @@ const (
 	DeleteColumn        Type = 12
 	DeleteFamily        Type = 14
 
-	// typeMaximum is only found in index and Bloom keys that are made up.
+	// typeMaximum occurs only in synthetic index and Bloom keys.
 	typeMaximum Type = 255
 )
 
-// LatestTimestamp is HBase's HConstants.LATEST_TIMESTAMP: in a request "now",
-// in a made-up key "before every version".
+// LatestTimestamp is HBase's HConstants.LATEST_TIMESTAMP. In a request it means
+// "now", in a synthetic key "before every version".
 const LatestTimestamp = math.MaxInt64
 
-// String gives HBase's name of the type.
+// String returns HBase's name of the type.
 func (t Type) String() string {
 	switch t {
 	case Put:
@@ -46,7 +46,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("Type(%d)", byte(t))
 }
 
-// ParseType returns the inverse of [Type.String] for types that a file can hold.
+// ParseType is the inverse of [Type.String] for the types that a file can hold.
 func ParseType(s string) (Type, error) {
 	for _, t := range []Type{Put, Delete, DeleteFamilyVersion, DeleteColumn, DeleteFamily} {
 		if s == t.String() {
@@ -56,16 +56,16 @@ func ParseType(s string) (Type, error) {
 	return 0, fmt.Errorf("unknown cell type %q", s)
 }
 
-// Limits of a cell (HConstants and KeyValue, 2.6.4). HBase's writer takes
-// 65,535 bytes of tags, but its readers find more than 32,767 negative.
+// Limits of a cell (HConstants and KeyValue, 2.6.4). HBase's writer accepts
+// 65,535 bytes of tags, but its readers take a length above 32,767 as negative.
 const (
 	MaxRowLen    = math.MaxInt16
 	MaxFamilyLen = math.MaxInt8
 	MaxTagsLen   = math.MaxInt16
 )
 
-// A Cell is one value of one column of one row at one time. Its slices belong
-// to its maker.
+// A Cell is one value of one column of one row at one timestamp. Its slices are
+// owned by the code that created it.
 type Cell struct {
 	Row       []byte // 0 to 32,767 bytes; servers refuse an empty one
 	Family    []byte // 1 to 127 bytes, the same in the whole file
@@ -76,7 +76,7 @@ type Cell struct {
 	Tags      []byte // concatenated (u16 length of the rest, u8 type, payload), at most 32,767 bytes
 }
 
-// Compare gives the order of two cells in a file: negative if a comes first.
+// Compare returns the order of two cells in a file: negative if a sorts first.
 func Compare(a, b *Cell) int {
 	if c := bytes.Compare(a.Row, b.Row); c != 0 {
 		return c
@@ -93,12 +93,12 @@ func Compare(a, b *Cell) int {
 	return cmp.Compare(b.Type, a.Type)
 }
 
-// keyOverhead is the size of a flat key without row, family and qualifier: the
-// two lengths, the timestamp and the type.
+// keyOverhead is the size of the other fields of a flat key than row, family
+// and qualifier: the two lengths, the timestamp and the type.
 const keyOverhead = 2 + 1 + 8 + 1
 
-// flat is a cell whose key is in one piece, as the encoders want it:
-// u16 row length, row, u8 family length, family, qualifier, i64 timestamp, u8 type.
+// flat is a cell with a contiguous key, as the encoders need it: u16 row length,
+// row, u8 family length, family, qualifier, i64 timestamp, u8 type.
 type flat struct {
 	key    []byte
 	rowLen int
@@ -115,7 +115,7 @@ func (f *flat) timestamp() int64 {
 }
 func (f *flat) typ() Type { return Type(f.key[len(f.key)-1]) }
 
-// setKey makes f the key of c; f.key is reused.
+// setKey sets f's key from its fields, reusing f.key.
 func (f *flat) setKey(row, family, qualifier []byte, ts int64, t Type) {
 	f.key = appendKey(f.key[:0], row, family, qualifier, ts, t)
 	f.rowLen, f.famLen = len(row), len(family)
@@ -131,7 +131,7 @@ func appendKey(dst, row, family, qualifier []byte, ts int64, t Type) []byte {
 	return append(dst, byte(t))
 }
 
-// parseKey takes a flat key apart; the lengths in it must agree with its own.
+// parseKey splits a flat key. The lengths in it must fit its own length.
 func parseKey(key []byte) (flat, error) {
 	if len(key) < keyOverhead {
 		return flat{}, fmt.Errorf("key of %d bytes is shorter than an empty key", len(key))
@@ -164,12 +164,12 @@ func compareFlat(a, b *flat) int {
 	return cmp.Compare(b.typ(), a.typ())
 }
 
-// describe prints a key for an error message.
+// describe formats a key for an error message.
 func (f *flat) describe() string {
 	return fmt.Sprintf("%q/%s:%q/%d/%s", f.row(), f.family(), f.qualifier(), f.timestamp(), f.typ())
 }
 
-// commonPrefix counts the leading bytes that a and b share.
+// commonPrefix returns the number of leading bytes that a and b share.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -184,7 +184,7 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// setFlat makes f a copy of another's key.
+// setFlat copies another cell's key to f.
 func (f *flat) setFlat(from *flat) {
 	f.key = append(f.key[:0], from.key...)
 	f.rowLen, f.famLen = from.rowLen, from.famLen

@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// AppendCellText appends a cell as one line of text without its end, fields
-// separated by tabs: row, family and qualifier in base64, the timestamp, the
-// type's name, the value in base64 and, if the cell has any, its tags.
+// AppendCellText appends a cell as one line of text without a line end. Its
+// fields are separated by tabs: row, family and qualifier in base64, the
+// timestamp, the type's name, the value in base64 and, if the cell has any, its
+// tags in base64.
 func AppendCellText(dst []byte, c *Cell) []byte {
 	e := base64.StdEncoding
 	dst = append(e.AppendEncode(dst, c.Row), '\t')
@@ -24,8 +25,8 @@ func AppendCellText(dst []byte, c *Cell) []byte {
 	return dst
 }
 
-// ParseCellText reads what [AppendCellText] wrote. The timestamp "LATEST"
-// becomes now. The cell owns its slices.
+// ParseCellText reads a line written by [AppendCellText]. The timestamp
+// "LATEST" becomes now. The cell owns its slices.
 func ParseCellText(line []byte, now int64) (Cell, error) {
 	f := bytes.Split(line, []byte{'\t'})
 	if len(f) < 6 || len(f) > 7 {

@@ -9,60 +9,61 @@ import (
 	"strings"
 )
 
-// CheckResult is the result of [Check]. Where the file is too damaged to continue,
-// what comes later in it is zero.
+// CheckResult is the result of [Check]. If the file is too damaged to continue,
+// the fields of later checks are zero.
 type CheckResult struct {
-	OK                   bool     `json:"ok"`                      // there are no Errors
+	OK                   bool     `json:"ok"`                      // whether Errors is empty
 	File                 string   `json:"file"`                    // CheckOptions.Name
 	Blocks               int      `json:"blocks"`                  // of all types
 	DataBlocks           int      `json:"data_blocks"`             // encoded or not
 	IndexLevels          int      `json:"index_levels"`            // of the data index, at least 1
 	Compression          string   `json:"compression"`             // HBase's name
 	Version              string   `json:"version"`                 // major.minor
-	BlockTypes           string   `json:"block_types"`             // TYPE=count, sorted, with spaces between
-	Entries              int64    `json:"entries"`                 // cells that were read
-	DuplicateKeys        int64    `json:"duplicate_keys"`          // cells equal in key to the one before
+	BlockTypes           string   `json:"block_types"`             // TYPE=count, sorted, separated by spaces
+	Entries              int64    `json:"entries"`                 // cells read
+	DuplicateKeys        int64    `json:"duplicate_keys"`          // cells whose key equals the previous cell's
 	Bloom                string   `json:"bloom"`                   // HBase's name of the type
-	BloomKeys            int64    `json:"bloom_keys,omitempty"`    // that the filter says it has
-	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // 0 to 1; nil without a filter, for one of prefixes, or if it was not asked
-	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`     // there is a filter of rows with family markers
-	Seeks                int      `json:"seeks"`                   // cells that were sought one by one
+	BloomKeys            int64    `json:"bloom_keys,omitempty"`    // number of keys according to the filter
+	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // 0 to 1; nil without a filter, for a prefix filter, or without probes
+	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`     // whether there is a filter of rows with family delete markers
+	Seeks                int      `json:"seeks"`                   // cells sought one by one
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`
-	Unsupported          bool     `json:"unsupported,omitempty"` // the file is of a version or has settings that are not read: it may be sound
-	Errors               []string `json:"errors"`                // what is wrong, at most ten; never nil
+	Unsupported          bool     `json:"unsupported,omitempty"` // the file's version or a setting is not supported: the file may be sound
+	Errors               []string `json:"errors"`                // problems found, at most ten; never nil
 }
 
-// CheckOptions say how [Check] goes about it. The zero value reads the file
-// once and asks its filters for its own rows only.
+// CheckOptions are the options of [Check]. The zero value reads the file once
+// and tests its filters with the file's own rows only.
 type CheckOptions struct {
-	// Name is the file's name in the result. Check opens nothing by it.
+	// Name is the file's name in the result. Check does not open it.
 	Name string
-	// Probes is how many keys that are not in the file its Bloom filter is
-	// asked for, which gives the result its rate of false positives. With
-	// probes, up to a thousand cells are also sought one by one. Default: none.
+	// Probes is the number of keys absent from the file that its Bloom filter
+	// is queried for, to measure the rate of false positives. With probes, up
+	// to a thousand cells are also sought one by one. Default: none.
 	Probes int
-	// MaxBlock is as in [ReaderOptions].
+	// MaxBlock has the meaning of [ReaderOptions].MaxBlock.
 	MaxBlock int
 }
 
-// maxCheckErrors is how many findings a result lists.
+// maxCheckErrors is the maximum number of errors in a result.
 const maxCheckErrors = 10
 
-// Check proves a file: that HBase reads just the cells that are in it, by
-// scans and by seeks, and that no Bloom filter hides one. Everything that the
-// file says of its cells is made again from them and compared: block headers
-// and checksums, every key of every index level, every bit of both filters,
-// the file info and the trailer. What it cannot know is whether the cells are
-// those that were meant: a value that was changed before its block's checksum
-// was made is a value.
+// Check verifies a file: that scans and seeks of HBase return exactly its
+// cells, and that no Bloom filter hides a cell. It recomputes from the cells
+// all metadata of the file and compares it with the stored form: block headers
+// and checksums, every key of every index level, every bit of both filters, the
+// file info and the trailer. Check cannot detect a value that was changed
+// before its block's checksum was computed.
 //
-// It reads the file once, in order; in addition, each index block and each
-// chunk of a filter a second time, when the first data block or row that it
-// holds comes. Its memory is a block of each index level, two of a filter, and
-// a data block, whatever the file claims. The size is that of the whole file.
+// It reads the file once, in order. In addition, it reads each index block and
+// each filter chunk a second time, ahead of the first data block or row that
+// the block covers. Its memory is a block of each index level, two chunks of a
+// filter, and a data block, whatever the file claims. The size is the size of
+// the whole file.
 //
-// A reader that fails, as by the end of a context, is a finding like any other:
-// a caller that must distinguish it from damage keeps the reader's error.
+// An error of the reader, such as a canceled context, is reported like any
+// other error. A caller that must distinguish it from damage has to keep the
+// reader's error itself.
 func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 	res := CheckResult{File: o.Name, Errors: []string{}}
 	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
@@ -115,8 +116,8 @@ const (
 	asideAtOnce = 16 << 10
 )
 
-// prove does all that Check promises. What it gives ends the check; what the
-// file merely says wrongly of itself is in the findings.
+// prove performs all checks that Check promises. An error that it returns ends
+// the check; wrong metadata is only recorded in the result.
 func (c *checker) prove() error {
 	c.describe()
 	c.walk = c.r.blocks.again(walkAtOnce)
@@ -145,13 +146,13 @@ func (c *checker) prove() error {
 	return c.seeks()
 }
 
-// again returns a reader of the same file with buffers of its own.
+// again returns a reader of the same file with its own buffers.
 func (b *blockReader) again(atOnce int) blockReader {
 	return blockReader{r: b.r, limit: b.limit, maxBlock: b.maxBlock, atOnce: atOnce,
 		comp: decompressor{codec: b.comp.codec, maxBlock: b.comp.maxBlock}}
 }
 
-// describe fills what of the result is known without the cells.
+// describe sets the fields of the result that are known without the cells.
 func (c *checker) describe() {
 	t := &c.r.trailer
 	c.res.IndexLevels = t.levels
@@ -163,7 +164,7 @@ func (c *checker) describe() {
 	}
 }
 
-// describeLayout fills what the walk counts.
+// describeLayout sets the fields of the result that the walk counts.
 func (c *checker) describeLayout() {
 	var types []string
 	for kind, n := range c.layout.counts {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkCheck proves a file of a hundred megabytes in FAST_DIFF and Snappy.
+// BenchmarkCheck checks a file of a hundred megabytes in FAST_DIFF and Snappy.
 func BenchmarkCheck(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	s := Schema{Timestamp: goldenNow}

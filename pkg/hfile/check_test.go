@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheckGolden finds nothing wrong with HBase's own files, and finds a
-// wrong entry of the file info.
+// TestCheckGolden checks that Check finds no errors in HBase's own files, and
+// that it finds a wrong entry of the file info.
 func TestCheckGolden(t *testing.T) {
 	for _, c := range goldenCases(t) {
 		b, err := os.ReadFile(filepath.Join(goldenDir, c.name+".hfile"))

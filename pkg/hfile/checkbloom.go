@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// bloomProof makes a filter again from the keys that pass, chunk by chunk, and
+// bloomProof recomputes a filter from the keys of the walk, chunk by chunk, and
 // compares it with the file's.
 type bloomProof struct {
 	meta   *bloomReader
@@ -17,9 +17,9 @@ type bloomProof struct {
 	blocks *blockReader
 
 	opened   int    // chunks so far
-	passed   int    // chunks that the walk came by
+	passed   int    // chunks that the walk has passed
 	stored   []byte // bits of the open chunk
-	made     []byte // what they must be
+	made     []byte // expected bits
 	inChunk  int64  // keys in the open chunk
 	perChunk int64  // keys of the first chunk, once it is full
 	full     int    // bytes of the first chunk
@@ -34,14 +34,15 @@ type bloomProof struct {
 	rnd         *rand.Rand
 }
 
-// The comparators that HBase has given a filter's chunks: none for plain
-// bytes, 1.4 its own name for that (CompoundBloomFilterWriter, 1.4.14 and 2.6.4).
+// The comparators that HBase stores with a filter's chunks: none for plain bytes,
+// for which 1.4 stores a name of its own (CompoundBloomFilterWriter, 1.4.14 and
+// 2.6.4).
 var (
 	plainComparators = []string{"", "org.apache.hadoop.hbase.KeyValue$RawBytesComparator"}
 	cellComparators  = []string{cellComparator, rowColComparator, "org.apache.hadoop.hbase.KeyValue$KeyComparator", "org.apache.hadoop.hbase.CellComparator"}
 )
 
-// proveMeta proves what of the metadata needs no keys.
+// proveMeta checks the part of the metadata that does not depend on keys.
 func (b *bloomProof) proveMeta() error {
 	m := b.meta
 	comparators := plainComparators
@@ -59,7 +60,7 @@ func (b *bloomProof) proveMeta() error {
 	return nil
 }
 
-// add takes the next key of the file; a key like the one before is the same one.
+// add adds the next key of the file. A key equal to the previous one is ignored.
 func (b *bloomProof) add(key []byte) error {
 	if b.keys > 0 && bytes.Equal(key, b.last) {
 		return nil
@@ -82,7 +83,7 @@ func (b *bloomProof) add(key []byte) error {
 	return nil
 }
 
-// openChunk reads the chunk whose first key has come.
+// openChunk reads the chunk that begins with the current key.
 func (b *bloomProof) openChunk() error {
 	blk, err := b.meta.chunk(b.blocks, b.opened)
 	if err != nil {
@@ -100,8 +101,8 @@ func (b *bloomProof) openChunk() error {
 	return nil
 }
 
-// closeChunk compares the open chunk. One that another follows is full: all of
-// these have as many keys and bytes.
+// closeChunk compares the open chunk with the expected bits. All chunks but the
+// last are full: they have the same number of keys and bytes.
 func (b *bloomProof) closeChunk() error {
 	if b.opened == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (b *bloomProof) closeChunk() error {
 	return nil
 }
 
-// finish proves the last chunk and what the metadata says of all.
+// finish checks the last chunk and the totals in the metadata.
 func (b *bloomProof) finish() error {
 	if b == nil {
 		return nil
@@ -140,8 +141,9 @@ func (b *bloomProof) finish() error {
 	return nil
 }
 
-// maxKeysFit reports whether the capacity in the metadata is one that folding leaves
-// of the chunks' (see foldBloom). Of a filter of one chunk only bounds are known.
+// maxKeysFit reports whether the metadata's maximum number of keys matches the
+// chunks after folding (see foldBloom). For a filter of one chunk only bounds are
+// known.
 func (b *bloomProof) maxKeysFit() bool {
 	n := int64(b.meta.entries.len())
 	last := b.meta.maxKeys
@@ -158,9 +160,10 @@ func (b *bloomProof) maxKeysFit() bool {
 	return last >= b.inChunk && (len(b.stored)&1 == 1 || last <= 2*b.inChunk)
 }
 
-// probeBeside asks the open chunk for keys that are not in the file, which are
-// the row with random bytes after it; so often that all keys together make
-// up the number that was asked for. The prefix of such a row is in the file.
+// probeBeside queries the open chunk for keys that are not in the file: the row
+// followed by random bytes. It spreads the requested number of probes over all
+// keys. Prefix filters are skipped, because the prefix of such a row is in the
+// file.
 func (b *bloomProof) probeBeside(row, qualifier []byte) {
 	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {
 		return
@@ -177,7 +180,7 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 	}
 }
 
-// rate returns the share of the probes that were answered falsely; nil without any.
+// rate returns the share of false positives among the probes; nil without probes.
 func (b *bloomProof) rate() *float64 {
 	if b == nil || b.probed == 0 {
 		return nil

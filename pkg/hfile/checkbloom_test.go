@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestProbesAreAsManyAsAskedFor holds that a filter which says that it has
-// fewer keys than pass is not asked more often for that.
+// TestProbesAreAsManyAsAskedFor checks that a filter that claims fewer keys
+// than the file has is not probed more often for that reason.
 func TestProbesAreAsManyAsAskedFor(t *testing.T) {
 	b := &bloomProof{meta: &bloomReader{kind: BloomRow, hashes: 1, hash: murmur2, keys: 1}, stored: make([]byte, 8), probes: 5, rnd: rand.New(rand.NewPCG(1, 1))}
 	for range 10 {
@@ -19,8 +19,8 @@ func TestProbesAreAsManyAsAskedFor(t *testing.T) {
 	}
 }
 
-// TestPrefixFilterHasNoRate holds that a filter of prefixes is not asked for
-// rows whose prefix it has, and every answer would be called false.
+// TestPrefixFilterHasNoRate checks that a prefix filter is not probed: it
+// contains the prefixes of the probes, so every answer would count as false.
 func TestPrefixFilterHasNoRate(t *testing.T) {
 	for bloom, rate := range map[BloomType]bool{BloomRow: true, BloomRowPrefix: false, BloomRowCol: true} {
 		var cells []Cell

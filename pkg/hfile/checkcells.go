@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// cellProof reads the cells of one data block after the other.
+// cellProof reads the cells of one data block after another.
 type cellProof struct {
 	dec     cellDecoder
 	stats   fileStats
-	last    flat // the last cell of the block before, in bytes of its own
+	last    flat // the last cell of the previous block, in its own memory
 	started bool
 	maxSeq  int64
 }
@@ -20,8 +20,9 @@ func (p *cellProof) start(c *checker) {
 	p.stats = newFileStats()
 }
 
-// dataBlock proves a data block: its place and key in the index, the order of
-// its cells, what HBase's readers take for granted in them, and its own sums.
+// dataBlock checks a data block: its place and key in the index, the order of
+// its cells, the properties of cells that HBase's readers rely on, and the
+// block's own sums.
 func (c *checker) dataBlock(blk *block) error {
 	p := &c.cells
 	d := &p.dec
@@ -103,8 +104,8 @@ func (c *checker) dataBlock(blk *block) error {
 	return nil
 }
 
-// inOrder compares two cells that follow one another, and says whether row and
-// family are the same.
+// inOrder compares two consecutive cells and reports whether row and family are
+// the same.
 func inOrder(a, b *flat) (order int, sameRow bool) {
 	head := 3 + a.rowLen + a.famLen
 	if a.rowLen == b.rowLen && a.famLen == b.famLen && string(a.key[:head]) == string(b.key[:head]) {
@@ -119,10 +120,10 @@ func inOrder(a, b *flat) (order int, sameRow bool) {
 	return compareFlat(a, b), false
 }
 
-// cellTypes are the types that a cell of a file can have.
+// cellTypes marks the types that a cell of a file can have.
 var cellTypes = [256]bool{Put: true, Delete: true, DeleteFamilyVersion: true, DeleteColumn: true, DeleteFamily: true}
 
-// cell proves of one cell what HBase's classes do not take otherwise.
+// cell checks the limits that HBase's classes require of a cell.
 func (p *cellProof) cell(c *flat) error {
 	switch {
 	case !cellTypes[c.key[len(c.key)-1]]:
@@ -143,7 +144,8 @@ func (p *cellProof) cell(c *flat) error {
 	return nil
 }
 
-// tagTTL is the tag of a cell's time to live (TagType, 2.6.4): eight bytes.
+// tagTTL is the type of the time-to-live tag (TagType, 2.6.4), whose payload
+// has eight bytes.
 const tagTTL = 8
 
 func proveTags(tags []byte) error {
@@ -162,7 +164,8 @@ func proveTags(tags []byte) error {
 	return nil
 }
 
-// unencoded returns the size that a cell adds to the unencoded size of its block.
+// unencoded returns the number of bytes that a cell adds to its block's
+// unencoded size.
 func (c *checker) unencoded(f *flat) int {
 	n := 8 + len(f.key) + len(f.value)
 	if c.cells.dec.tags {
@@ -174,7 +177,7 @@ func (c *checker) unencoded(f *flat) int {
 	return n
 }
 
-// filters gives a cell's keys to the filters.
+// filters adds a cell's keys to the filters.
 func (c *checker) filters(cur *flat, sameRow bool, order int) error {
 	if t := cur.typ(); t == DeleteFamily || t == DeleteFamilyVersion {
 		c.cells.stats.deleteFamily++

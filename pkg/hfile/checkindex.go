@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// indexProof goes down the data index once, from left to right, with one block
-// of each level in memory, and gives the entry of each data block in turn.
+// indexProof walks the data index once, from left to right, with one block of
+// each level in memory, and returns the entry of each data block in turn.
 type indexProof struct {
 	r      *Reader
 	blocks *blockReader
 	rootAt int          // next entry of the root
 	levels []indexLevel // below the root; the last holds the leaves
 	data   int64        // data blocks so far
-	mid    int64        // data block that the mid-key metadata names, -1 until its leaf comes
+	mid    int64        // number of the data block that the mid-key metadata names, -1 until its leaf is read
 }
 
-// indexLevel is the block of a level that is open.
+// indexLevel is the open block of a level.
 type indexLevel struct {
 	place   placed
 	payload []byte
-	n, next int   // entries, and which comes next
-	from    int64 // offset of the level's first block, -1 before it
+	n, next int   // number of entries, and the next one
+	from    int64 // offset of the level's first block, -1 before it is read
 	end     int64 // offset after the open block
-	passed  bool  // the walk came by the open leaf
+	passed  bool  // whether the walk has passed the open leaf
 }
 
 func (x *indexProof) start(r *Reader, blocks *blockReader) {
@@ -33,7 +33,8 @@ func (x *indexProof) start(r *Reader, blocks *blockReader) {
 	}
 }
 
-// next returns the entry of the next data block. The key is valid until the call after.
+// next returns the index entry of the next data block. The key is valid until the
+// next call.
 func (x *indexProof) next() (placed, []byte, error) {
 	p, key, ok, err := x.entry(len(x.levels))
 	if err == nil && !ok {
@@ -43,7 +44,8 @@ func (x *indexProof) next() (placed, []byte, error) {
 	return p, key, err
 }
 
-// entry returns the next entry of a level, 0 for the root; false at the level's end.
+// entry returns the next entry of a level, where level 0 is the root. It returns
+// false at the level's end.
 func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
 	if level == 0 {
 		i := x.rootAt
@@ -68,8 +70,8 @@ func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
 	return p, key, true, nil
 }
 
-// open reads the block that an entry of the level above stands for, whose key
-// is that of the block's first entry.
+// open reads the block at p, whose entry in the level above has the given key:
+// the key of the block's first entry.
 func (x *indexProof) open(level int, p placed, key []byte) error {
 	l := &x.levels[level-1]
 	leaf := level == len(x.levels)
@@ -109,7 +111,8 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 	return nil
 }
 
-// passLeaf takes a leaf of the walk: the one whose data blocks have all come.
+// passLeaf checks a leaf of the walk: it must be the leaf whose data blocks have
+// all been read.
 func (x *indexProof) passLeaf(blk *block) error {
 	if len(x.levels) == 0 {
 		return fmt.Errorf("%w: an index of one level has no leaves", ErrCorrupt)
@@ -122,8 +125,8 @@ func (x *indexProof) passLeaf(blk *block) error {
 	return nil
 }
 
-// finish proves that no entry is left, that the levels are one after the
-// other between what is among the data and the root, and the mid key.
+// finish checks that no entry is left, that the levels follow one another
+// between the inline blocks and the root, and the mid key.
 func (x *indexProof) finish(inlineEnd, root int64) error {
 	if _, _, ok, err := x.entry(len(x.levels)); err != nil {
 		return err
@@ -164,10 +167,11 @@ func (x *indexProof) finish(inlineEnd, root int64) error {
 	return nil
 }
 
-// proveIndexKey holds the index key of a data block against the last cell
-// before the block and its first: every key from the one, not included, to the
-// other, included, leads every seek to the right block. HBase writes the
-// cell's own key or one that is made up (HFileWriterImpl.getMidpoint, 2.6.4).
+// proveIndexKey compares the index key of a data block with the last cell
+// before the block and the block's first cell. Every key greater than the
+// former and not greater than the latter leads every seek to the right block.
+// HBase writes the cell's own key or a synthetic one
+// (HFileWriterImpl.getMidpoint, 2.6.4).
 func proveIndexKey(key []byte, left, first *flat) error {
 	if bytes.Equal(key, first.key) {
 		return nil

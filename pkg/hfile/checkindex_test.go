@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexEntryWithoutABlock holds that an index with an entry too many is
-// called that, and that an index block which cannot be read is not.
+// TestIndexEntryWithoutABlock checks that an index with a surplus entry is
+// reported as damaged, and that an unreadable index block is not.
 func TestIndexEntryWithoutABlock(t *testing.T) {
 	r := &Reader{trailer: trailer{levels: 1}}
 	r.root.add(placed{0, 100}, []byte("key"))

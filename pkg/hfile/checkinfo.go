@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// proveTrailerForm proves that the trailer holds its fields and nothing else.
+// proveTrailerForm checks that the trailer holds its fields and nothing else.
 func (c *checker) proveTrailerForm() error {
 	t := &c.r.trailer
 	if !slices.Contains(cellComparators, t.comparator) {
@@ -23,7 +23,7 @@ func (c *checker) proveTrailerForm() error {
 	return nil
 }
 
-// proveTrailer holds the trailer's fields against what the walk has found.
+// proveTrailer compares the trailer's fields with the results of the walk.
 func (c *checker) proveTrailer() {
 	t, l := &c.r.trailer, &c.layout
 	for _, f := range []struct {
@@ -43,8 +43,8 @@ func (c *checker) proveTrailer() {
 	}
 }
 
-// infoLengths are the lengths that HBase asks of values before it reads them
-// (HFileInfo, HStoreFile and StoreFileReader, 2.6.4).
+// infoLengths are the lengths that HBase requires of values before it reads
+// them (HFileInfo, HStoreFile and StoreFileReader, 2.6.4).
 var infoLengths = []struct {
 	key string
 	n   int
@@ -61,8 +61,9 @@ const (
 	infoIndexEncoding  = "INDEX_BLOCK_ENCODING"
 )
 
-// proveInfoForm proves what decides how the rest of the file is read: that the
-// file info holds pairs and nothing else, each key once, and the settings.
+// proveInfoForm checks the parts of the file info that determine how the rest
+// of the file is read: it must hold pairs and nothing else, each key once, and
+// valid settings.
 func (c *checker) proveInfoForm() error {
 	info := c.r.info
 	blk, err := c.aside.read(c.r.trailer.fileInfo)
@@ -124,15 +125,15 @@ func (c *checker) proveInfoForm() error {
 	return nil
 }
 
-// knownInfo are the keys that change what HBase does with a file.
+// knownInfo lists the keys that change how HBase treats a file.
 var knownInfo = []string{
 	infoBloomType, infoBloomParam, infoBulkTask, infoBulkTime, infoEncoding, infoDeleteCount, infoEarliestPut, infoExclude, infoHistorical,
 	infoKVVersion, infoLastBloomKey, infoMajor, infoMaxMemstoreTS, infoTimeRange, infoAvgKeyLen, infoAvgValueLen, infoCreateTime,
 	infoBiggestKey, infoLastKey, infoBiggestLen, infoMaxTagsLen, infoTagsPacked, infoMaxSeqID, infoSkipResetSeqID, infoIndexEncoding,
 }
 
-// almostKnown returns the known key that differs from a key in one or two bytes.
-// HBase takes no notice of a key that it does not know.
+// almostKnown returns the known key that differs from a key in one or two
+// bytes. HBase ignores keys that it does not know.
 func almostKnown(key string) string {
 	for _, known := range knownInfo {
 		if len(known) != len(key) || known == key {
@@ -151,8 +152,8 @@ func almostKnown(key string) string {
 	return ""
 }
 
-// proveInfo holds the entries of the file info against the cells. Only the
-// averages must be there.
+// proveInfo compares the entries of the file info with the cells. Only the
+// averages and, if there are cells, the last key are required.
 func (c *checker) proveInfo() {
 	s := &c.cells.stats
 	i64 := func(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
@@ -191,9 +192,9 @@ func (c *checker) proveInfo() {
 	c.res.BloomFalsePositives = c.bloom.rate()
 }
 
-// plainTimeRange returns the first and the last time as two i64, from any form that
-// a version writes: 1.4 has zeros after them, and a protobuf is read too
-// (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are given back.
+// plainTimeRange returns the first and the last timestamp as two i64, from any
+// form that an HBase version writes: 1.4 appends zeros, and a protobuf is read
+// too (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are returned unchanged.
 func plainTimeRange(v []byte) []byte {
 	if len(v) != 16 && bytes.HasPrefix(v, []byte("PBUF")) {
 		dst := make([]byte, 16)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCheckOfManyLeavesHoldsOneOfThem bounds what a check keeps of an index
-// that takes more than all that it may have.
+// TestCheckOfManyLeavesHoldsOneOfThem checks that the memory of a check stays
+// below its limit with an index that is larger than the limit.
 func TestCheckOfManyLeavesHoldsOneOfThem(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Options{Family: []byte("f"), BlockSize: 1, IndexBlockSize: 4096, Compression: CompressionSnappy})
@@ -43,8 +43,8 @@ func TestCheckOfManyLeavesHoldsOneOfThem(t *testing.T) {
 	}
 }
 
-// TestHugeCountsTakeNoMemory gives a check index blocks and filters that claim
-// more entries than they can hold.
+// TestHugeCountsTakeNoMemory checks index blocks and filters that claim more
+// entries than they can hold.
 func TestHugeCountsTakeNoMemory(t *testing.T) {
 	leaf := binary.BigEndian.AppendUint32(nil, 1<<31-1)
 	meta := (&bloomWriter{sizing: bloomSizing{hashes: 7}}).meta()
@@ -69,7 +69,8 @@ func TestHugeCountsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// peakOf returns what f allocates in all, which bounds what it holds at a time.
+// peakOf returns the total allocation of f, which is an upper bound of its
+// peak.
 func peakOf(t *testing.T, f func()) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -80,8 +81,8 @@ func peakOf(t *testing.T, f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestCheckReadsOnceAndInOrder holds that the walk takes each byte once, and
-// that what is read in addition is little.
+// TestCheckReadsOnceAndInOrder checks that the walk reads each byte once, and
+// that additional reads are few.
 func TestCheckReadsOnceAndInOrder(t *testing.T) {
 	s, keys, rows, _ := checkRows(20_000)
 	var out bytes.Buffer

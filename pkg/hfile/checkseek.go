@@ -6,26 +6,26 @@ import (
 	"math/rand/v2"
 )
 
-// sample is a uniform choice of cells with distinct keys.
+// sample is a uniform random sample of cells with distinct keys.
 type sample struct {
 	cells    []sampled
 	distinct int
 	bytes    int
 }
 
-// Bounds of a sample: cells, and bytes of their keys.
+// Limits of a sample: cells, and bytes of their keys.
 const (
 	checkSample      = 1000
 	checkSampleBytes = 64 << 20
 )
 
-// sampled is a cell to be found again. Values may be large, so only a hash is kept.
+// sampled is a cell to find again. Values may be large, so only a hash is kept.
 type sampled struct {
 	key   Cell // without value and tags
 	value [sha256.Size]byte
 }
 
-// take lets one more cell into the choice.
+// take offers one more cell to the sample.
 func (s *sample) take(f *flat, rnd *rand.Rand) {
 	s.distinct++
 	at := len(s.cells)
@@ -51,7 +51,7 @@ func (s *sample) take(f *flat, rnd *rand.Rand) {
 	}
 }
 
-// seeks finds the sampled cells again, through the filter and the index.
+// seeks looks up the sampled cells through the filter and the index.
 func (c *checker) seeks() error {
 	for i := range c.sample.cells {
 		want := &c.sample.cells[i]
@@ -70,7 +70,7 @@ func (c *checker) seeks() error {
 	return nil
 }
 
-// seek finds a sampled cell again from the start of its row.
+// seek looks up a sampled cell from the start of its row.
 func (c *checker) seek(want *sampled) error {
 	s := c.r.SeekRow(want.key.Row)
 	for s.Next() {

@@ -2,7 +2,7 @@ package hfile
 
 import "fmt"
 
-// layout records the blocks that the walk over a file finds.
+// layout collects the properties of a file's blocks during the walk.
 type layout struct {
 	counts    [kindCount]int
 	prev      [kindCount]int64 // offset of the last block of each chain
@@ -13,7 +13,7 @@ type layout struct {
 	index     int64 // trailer's uncompressed data index size
 	firstData int64
 	lastData  int64
-	inlineEnd int64 // offset after the last block that is among the data
+	inlineEnd int64 // offset after the last inline block
 	metas     int   // meta blocks
 }
 
@@ -24,7 +24,7 @@ func (l *layout) start() {
 	l.total, l.firstData, l.lastData = trailerSize, -1, -1
 }
 
-// The order of a file's parts. Of each from rankRoot on there is one block at most.
+// The order of a file's parts. From rankRoot on, each rank has at most one block.
 const (
 	rankInline = iota // data, index leaves, filter chunks
 	rankMeta
@@ -84,7 +84,7 @@ func (c *checker) walkBlocks() error {
 	return nil
 }
 
-// block takes one block of the walk.
+// block checks one block of the walk.
 func (c *checker) block(blk *block) error {
 	l := &c.layout
 	chain := blockKinds[blk.kind].chain
@@ -134,10 +134,11 @@ func (c *checker) block(blk *block) error {
 	return nil
 }
 
-// placeOf returns the block's entry in an index.
+// placeOf returns the block's place as an index stores it.
 func placeOf(blk *block) placed { return placed{blk.offset, int32(headerSize + blk.onDisk)} }
 
-// passChunk takes a filter's chunk of the walk: one of the filters has it next.
+// passChunk checks a filter chunk of the walk: it must be the next chunk of one of
+// the filters.
 func (c *checker) passChunk(blk *block) error {
 	for _, b := range []*bloomProof{c.bloom, c.delete} {
 		if b != nil && b.passed < b.meta.entries.len() && b.meta.entries.places[b.passed] == placeOf(blk) {
@@ -148,8 +149,8 @@ func (c *checker) passChunk(blk *block) error {
 	return fmt.Errorf("%w: no filter has it next", ErrCorrupt)
 }
 
-// openSection reads what is from the root index on, ahead of the walk, which
-// proves the order of these blocks.
+// openSection reads the blocks from the root index on, ahead of the walk, which
+// checks their order.
 func (c *checker) openSection() error {
 	t := &c.r.trailer
 	blk, err := c.aside.read(t.loadOnOpen)

@@ -17,7 +17,7 @@ const (
 	CompressionZSTD
 )
 
-// codecs holds HBase's name and trailer code (Compression.Algorithm, 2.6.4) of each.
+// codecs holds HBase's name and trailer code of each codec (Compression.Algorithm, 2.6.4).
 var codecs = [...]struct {
 	name string
 	code int
@@ -29,10 +29,10 @@ var codecs = [...]struct {
 	CompressionZSTD:   {"ZSTD", 6},
 }
 
-// otherCodecs are HBase's codecs that are refused by name.
+// otherCodecs names HBase's codecs that this package does not support, by code.
 var otherCodecs = map[int]string{0: "LZO", 5: "BZIP2", 7: "LZMA", 8: "BROTLI"}
 
-// String gives HBase's name of the codec.
+// String returns HBase's name of the codec.
 func (c Compression) String() string {
 	if int(c) < len(codecs) {
 		return codecs[c].name
@@ -40,8 +40,8 @@ func (c Compression) String() string {
 	return fmt.Sprintf("unknown(%d)", uint8(c))
 }
 
-// ParseCompression finds a codec by HBase's name, in any case. An empty name
-// is NONE. A codec that HBase has and this package lacks gives [ErrUnsupported].
+// ParseCompression returns the codec with HBase's name s, ignoring case. An
+// empty name means NONE. For any other name the error wraps [ErrUnsupported].
 func ParseCompression(s string) (Compression, error) {
 	if s == "" {
 		return CompressionNone, nil
@@ -56,7 +56,7 @@ func ParseCompression(s string) (Compression, error) {
 	return 0, fmt.Errorf("compression %q: %w (known: %s)", s, ErrUnsupported, strings.Join(known, ", "))
 }
 
-// compressionOf finds a codec by its code in a trailer.
+// compressionOf returns the codec with a trailer's code.
 func compressionOf(code uint64) (Compression, error) {
 	for i, c := range codecs {
 		if uint64(c.code) == code {
@@ -69,35 +69,35 @@ func compressionOf(code uint64) (Compression, error) {
 	return 0, fmt.Errorf("%w: unknown compression code %d", ErrCorrupt, code)
 }
 
-// Level is how much work the codec of a file does for fewer bytes. Readers need not know it.
+// Level is the amount of work that a codec spends on compression. Readers do not need it.
 type Level uint8
 
 const (
 	LevelDefault Level = iota
-	// LevelBetter takes more of the processor: smaller blocks, which are no slower to read. It means nothing to CompressionNone.
+	// LevelBetter uses more CPU time for smaller blocks, which are no slower to read. CompressionNone ignores it.
 	LevelBetter
 )
 
 var levelNames = [...]string{"default", "better"}
 
-// String gives the level's name.
+// String returns the level's name.
 func (l Level) String() string { return nameOf(levelNames[:], int(l)) }
 
-// ParseLevel finds a level by its name, in any case. An empty name is default.
+// ParseLevel returns the level with a name, ignoring case. An empty name means default.
 func ParseLevel(s string) (Level, error) {
 	i, err := find(levelNames[:], s, "compression level")
 	return Level(i), err
 }
 
-// ZstdFraming is the framing around the Zstandard frames of a block. Which of
-// the two a server reads is decided by its hbase.io.compress.zstd.codec.
+// ZstdFraming is the framing of Zstandard frames in a block. The server's
+// hbase.io.compress.zstd.codec determines which framing it reads.
 type ZstdFraming uint8
 
 const (
-	// ZstdPlain is one frame and nothing else: Hadoop's own ZStandardCodec,
-	// HBase's default.
+	// ZstdPlain is a single bare frame, as Hadoop's own ZStandardCodec, HBase's
+	// default, writes it.
 	ZstdPlain ZstdFraming = iota
-	// ZstdBlocks is Hadoop's block stream with a frame in each piece: the codec
-	// of HBase's module hbase-compression-zstd.
+	// ZstdBlocks is Hadoop's block stream with a frame in each piece, as the
+	// codec of HBase's module hbase-compression-zstd writes it.
 	ZstdBlocks
 )

@@ -38,8 +38,8 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestBlockStream takes the framing apart: the length of all, pieces no longer
-// than Hadoop's buffers, and a zero after more than one piece.
+// TestBlockStream checks the framing: the total length, pieces no longer than
+// Hadoop's buffers, and a zero after more than one piece.
 func TestBlockStream(t *testing.T) {
 	noise := make([]byte, 2*streamBuffer)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -72,7 +72,8 @@ func TestBlockStream(t *testing.T) {
 	}
 }
 
-// TestBombs asks for less than what is packed, and for far more.
+// TestBombs unpacks data with claimed lengths that are too small and far too
+// large.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 16<<20)
 	for codec := range codecs {
@@ -108,7 +109,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestRefusedByName names what HBase has and this package lacks.
+// TestRefusedByName checks that errors name features of HBase that this package
+// lacks.
 func TestRefusedByName(t *testing.T) {
 	for code, name := range otherCodecs {
 		if _, err := ParseCompression(name); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), name) {

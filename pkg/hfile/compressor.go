@@ -12,14 +12,14 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// streamBuffer is the buffer of Hadoop's block codecs
-// (io.compression.codec.*.buffersize). A reader's buffers are of that size
-// too, so no piece may be longer, packed or not.
+// streamBuffer is the buffer size of Hadoop's block codecs
+// (io.compression.codec.*.buffersize). A reader's buffers have the same size,
+// so no piece may be longer, packed or unpacked.
 const streamBuffer = 262144
 
-// The most that Hadoop's BlockCompressorStream puts into one piece: the
-// buffer less the room that the codec sets aside for incompressible data
-// (SnappyCodec and Lz4Codec of Hadoop 3.4, ZstdCodec of HBase 2.6.4).
+// The maximum size of a piece in Hadoop's BlockCompressorStream: the buffer
+// size less the codec's allowance for incompressible data (SnappyCodec and
+// Lz4Codec of Hadoop 3.4, ZstdCodec of HBase 2.6.4).
 const (
 	snappyPiece = streamBuffer - (streamBuffer/6 + 32)
 	lz4Piece    = streamBuffer - (streamBuffer/255 + 16)
@@ -38,7 +38,7 @@ type compressor struct {
 	zstd    *zstd.Encoder
 }
 
-// append puts the compressed form of src after dst.
+// append appends the compressed form of src to dst.
 func (c *compressor) append(dst, src []byte) ([]byte, error) {
 	switch c.codec {
 	case CompressionNone:
@@ -58,10 +58,10 @@ func (c *compressor) append(dst, src []byte) ([]byte, error) {
 	return nil, fmt.Errorf("compression %s: %w", c.codec, ErrUnsupported)
 }
 
-// blockStream writes what Hadoop's BlockCompressorStream does: the length of
-// all, then pieces of packed length and packed bytes. A payload of more than
-// one piece ends in a zero, because HBase finishes the stream a second time
-// with nothing in it.
+// blockStream writes the format of Hadoop's BlockCompressorStream: the total
+// length, then pieces of packed length and packed bytes. A payload of more than
+// one piece ends with a zero, because HBase finishes the stream a second time
+// without data.
 func (c *compressor) blockStream(dst, src []byte, most int) ([]byte, error) {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(src)))
 	pieces := 0
@@ -88,14 +88,15 @@ func (c *compressor) piece(dst, src []byte) ([]byte, error) {
 	at := len(dst)
 	switch c.codec {
 	case CompressionSnappy:
-		// Plain Snappy, that any decoder reads. What comes out depends on src alone.
+		// This is plain Snappy, which any decoder reads. The output depends on src
+		// alone.
 		dst = slices.Grow(dst, s2.MaxEncodedLen(len(src)))
 		if c.level == LevelBetter {
 			return dst[:at+len(s2.EncodeSnappyBetter(dst[at:cap(dst)], src))], nil
 		}
 		return dst[:at+len(s2.EncodeSnappy(dst[at:cap(dst)], src))], nil
 	case CompressionLZ4:
-		// with this much room nothing is found incompressible
+		// With this capacity, CompressBlock never reports src as incompressible.
 		dst = slices.Grow(dst, lz4.CompressBlockBound(len(src)))
 		if c.level == LevelBetter {
 			n, err := c.lz4HC.CompressBlock(src, dst[at:cap(dst)])
@@ -132,8 +133,7 @@ func (c *compressor) appendGzip(dst, src []byte) ([]byte, error) {
 	return append(dst, c.gzOut.Bytes()...), nil
 }
 
-// appendZstd writes one frame without a checksum of its own; of an empty
-// payload too.
+// appendZstd writes one frame without a checksum, even for an empty payload.
 func (c *compressor) appendZstd(dst, src []byte) ([]byte, error) {
 	if c.zstd == nil {
 		level := zstd.SpeedDefault

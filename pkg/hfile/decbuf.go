@@ -6,10 +6,12 @@ import (
 	"fmt"
 )
 
-// ErrCorrupt is wrapped by every error about bytes that no HFile has.
+// ErrCorrupt is wrapped by every error about bytes that are not valid in an
+// HFile.
 var ErrCorrupt = errors.New("damaged hfile")
 
-// errNotHFile is of a file of another kind. It is ErrCorrupt too.
+// errNotHFile is the error for a file of another kind. It matches ErrCorrupt
+// too.
 var errNotHFile error = notHFile{}
 
 type notHFile struct{}
@@ -17,8 +19,8 @@ type notHFile struct{}
 func (notHFile) Error() string        { return "not an HFile" }
 func (notHFile) Is(target error) bool { return target == ErrCorrupt }
 
-// decbuf reads numbers and bytes off a slice. After the first thing that is
-// missing, every read returns zero, and err has the reason.
+// decbuf reads numbers and bytes from a slice. After the first failed read,
+// every read returns zero and err describes the failure.
 type decbuf struct {
 	b   []byte
 	at  int
@@ -69,7 +71,7 @@ func (d *decbuf) i64() int64 {
 	return 0
 }
 
-// uvarint reads a LEB number of 64 bits.
+// uvarint reads an unsigned LEB128 number of up to 64 bits.
 func (d *decbuf) uvarint() uint64 {
 	if d.err != nil {
 		return 0
@@ -83,7 +85,7 @@ func (d *decbuf) uvarint() uint64 {
 	return v
 }
 
-// length reads a LEB number that counts bytes or the like: at most 2³¹−1.
+// length reads a LEB128 number that is a length or size: at most 2³¹−1.
 func (d *decbuf) length() int {
 	if d.err == nil && d.at < len(d.b) && d.b[d.at] < 0x80 {
 		d.at++
@@ -118,7 +120,7 @@ func (d *decbuf) vlong() int64 {
 	return v
 }
 
-// vbytes reads a vlong length and that many bytes.
+// vbytes reads a vlong length and as many bytes.
 func (d *decbuf) vbytes() []byte {
 	n := d.vlong()
 	if n < 0 || n > int64(len(d.b)) {
@@ -130,8 +132,8 @@ func (d *decbuf) vbytes() []byte {
 
 func (d *decbuf) rest() int { return len(d.b) - d.at }
 
-// protoFields calls f for each field of a protobuf message with varint and
-// length-delimited fields.
+// protoFields calls f for each field of a protobuf message, whose fields must
+// be varint or length-delimited.
 func protoFields(b []byte, f func(number int, v uint64, bytes []byte)) error {
 	d := &decbuf{b: b}
 	for d.rest() > 0 && d.err == nil {

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// cellDecoder reads the cells of one data block after the other.
+// cellDecoder reads the cells of one data block after another.
 type cellDecoder struct {
 	encoding Encoding
-	tags     bool // cells have a tag length
+	tags     bool // cells have a tags length
 	mvcc     bool // cells end in a sequence id
 	d        decbuf
 	cur      flat
 	spare    []byte
 	first    bool
 	seqID    int64  // of the current cell
-	sameRow  bool   // the current cell shares its row's bytes with the cell before; false where that is not known
-	declared int    // unencoded size of the block, as it says itself
+	sameRow  bool   // whether the current cell is known to share its row's bytes with the previous cell
+	declared int    // unencoded size of the block according to its header
 	rowIndex []byte // positions of the rows of a ROW_INDEX_V1 block
 	tagDict  *tagDict
 }
 
-// start takes a data block's payload.
+// start starts decoding a data block's payload.
 func (c *cellDecoder) start(blk *block) error {
 	c.d = decbuf{b: blk.payload}
 	c.first = true
@@ -47,7 +47,7 @@ func (c *cellDecoder) start(blk *block) error {
 	return c.d.err
 }
 
-// trimRowIndex takes the row positions off the end of a ROW_INDEX_V1 block.
+// trimRowIndex removes the row positions from the end of a ROW_INDEX_V1 block.
 func (c *cellDecoder) trimRowIndex() {
 	b := c.d.b
 	if len(b) < rowIndexPrefix+8 {
@@ -69,8 +69,8 @@ func (c *cellDecoder) trimRowIndex() {
 	c.rowIndex = b[at+4 : len(b)-4]
 }
 
-// next reads a cell into c.cur: its key is in a buffer of the decoder, value
-// and tags are in the block, compressed tags in a buffer of their dictionary. False at the block's end and on an error.
+// next reads a cell into c.cur. Its key is in a buffer of the decoder, value and tags are in the block, compressed tags
+// in a buffer of their dictionary. It returns false at the block's end and on an error.
 func (c *cellDecoder) next() bool {
 	if c.d.err != nil || c.d.rest() == 0 {
 		return false
@@ -108,7 +108,7 @@ func (c *cellDecoder) next() bool {
 	return c.d.err == nil
 }
 
-// setKey takes a whole key apart.
+// setKey parses a whole key into c.cur.
 func (c *cellDecoder) setKey(key []byte) {
 	if c.d.err != nil {
 		return
@@ -128,7 +128,7 @@ func (c *cellDecoder) plain() {
 	c.setKey(key)
 }
 
-// buffer gives room for a key of n bytes that is not the current key's.
+// buffer returns a buffer for a key of n bytes that does not overlap the current key.
 func (c *cellDecoder) buffer(n int) []byte {
 	b := c.spare
 	if cap(b) < n {
@@ -138,9 +138,9 @@ func (c *cellDecoder) buffer(n int) []byte {
 	return b[:n]
 }
 
-// rebuild makes the key of a cell whose shared prefix, and what follows it up
-// to the timestamp, is as DIFF and FAST_DIFF store them. The last nine bytes
-// are the previous key's.
+// rebuild builds a cell's key from the prefix shared with the previous key and
+// the bytes that follow it up to the timestamp, as DIFF and FAST_DIFF store
+// them. The last nine bytes are copied from the previous key.
 func (c *cellDecoder) rebuild(keyLen, shared int) {
 	prev := c.cur
 	if c.d.err != nil {
@@ -172,7 +172,7 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 		copy(key[from:head], c.d.bytes(head-from))
 		at = head + 1 + prev.famLen
 	} else {
-		// a prefix that holds the row holds the family: HBase would look for the rest of it here
+		// A prefix that contains the row must contain the family: HBase would read the rest of the family here.
 		at = shared
 		if at < head+1+prev.famLen || at > keyLen-9 || at > len(prev.key)-9 {
 			c.d.fail(fmt.Sprintf("%d bytes shared by keys of %d and %d", shared, len(prev.key), keyLen))
@@ -181,7 +181,7 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 		copy(key[:at], prev.key[:at])
 		c.sameRow = true
 	}
-	// the family moves after the row
+	// The family is copied to its place after the row.
 	copy(key[head:], prev.key[2+prev.rowLen:3+prev.rowLen+prev.famLen])
 	copy(key[at:keyLen-9], c.d.bytes(keyLen-9-at))
 	copy(key[keyLen-9:], prev.key[len(prev.key)-9:])

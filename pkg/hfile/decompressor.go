@@ -13,8 +13,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// decompressor unpacks blocks into a buffer of its own. It makes room only
-// for what the packed bytes can hold, whatever lengths they promise.
+// decompressor unpacks blocks into its own buffer. It allocates only as much as
+// the packed bytes can hold, whatever lengths they claim.
 type decompressor struct {
 	codec    Compression
 	maxBlock int
@@ -23,11 +23,11 @@ type decompressor struct {
 	zstd     *zstd.Decoder
 }
 
-// unpack gives the want bytes that data was made of, valid until the next call.
+// unpack returns the want bytes that data was packed from, valid until the next call.
 func (c *decompressor) unpack(data []byte, want int) (payload []byte, err error) {
 	c.payload = c.payload[:0]
-	// The codecs are other people's code; whatever bytes may do to them, a
-	// reader of damaged files ends in an error.
+	// The codecs are third-party code. If damaged bytes make one panic, unpack
+	// returns an error.
 	defer func() {
 		if p := recover(); p != nil {
 			c.gz, c.zstd = nil, nil
@@ -45,8 +45,8 @@ func (c *decompressor) unpack(data []byte, want int) (payload []byte, err error)
 	case CompressionGZ:
 		err = c.gzip(data, want)
 	case CompressionZSTD:
-		// Either framing is read. A block stream begins with a length of at
-		// most want, which no frame's magic number is.
+		// Both framings are accepted. A block stream begins with a length of at
+		// most want, which differs from a frame's magic number.
 		if len(data) >= 4 && binary.BigEndian.Uint32(data) == zstdMagic && want < zstdMagic {
 			err = c.appendZstd(data, want)
 		} else {
@@ -62,11 +62,11 @@ func (c *decompressor) unpack(data []byte, want int) (payload []byte, err error)
 	return c.payload, nil
 }
 
-// zstdMagic is a frame's first four bytes.
+// zstdMagic is the magic number in a frame's first four bytes.
 const zstdMagic = 0x28b52ffd
 
-// blockStream reads Hadoop's block stream: any number of chunks, each with
-// the raw length of its pieces in front.
+// blockStream reads Hadoop's block stream: any number of chunks, each preceded
+// by the unpacked length of its pieces.
 func (c *decompressor) blockStream(data []byte, want int) error {
 	d := decbuf{b: data}
 	for len(c.payload) < want {
@@ -97,7 +97,7 @@ func (c *decompressor) blockStream(data []byte, want int) error {
 	return nil
 }
 
-// piece unpacks one piece of at most the given bytes after the payload.
+// piece unpacks one piece of at most the given number of bytes and appends it to the payload.
 func (c *decompressor) piece(piece []byte, most int) error {
 	at := len(c.payload)
 	switch c.codec {
@@ -106,7 +106,8 @@ func (c *decompressor) piece(piece []byte, most int) error {
 		if err != nil || n > most {
 			return fmt.Errorf("%w: a Snappy piece of %d bytes for %d that are left: %v", ErrCorrupt, n, most, err)
 		}
-		// Snappy packs at most 64 bytes into 3, so a promise can be checked before room is made for it.
+		// Snappy packs at most 64 bytes into 3, so a claimed length can be checked before memory is
+		// allocated for it.
 		if n/24 > len(piece) {
 			return fmt.Errorf("%w: a Snappy piece of %d bytes cannot hold %d", ErrCorrupt, len(piece), n)
 		}
@@ -117,7 +118,7 @@ func (c *decompressor) piece(piece []byte, most int) error {
 		c.payload = c.payload[:at+n]
 		return nil
 	case CompressionLZ4:
-		room := int(min(int64(most), 255*int64(len(piece)))) // a byte of LZ4 stands for 255 at most
+		room := int(min(int64(most), 255*int64(len(piece)))) // an LZ4 byte stands for at most 255 bytes
 		c.payload = slices.Grow(c.payload, room)
 		n, err := lz4.UncompressBlock(piece, c.payload[at:at+room:at+room])
 		if err != nil {
@@ -141,7 +142,7 @@ func (c *decompressor) gzip(data []byte, want int) error {
 		c.gz = nil
 		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
 	}
-	// a bytes.Buffer grows with what comes; one byte more than wanted shows that the size is wrong
+	// The buffer grows with the unpacked data. One byte more than wanted shows that the size is wrong.
 	buf := bytes.NewBuffer(c.payload)
 	_, err = io.Copy(buf, io.LimitReader(c.gz, int64(want)+1))
 	c.payload = buf.Bytes()
@@ -151,11 +152,11 @@ func (c *decompressor) gzip(data []byte, want int) error {
 	return nil
 }
 
-// zstdBlock is the most that a block of a Zstandard frame holds; the smallest
-// block has four bytes.
+// zstdBlock is the maximum content of a block of a Zstandard frame. The
+// smallest block has four bytes.
 const zstdBlock = 128 << 10
 
-// appendZstd unpacks whole frames of at most the given bytes after the payload.
+// appendZstd unpacks whole frames of at most the given number of bytes and appends them to the payload.
 func (c *decompressor) appendZstd(data []byte, most int) error {
 	if c.zstd == nil {
 		var err error

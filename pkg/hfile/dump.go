@@ -11,10 +11,9 @@ import (
 )
 
 // Dump prints every block, the trailer, the file info and the root index as
-// lines of fields separated by tabs. For each block it gives two SHA-256:
-// that of its payload, and that of the payload with all taken out that
-// depends on where blocks are or on the clock, so that files whose compressed
-// bytes differ can be compared.
+// lines of tab-separated fields. For each block it prints two SHA-256 digests:
+// of the payload, and of the payload without block offsets, sizes and times.
+// The second digest allows a comparison of files whose compressed bytes differ.
 func (r *Reader) Dump(out io.Writer) error {
 	w := bufio.NewWriterSize(out, 1<<16)
 	ordinals, err := r.ordinals()
@@ -91,8 +90,9 @@ func (r *Reader) dumpMidKey(w io.Writer, ordinals ordinals) error {
 	return nil
 }
 
-// MidKey returns the index key of the data block in the middle of the file, where
-// HBase would split it; nil in a file without cells. It is the caller's.
+// MidKey returns the index key of the data block in the middle of the file,
+// where HBase would split it; nil in a file without cells. The caller owns the
+// result.
 func (r *Reader) MidKey() ([]byte, error) {
 	if r.root.len() == 0 {
 		return nil, nil
@@ -122,7 +122,8 @@ func (r *Reader) MidKey() ([]byte, error) {
 	return slices.Clone(x.key(entry)), nil
 }
 
-// ordinals number the blocks of a file by their offsets, which rise.
+// ordinals holds the ascending offsets of a file's blocks; the index of an
+// offset is the block's number.
 type ordinals []int64
 
 func (r *Reader) ordinals() (ordinals, error) {
@@ -137,7 +138,8 @@ func (r *Reader) ordinals() (ordinals, error) {
 	return o, nil
 }
 
-// at returns the number of the block at an offset, -1 if none starts there.
+// at returns the number of the block at an offset, or -1 if no block starts
+// there.
 func (o ordinals) at(off int64) int {
 	if i, ok := slices.BinarySearch(o, off); ok {
 		return i
@@ -145,7 +147,8 @@ func (o ordinals) at(off int64) int {
 	return -1
 }
 
-// appendPlain appends an index entry with the block's number for its offset.
+// appendPlain appends an index entry with the block's number in place of its
+// offset.
 func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(int64(o.at(p.offset))))
 	dst = binary.BigEndian.AppendUint32(dst, 0)
@@ -153,7 +156,7 @@ func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
 	return append(dst, key...)
 }
 
-// normalised returns a payload without places and clocks.
+// normalised returns a payload without block places and times.
 func (r *Reader) normalised(blk *block, o ordinals) ([]byte, error) {
 	var dst []byte
 	var x indexEntries
@@ -224,7 +227,7 @@ func (r *Reader) normalisedRoot(blk *block, o ordinals) ([]byte, error) {
 	return append(dst, d.b[d.at:]...), nil
 }
 
-// latin1 shows the bytes of a key as characters of the same numbers.
+// latin1 decodes the bytes of a key as Latin-1.
 func latin1(s string) string {
 	r := make([]rune, len(s))
 	for i := range len(s) {

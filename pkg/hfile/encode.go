@@ -6,7 +6,7 @@ import (
 )
 
 // Flags of a FAST_DIFF cell (FastDiffDeltaEncoder, 2.6.4). The low three bits
-// count the timestamp bytes shared with the cell before.
+// hold the number of timestamp bytes shared with the previous cell.
 const (
 	fastTimestampMask = 0x07
 	fastSameKeyLen    = 0x08
@@ -17,7 +17,7 @@ const (
 )
 
 // Flags of a DIFF cell (DiffKeyDeltaEncoder, 2.6.4). Bits 4 to 6 hold the
-// timestamp field's length less one.
+// length of the timestamp field minus one.
 const (
 	diffSameKeyLen   = 0x01
 	diffSameValueLen = 0x02
@@ -26,9 +26,9 @@ const (
 	diffNegative     = 0x80
 )
 
-// appendCell appends one cell in the given encoding; prev is the cell before
+// appendCell appends one cell in the given encoding. prev is the previous cell
 // in the same block, nil for a block's first. Tags and the sequence id, always
-// 0 in a bulk load, come last: HFileOutputFormat2 turns both on.
+// 0 in a bulk load, follow: HFileOutputFormat2 turns both on.
 func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	switch e {
 	case EncodingPrefix:
@@ -51,12 +51,14 @@ func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	return append(dst, 0)
 }
 
-// unencodedSize returns the size that a cell adds to its block, whatever the
-// encoding: its KeyValue form with tag length and a one-byte sequence id.
+// unencodedSize returns a cell's contribution to the unencoded size of its
+// block, for any encoding: its KeyValue form with tags length and a one-byte
+// sequence id.
 func unencodedSize(keyLen, valueLen, tagsLen int) int { return keyLen + valueLen + tagsLen + 11 }
 
-// sharedPrefix returns the common prefix of two flat keys as the encoders see it:
-// nothing after row lengths that differ, and families taken as equal.
+// sharedPrefix returns the common prefix of two flat keys as HBase's encoders
+// compute it: it ends where row lengths differ, and families are taken as
+// equal.
 func sharedPrefix(prev, cur *flat) int {
 	if prev.rowLen != cur.rowLen {
 		if prev.rowLen>>8 == cur.rowLen>>8 {
@@ -71,8 +73,8 @@ func sharedPrefix(prev, cur *flat) int {
 	return 3 + n + cur.famLen + commonPrefix(prev.qualifier(), cur.qualifier())
 }
 
-// appendRest appends what of row and qualifier follows the shared prefix.
-// When the row differs the whole qualifier goes; the family is never repeated.
+// appendRest appends the part of row and qualifier after the shared prefix. If
+// the rows differ, it appends the whole qualifier. It never repeats the family.
 func appendRest(dst []byte, cur *flat, shared int) []byte {
 	if shared < cur.rowLen+2 {
 		dst = append(dst, cur.key[shared:cur.rowLen+2]...)
@@ -162,7 +164,7 @@ func appendDiff(dst []byte, prev, cur *flat) []byte {
 	}
 	dst = appendLEB(dst, shared)
 	dst = appendRest(dst, cur, shared)
-	for range n { // the one little-endian field of the format
+	for range n { // the only little-endian field of the format
 		dst = append(dst, byte(field))
 		field >>= 8
 	}
@@ -179,11 +181,12 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// byteLen returns the fewest bytes that hold v; zero takes one.
+// byteLen returns the minimum number of bytes that hold v; zero takes one.
 func byteLen(v uint64) int { return max(1, (bits.Len64(v)+7)/8) }
 
-// appendPrefix returns the one encoder whose shared prefix continues into timestamp
-// and type when the qualifiers are equal (PrefixKeyDeltaEncoder, 2.6.4).
+// appendPrefix appends a PREFIX cell. Only this encoder extends the shared
+// prefix into timestamp and type when the qualifiers are equal
+// (PrefixKeyDeltaEncoder, 2.6.4).
 func appendPrefix(dst []byte, prev, cur *flat) []byte {
 	shared := 0
 	if prev != nil {

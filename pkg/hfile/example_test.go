@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// A file is written from cells in order, and read from any row on.
+// Write a file from cells in order, and read it from any row on.
 func Example() {
 	dir, err := os.MkdirTemp("", "hfile")
 	if err != nil {
@@ -84,8 +84,8 @@ func readFrom(name, row string) error {
 	return s.Err()
 }
 
-// Rows with the same columns are written faster by a RowWriter. The result is
-// the same file.
+// A RowWriter writes rows with the same columns faster. The resulting file is
+// the same.
 func ExampleRowWriter() {
 	var file bytes.Buffer
 	w, err := hfile.NewRowWriter(&file, hfile.Options{Family: []byte("f"), Encoding: hfile.EncodingFastDiff},
@@ -125,8 +125,8 @@ func ExampleRowWriter() {
 	// row 2 has a note: true, of 0 bytes
 }
 
-// Keys come in order. One that does not is an error at once, and the writer
-// keeps it.
+// Keys must be in order. A key out of order is an error at once, and the error
+// is sticky.
 func ExampleOrderError() {
 	w, err := hfile.NewWriter(&bytes.Buffer{}, hfile.Options{})
 	if err != nil {
@@ -144,7 +144,7 @@ func ExampleOrderError() {
 	// "a"/f:""/0/Put after "b"/f:""/0/Put
 }
 
-// Check proves that HBase reads just the cells of a file.
+// Check verifies that HBase reads exactly the cells of a file.
 func ExampleCheck() {
 	var file bytes.Buffer
 	w, err := hfile.NewWriter(&file, hfile.Options{Bloom: hfile.BloomRow})

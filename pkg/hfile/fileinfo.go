@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// fileStats holds the statistics of the cells that the file info records.
+// fileStats holds the statistics of the cells that the file info stores.
 type fileStats struct {
 	cells        int64
 	keyBytes     int64
 	valueBytes   int64
-	tagBytes     int64  // with their lengths
+	tagBytes     int64  // including their lengths
 	biggest      int64  // 12 + key + value, and 2 + tags if there are any
-	biggestKey   []byte // of the first cell of that length
+	biggestKey   []byte // of the first cell with that length
 	minTime      int64
 	maxTime      int64
 	earliestPut  int64
@@ -27,7 +27,7 @@ func newFileStats() fileStats {
 	return fileStats{minTime: math.MaxInt64, maxTime: -1, earliestPut: LatestTimestamp}
 }
 
-// addRow is the part of add that the puts of one row share.
+// addRow does the part of add that the puts of one row share.
 func (s *fileStats) addRow(row []byte, ts int64) {
 	if s.cells == 0 {
 		s.firstRow = append([]byte(nil), row...)
@@ -59,11 +59,11 @@ func (s *fileStats) add(c *flat) {
 	case Put:
 		s.earliestPut = min(s.earliestPut, ts)
 	case DeleteColumn, DeleteFamily:
-		s.minTime = min(s.minTime, 0) // they cover everything down to 0 (TimeRangeTracker, 2.6.4)
+		s.minTime = min(s.minTime, 0) // they cover every timestamp down to 0 (TimeRangeTracker, 2.6.4)
 	}
 }
 
-// File info keys that readers and loaders ask for (HStoreFile and HFileInfo, 2.6.4).
+// File info keys that readers and loaders read (HStoreFile and HFileInfo, 2.6.4).
 const (
 	infoBloomType     = "BLOOM_FILTER_TYPE"
 	infoBloomParam    = "BLOOM_FILTER_PARAM"
@@ -89,14 +89,14 @@ const (
 	infoTagsPacked    = "hfile.TAGS_COMPRESSED"
 )
 
-// infoEntry is one pair of the file info.
+// infoEntry is one key-value pair of the file info.
 type infoEntry struct {
 	key   string
 	value []byte
 }
 
 // fileInfo returns the payload of the file info block: PBUF, then a delimited
-// protobuf of pairs in the order of their keys' bytes.
+// protobuf of pairs in the byte order of their keys.
 func (w *Writer) fileInfo() []byte {
 	s := &w.info
 	i64 := func(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
@@ -142,7 +142,8 @@ func (w *Writer) fileInfo() []byte {
 	return infoPayload(entries...)
 }
 
-// infoPayload returns the payload of a file info of the given pairs, which it sorts.
+// infoPayload returns the payload of a file info with the given pairs, which it
+// sorts.
 func infoPayload(entries ...infoEntry) []byte {
 	slices.SortFunc(entries, func(a, b infoEntry) int { return strings.Compare(a.key, b.key) })
 	var body []byte

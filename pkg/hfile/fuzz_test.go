@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// forged is a file whose blocks are whatever a test puts there, with headers
-// and checksums that are right.
+// forged is a file whose blocks have arbitrary contents with valid headers and
+// checksums.
 type forged struct {
 	o       Options
 	kind    blockKind
@@ -22,10 +22,10 @@ type forged struct {
 	info    []byte   // file info
 	bloom   []byte   // general bloom metadata, if not nil
 	chunk   []byte   // a bloom chunk, if not nil
-	trailer *trailer // in place of the right one
+	trailer *trailer // replaces the valid trailer
 }
 
-// forge starts from a file with one data block that is right.
+// forge returns a file with one valid data block.
 func forge(o Options) *forged {
 	w, err := NewWriter(io.Discard, o)
 	if err != nil {
@@ -73,8 +73,8 @@ func (f *forged) bytes() []byte {
 	return out.Bytes()
 }
 
-// exercise does all that a reader can be asked for. Whatever the bytes are, it
-// ends, and every error says that the file is damaged or not supported.
+// exercise calls every method of a reader. For any bytes the calls must end,
+// and every error must be ErrCorrupt or ErrUnsupported.
 func exercise(t *testing.T, b []byte) {
 	t.Helper()
 	o := ReaderOptions{MaxBlock: 1 << 20}
@@ -147,7 +147,7 @@ func seedBlocks(f *testing.F, add func(r *Reader, blk *block)) {
 	}
 }
 
-// FuzzDataBlock gives the decoder of each encoding a block after a right checksum.
+// FuzzDataBlock decodes arbitrary blocks with valid checksums in each encoding.
 func FuzzDataBlock(f *testing.F) {
 	seedBlocks(f, func(r *Reader, blk *block) {
 		if blk.kind == kindData || blk.kind == kindEncodedData {
@@ -165,7 +165,7 @@ func FuzzDataBlock(f *testing.F) {
 	})
 }
 
-// FuzzIndexBlock puts any bytes into a leaf and a root.
+// FuzzIndexBlock replaces a leaf and a root by arbitrary bytes.
 func FuzzIndexBlock(f *testing.F) {
 	var leaf []byte
 	seedBlocks(f, func(r *Reader, blk *block) {
@@ -190,7 +190,7 @@ func FuzzIndexBlock(f *testing.F) {
 	})
 }
 
-// FuzzBloom puts any bytes into a filter's metadata and chunk.
+// FuzzBloom replaces a filter's metadata and chunk by arbitrary bytes.
 func FuzzBloom(f *testing.F) {
 	var chunk []byte
 	seedBlocks(f, func(_ *Reader, blk *block) {
@@ -212,7 +212,7 @@ func FuzzBloom(f *testing.F) {
 	})
 }
 
-// FuzzFileInfo puts any bytes into the file info.
+// FuzzFileInfo replaces the file info by arbitrary bytes.
 func FuzzFileInfo(f *testing.F) {
 	seedBlocks(f, func(_ *Reader, blk *block) {
 		if blk.kind == kindFileInfo {
@@ -227,7 +227,7 @@ func FuzzFileInfo(f *testing.F) {
 	})
 }
 
-// FuzzTrailer lets the trailer of a right file say anything.
+// FuzzTrailer replaces the start of a valid file's trailer by arbitrary bytes.
 func FuzzTrailer(f *testing.F) {
 	var seeds [][]byte
 	for _, name := range []string{"deletes-none-none-row", "levels-none-fastdiff-row", "chinese-snappy-fastdiff-row"} {
@@ -245,8 +245,8 @@ func FuzzTrailer(f *testing.F) {
 	})
 }
 
-// FuzzDecompress gives packed bytes to each codec: what comes out has the
-// length that was promised, or there is an error.
+// FuzzDecompress unpacks arbitrary bytes with each codec: the output has the
+// expected length, or there is an error.
 func FuzzDecompress(f *testing.F) {
 	for codec := range codecs {
 		for _, framing := range []ZstdFraming{ZstdPlain, ZstdBlocks} {
@@ -264,7 +264,7 @@ func FuzzDecompress(f *testing.F) {
 		const maxBlock = 1 << 20
 		d := decompressor{codec: Compression(int(codec) % len(codecs)), maxBlock: maxBlock}
 		n := int(want % (maxBlock + 1))
-		for range 2 { // state that is left by an error must not matter
+		for range 2 { // state left by an error must not matter
 			b, err := d.unpack(data, n)
 			if err == nil && len(b) != n {
 				t.Fatalf("%d bytes for %d", len(b), n)

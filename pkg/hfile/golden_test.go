@@ -12,7 +12,7 @@ import (
 
 const goldenDir = "../../testdata/hfile/golden"
 
-// goldenNow is the clock that the golden files were written with.
+// goldenNow is the time that the golden files were written with.
 const goldenNow = 1700000000000
 
 type goldenCase struct {
@@ -20,7 +20,7 @@ type goldenCase struct {
 	o           Options
 }
 
-// goldenCases reads cases.tsv: name, input, and the words that HFileJudge was given.
+// goldenCases reads cases.tsv: name, input, and the arguments of HFileJudge.
 func goldenCases(t testing.TB) []goldenCase {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(goldenDir, "cases.tsv"))
@@ -40,7 +40,7 @@ func goldenCases(t testing.TB) []goldenCase {
 	return cases
 }
 
-// judgeOptions understands the options of HFileJudge's write command.
+// judgeOptions parses the options of HFileJudge's write command.
 func judgeOptions(t testing.TB, words []string) Options {
 	t.Helper()
 	o := Options{CreateTime: goldenNow, BulkloadTime: goldenNow, Zstd: ZstdBlocks}
@@ -154,9 +154,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// equalBlocks compares what Dump says with what HFileJudge said of HBase's
-// file, without the fields that a Snappy encoder decides: offsets, sizes on
-// disk and the payloads that hold them.
+// equalBlocks compares the output of Dump with HFileJudge's output for HBase's
+// file, without the fields that depend on the Snappy encoder: offsets, sizes on
+// disk and the payloads that contain them.
 func equalBlocks(t *testing.T, file []byte, name string) {
 	t.Helper()
 	var dump bytes.Buffer
@@ -199,7 +199,7 @@ func comparable(dump string) []string {
 	return lines
 }
 
-// TestDumpGolden prints HBase's own files just as HFileJudge does.
+// TestDumpGolden checks that Dump prints HBase's own files as HFileJudge does.
 func TestDumpGolden(t *testing.T) {
 	for _, c := range goldenCases(t) {
 		file, err := os.ReadFile(filepath.Join(goldenDir, c.name+".hfile"))

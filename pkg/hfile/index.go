@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// indexEntries is a list of (place, key), with all keys in one piece.
+// indexEntries is a list of (place, key) entries with all keys in one slice.
 type indexEntries struct {
 	places []placed
 	keys   []byte
@@ -38,13 +38,13 @@ func (x *indexEntries) nonRootSize() int {
 	return 4 + 4*(n+1) + 12*n + len(x.keys)
 }
 
-// rootEntrySize returns the encoded size of entry i in a root block.
+// rootEntrySize returns the size of entry i in a root block.
 func (x *indexEntries) rootEntrySize(i int) int {
 	n := len(x.key(i))
 	return 12 + vlongSize(int64(n)) + n
 }
 
-// appendRoot appends the entries from..to in root format: offset, size, length and key.
+// appendRoot appends entries [from, to) in root format: offset, size, length and key.
 func (x *indexEntries) appendRoot(dst []byte, from, to int) []byte {
 	for i := from; i < to; i++ {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(x.places[i].offset))
@@ -55,8 +55,9 @@ func (x *indexEntries) appendRoot(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// appendNonRoot appends the entries from..to as a leaf or intermediate block:
-// a count, the positions of all entries and of their end, then offset, size and key.
+// appendNonRoot appends entries [from, to) as a leaf or intermediate block: a count,
+// the positions of all entries and of their end, then offset, size and key of each
+// entry.
 func (x *indexEntries) appendNonRoot(dst []byte, from, to int) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(to-from))
 	pos := 0
@@ -73,16 +74,16 @@ func (x *indexEntries) appendNonRoot(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// indexWriter is HFileBlockIndex.BlockIndexWriter (2.6.4): it collects an
-// entry for each data block, writes full leaves between data blocks, and
-// builds the upper levels when the file is closed.
+// indexWriter corresponds to HFileBlockIndex.BlockIndexWriter (2.6.4). It
+// collects an entry for each data block, writes full leaves between data
+// blocks, and builds the upper levels when the file is closed.
 type indexWriter struct {
 	maxSize    int
 	minEntries int
 
 	leaf     indexEntries // entries not yet in a leaf
 	root     indexEntries // an entry for each leaf written
-	rootNums []int64      // data blocks in the leaves up to and with each
+	rootNums []int64      // data blocks in the leaves up to and including each
 	blocks   int64        // data blocks
 	buf      []byte
 
@@ -94,9 +95,9 @@ func (x *indexWriter) add(p placed, key []byte) {
 	x.blocks++
 }
 
-// writeLeaf writes the collected entries as a leaf if they fill one, or at
-// the end if there are leaves already. It gives the payload bytes for the
-// trailer's total.
+// writeLeaf writes the collected entries as a leaf if they fill one, or at the
+// end if a leaf was written before. It returns the number of bytes for the
+// trailer's total_uncompressed_bytes.
 func (x *indexWriter) writeLeaf(w *blockWriter, end bool) (uncompressed int64) {
 	if x.leaf.len() == 0 {
 		return 0
@@ -117,7 +118,7 @@ func (x *indexWriter) writeLeaf(w *blockWriter, end bool) (uncompressed int64) {
 	return headerSize + int64(len(x.buf))
 }
 
-// rootInfo holds the fields of the trailer that describe the data index.
+// rootInfo holds the trailer's fields about the data index.
 type rootInfo struct {
 	place        placed
 	entries      int
@@ -156,8 +157,8 @@ func (x *indexWriter) rootSize(e *indexEntries) int {
 	return n
 }
 
-// intermediate cuts a level into blocks and gives the level above. HBase
-// asks for the least number of entries with the position in the whole level,
+// intermediate cuts a level into blocks and returns the level above. HBase
+// compares the minimum number of entries with the position in the whole level,
 // not in the block, so only the first block is sure to have that many.
 func (x *indexWriter) intermediate(w *blockWriter, level *indexEntries) *indexEntries {
 	parent := new(indexEntries)
@@ -181,7 +182,8 @@ func (x *indexWriter) intermediate(w *blockWriter, level *indexEntries) *indexEn
 	return parent
 }
 
-// midKey says in which leaf, and where in it, the middle data block is found.
+// midKey encodes the leaf that holds the entry of the middle data block, and the
+// entry's position in the leaf.
 func (x *indexWriter) midKey() []byte {
 	mid := (x.blocks - 1) / 2
 	i, before := 0, int64(0)
@@ -195,9 +197,10 @@ func (x *indexWriter) midKey() []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(mid-before))
 }
 
-// appendMidpoint appends the index key of a block whose first cell is right
-// and before which left came: a short key that is between them
-// (HFileWriterImpl.getMidpoint, 2.6.4). A row that is made up has no family.
+// appendMidpoint appends the index key of a block whose first cell is right and
+// whose previous cell is left: a short key between them
+// (HFileWriterImpl.getMidpoint, 2.6.4). A key with a synthetic row has no
+// family.
 func appendMidpoint(dst []byte, left, right *flat) []byte {
 	if left == nil {
 		return append(dst, right.key...)
@@ -215,7 +218,8 @@ func appendMidpoint(dst []byte, left, right *flat) []byte {
 	return append(dst, right.key...)
 }
 
-// midpoint returns the shortest key above left and not above right, for left < right.
+// midpoint returns the shortest key greater than left and not greater than right, for
+// left < right.
 func midpoint(left, right []byte) []byte {
 	n := commonPrefix(left, right)
 	m := append(make([]byte, 0, n+1), right[:n]...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// openGolden opens a file of HBase's own writer.
+// openGolden opens a file written by HBase.
 func openGolden(t *testing.T, name string) *Reader {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../testdata/hfile/golden", name))
@@ -22,8 +22,8 @@ func openGolden(t *testing.T, name string) *Reader {
 	return r
 }
 
-// TestIndexRows: the rows of each level of an index of several are in order, the lower has more of them, and cutting a file at
-// them leaves out nothing.
+// TestIndexRows checks that the rows of each level of a multi-level index are in order, that lower levels have more of them,
+// and that cutting a file at these rows loses no cells.
 func TestIndexRows(t *testing.T) {
 	r := openGolden(t, "levels-snappy-fastdiff-rowcol.hfile")
 	if r.Meta().IndexLevels < 2 {
@@ -55,7 +55,7 @@ func TestIndexRows(t *testing.T) {
 	}
 }
 
-// TestSameRow: where a scanner says that the row is the same, it is, and DIFF and FAST_DIFF say so of most cells.
+// TestSameRow checks that SameRow is never wrong, and that it is true for most cells in DIFF and FAST_DIFF.
 func TestSameRow(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/hfile/golden/*.hfile")
 	if err != nil || len(files) < 10 {

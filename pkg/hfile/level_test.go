@@ -11,7 +11,8 @@ import (
 	"github.com/golang/snappy"
 )
 
-// payloads returns such as blocks have: noise, repetitions near and far, cells.
+// payloads returns typical contents of blocks: noise, near and far repetitions,
+// cells.
 func payloads(r *rand.Rand) [][]byte {
 	var all [][]byte
 	for _, n := range []int{1, 31, 32, 33, 300, 511, 512, 4 << 10, 16<<10 - 1, 16 << 10, 64 << 10, 64<<10 + 1, 200 << 10, 600 << 10} {
@@ -20,7 +21,7 @@ func payloads(r *rand.Rand) [][]byte {
 			noise[i] = byte(r.Uint32())
 		}
 		far := bytes.Clone(noise)
-		copy(far[n-n/4:], noise[:n/4]) // what is repeated lies up to 450 KiB before
+		copy(far[n-n/4:], noise[:n/4]) // repeats bytes up to 450 KiB before
 		words := bytes.Repeat([]byte("20231205 \x00\x05approved"), n/18+1)[:n]
 		var cells []byte
 		for i := 0; len(cells) < n; i++ {
@@ -31,8 +32,9 @@ func payloads(r *rand.Rand) [][]byte {
 	return all
 }
 
-// TestSnappyIsPlain: golang/snappy unpacks each piece, none is longer than a
-// reader's buffer, and better is not more bytes than default in all.
+// TestSnappyIsPlain checks that golang/snappy unpacks each piece, that no piece
+// is longer than a reader's buffer, and that the total size at level better is
+// not above the size at default.
 func TestSnappyIsPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var sizes [2]int
@@ -66,8 +68,9 @@ func TestSnappyIsPlain(t *testing.T) {
 	}
 }
 
-// TestCompressionDependsOnPayloadAlone: not on what was packed before, nor on
-// what else is packed meanwhile; else files would differ from build to build.
+// TestCompressionDependsOnPayloadAlone checks that the output depends neither
+// on earlier payloads nor on concurrent compression. Otherwise files would
+// differ from build to build.
 func TestCompressionDependsOnPayloadAlone(t *testing.T) {
 	all := payloads(rand.New(rand.NewPCG(4, 4)))
 	for codec := range codecs {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// ErrUnsupported is wrapped by every refusal of a setting that HBase knows
-// and this package does not write: a codec, an encoding, encryption.
+// ErrUnsupported is wrapped by every error about a setting of HBase that this
+// package does not support: a codec, an encoding, encryption.
 var ErrUnsupported = errors.New("not supported")
 
-// Encoding is how the cells of a data block are stored.
+// Encoding is the data block encoding of a file.
 type Encoding uint8
 
 // Data block encodings (DataBlockEncoding, 2.6.4).
@@ -26,16 +26,17 @@ const (
 var encodingNames = [...]string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}
 var encodingIDs = [...]uint16{0, 2, 3, 4, 7}
 
-// String gives HBase's name of the encoding.
+// String returns HBase's name of the encoding.
 func (e Encoding) String() string { return nameOf(encodingNames[:], int(e)) }
 
-// ParseEncoding finds an encoding by HBase's name, in any case. An empty name is NONE.
+// ParseEncoding returns the encoding with HBase's name s, ignoring case. An empty name
+// means NONE.
 func ParseEncoding(s string) (Encoding, error) {
 	i, err := find(encodingNames[:], s, "data block encoding")
 	return Encoding(i), err
 }
 
-// BloomType is the kind of key in a file's Bloom filter.
+// BloomType is the type of a file's Bloom filter.
 type BloomType uint8
 
 // Bloom filter types (regionserver.BloomType, 2.6.4).
@@ -48,16 +49,17 @@ const (
 
 var bloomNames = [...]string{"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"}
 
-// String gives HBase's name of the type.
+// String returns HBase's name of the type.
 func (b BloomType) String() string { return nameOf(bloomNames[:], int(b)) }
 
-// ParseBloomType finds a type by HBase's name, in any case. An empty name is NONE.
+// ParseBloomType returns the type with HBase's name s, ignoring case. An empty name means
+// NONE.
 func ParseBloomType(s string) (BloomType, error) {
 	i, err := find(bloomNames[:], s, "bloom type")
 	return BloomType(i), err
 }
 
-// ChecksumType is how the bytes of a block are guarded.
+// ChecksumType is the type of a block's checksums.
 type ChecksumType uint8
 
 // Checksum types (ChecksumType, 2.6.4); CRC32C is HBase's default.
@@ -70,10 +72,11 @@ const (
 var checksumNames = [...]string{"CRC32C", "CRC32", "NULL"}
 var checksumIDs = [...]byte{2, 1, 0}
 
-// String gives HBase's name of the type.
+// String returns HBase's name of the type.
 func (c ChecksumType) String() string { return nameOf(checksumNames[:], int(c)) }
 
-// ParseChecksumType finds a type by HBase's name, in any case. An empty name is CRC32C.
+// ParseChecksumType returns the type with HBase's name s, or NONE for no checksums,
+// ignoring case. An empty name means CRC32C.
 func ParseChecksumType(s string) (ChecksumType, error) {
 	if strings.EqualFold(s, "NONE") {
 		return ChecksumNone, nil
@@ -82,35 +85,35 @@ func ParseChecksumType(s string) (ChecksumType, error) {
 	return ChecksumType(i), err
 }
 
-// Options say how a file is written. The zero value is a file with neither
-// encoding nor compression nor Bloom filter, and HBase's defaults elsewhere.
+// Options are the settings of a file to write. The zero value selects no
+// encoding, no compression and no Bloom filter, and HBase's defaults elsewhere.
 type Options struct {
-	Family      []byte // the column family of every cell; AppendRow needs it, Append takes it from the first cell when it is empty
+	Family      []byte // the column family of every cell; AppendRow requires it; if it is empty, Append takes it from the first cell
 	Compression Compression
 	Level       Level       // of the compression, default LevelDefault
 	Zstd        ZstdFraming // for CompressionZSTD, default ZstdPlain
 	Encoding    Encoding
 	Bloom       BloomType
-	BloomPrefix int // bytes of the row for BloomRowPrefix, above 0; else not looked at
+	BloomPrefix int // bytes of the row for BloomRowPrefix, above 0; otherwise ignored
 
 	BlockSize        int          // bytes of unencoded cells after which a data block ends, at most MaxBlockSize, default 65536
 	Checksum         ChecksumType // default CRC32C
-	BytesPerChecksum int          // bytes that one checksum guards, default 16384 (hbase.hstore.bytes.per.checksum)
-	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size rules
+	BytesPerChecksum int          // bytes that one checksum covers, default 16384 (hbase.hstore.bytes.per.checksum)
+	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size ends a block
 
 	IndexBlockSize  int     // bytes of an index block, default 131072 (hfile.index.block.max.size)
-	IndexMinEntries int     // entries that an index block has at least, from 2, default 16 (hfile.index.block.min.entries)
+	IndexMinEntries int     // minimum number of entries in an index block, from 2, default 16 (hfile.index.block.min.entries)
 	BloomBlockSize  int     // bytes of a Bloom chunk, default 131072 (io.storefile.bloom.block.size)
 	BloomErrorRate  float32 // rate of false positives, between 0 and 1, default 0.01 (io.storefile.bloom.error.rate)
 
 	CreateTime   int64  // milliseconds since 1970, hfile.CREATE_TIME_TS
 	BulkloadTime int64  // milliseconds since 1970, BULKLOAD_TIMESTAMP
 	Task         string // BULKLOAD_SOURCE_TASK, default "attempt_200001010000_0001_r_000000_0"
-	// ExcludeFromMinorCompaction sets the file info entry of that name.
+	// ExcludeFromMinorCompaction is the value of the file info entry with that name.
 	ExcludeFromMinorCompaction bool
 }
 
-// MaxBlockSize bounds [Options.BlockSize]: a block's sizes are 32-bit.
+// MaxBlockSize is the maximum of [Options.BlockSize]: a block's sizes are 32-bit.
 const MaxBlockSize = 1 << 30
 
 func (o Options) withDefaults() Options {
@@ -133,7 +136,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate returns an error that names options with which no file can be written.
+// Validate returns an error that lists all invalid options.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	var errs []error
@@ -194,7 +197,8 @@ func find(names []string, s, what string) (int, error) {
 	return 0, fmt.Errorf("%s %q: %w (known: %s)", what, s, ErrUnsupported, strings.Join(names, ", "))
 }
 
-// blockLimits are the sizes of a block's cells, encoded and not, from which on it is full.
+// blockLimits are the encoded and unencoded sizes of a block's cells at which the block is
+// full.
 type blockLimits struct{ encoded, unencoded int }
 
 func (o *Options) blockLimits() blockLimits {

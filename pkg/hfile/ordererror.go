@@ -2,13 +2,13 @@ package hfile
 
 import "fmt"
 
-// OrderError is a cell or row that does not come after the one before it. Its message has neither: rows are data.
-// Of rows it keeps the first 200 bytes.
+// OrderError reports a cell or row that does not sort after the previous one. Its message omits both, because
+// rows are data. It keeps the first 200 bytes of rows.
 type OrderError struct {
-	Key, After string // as a person reads them
+	Key, After string // in readable form
 }
 
-// outOfOrder returns the error of two rows. It keeps their beginnings.
+// outOfOrder returns the error for two rows. It keeps their first bytes.
 func outOfOrder(row, after []byte) error {
 	const most = 200
 	return &OrderError{fmt.Sprintf("%q", row[:min(len(row), most)]), fmt.Sprintf("%q", after[:min(len(after), most)])}
@@ -20,5 +20,5 @@ func (e *OrderError) Error() string {
 
 func (e *OrderError) Unwrap() error { return ErrOrder }
 
-// Data are both, for callers that may show them.
+// Data returns both keys, for callers that may show them.
 func (e *OrderError) Data() []byte { return []byte(e.Key + " after " + e.After) }

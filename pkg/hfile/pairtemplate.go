@@ -1,30 +1,32 @@
 package hfile
 
-// pairTemplate is all of a FAST_DIFF cell that precedes its value, but for
-// the value's length, when it follows a given column in the same row.
+// pairTemplate holds the bytes of a FAST_DIFF cell that precede its value,
+// except the value's length, when the cell follows a given column in the same
+// row.
 type pairTemplate struct {
 	set    bool
-	flag   byte // without the value's bits
+	flag   byte // without the bits about the value
 	keyLen [5]byte
 	keyN   uint8
 	tailN  uint8
-	tail   [templateTail]byte // shared prefix, qualifier's rest, last byte of the timestamp
+	tail   [templateTail]byte // shared prefix, rest of the qualifier, last byte of the timestamp
 	long   []byte             // the tail if it is longer
 }
 
 const templateTail = 32
 
-// shortValue is the length up to which a value is copied by an overshooting
-// copy, if its slice has the room after it.
+// shortValue is the maximum length of a value that is copied with a fixed-size
+// copy, provided that its slice has enough capacity.
 const shortValue = 32
 
-// templateRoom bounds what a cell takes in a block besides tail and value.
+// templateRoom is an upper bound on the size of a cell in a block without long
+// tail and long value.
 const templateRoom = 1 + 5 + 10 + templateTail + shortValue + 2
 
 // pairTable holds the templates for one row length.
 type pairTable struct {
-	all   []pairTemplate // column before × columns + column, if there are few columns
-	after []pairTemplate // for a column after its neighbour
+	all   []pairTemplate // indexed by previous column × columns + column, if there are few columns
+	after []pairTemplate // for a column that follows its neighbour
 }
 
 func (r *RowWriter) chooseTable(rowLen int) {
@@ -44,7 +46,7 @@ func (r *RowWriter) chooseTable(rowLen int) {
 	r.table, r.tableOf = t, rowLen
 }
 
-// template finds or makes the template for column after last.
+// template returns the template for column after last, filling it on first use.
 func (r *RowWriter) template(last, column int) *pairTemplate {
 	t := &r.scratch
 	switch {

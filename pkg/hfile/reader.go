@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// ReaderOptions bound what a Reader takes.
+// ReaderOptions are the limits of a Reader.
 type ReaderOptions struct {
 	MaxBlock  int // bytes of a block after decompression, default DefaultMaxBlock
 	ReadAhead int // bytes fetched at a time, default 256 KiB
 }
 
-// A Reader reads one HFile of major version 3. It trusts nothing in it: what
-// does not fit gives an error that wraps [ErrCorrupt] and names the offset.
-// Its memory is bounded by the block sizes of the file. Not safe for
+// A Reader reads one HFile of major version 3. It validates all that it reads:
+// invalid data gives an error that wraps [ErrCorrupt] and names the offset. Its
+// memory is bounded by the block sizes of the file. A Reader is not safe for
 // concurrent use.
 type Reader struct {
 	trailer   trailer
@@ -27,12 +27,13 @@ type Reader struct {
 	root      indexEntries
 	midKey    []byte // mid-key metadata after the root entries
 	info      map[string][]byte
-	infoOrder []string     // its keys as they are in the file
+	infoOrder []string     // its keys in file order
 	bloom     *bloomReader // nil without one
 	decoder   cellDecoder  // settings for every scanner
 }
 
-// Meta is the metadata of a file, as its trailer and file info have it. [Check] validates it.
+// Meta holds the metadata stored in an HFile. It is not validated; [Check] does
+// that.
 type Meta struct {
 	Bytes       int64 // of the whole file
 	Cells       int64
@@ -42,20 +43,20 @@ type Meta struct {
 	BloomKeys   int64     // keys in the filter
 	IndexLevels int       // of the data index, at least 1
 	RootEntries int       // of its root block
-	Comparator  string    // Java class that orders the keys
+	Comparator  string    // Java class that compares the keys
 	Major       int       // 3
 	Minor       int
 	FirstKey    []byte            // of the first cell, as the flat bytes of HBase's KeyValue; nil in a file without cells
-	LastKey     []byte            // of the last cell, so too
+	LastKey     []byte            // of the last cell, in the same form
 	Info        map[string][]byte // the file info, such as hfile.LASTKEY
 }
 
-// Open reads trailer, root index, file info and Bloom metadata. The size is
-// that of the whole file. An error wraps [ErrCorrupt] where the bytes are no
-// HFile or a damaged one, [ErrUnsupported] where the file is of a version or
-// has settings that this package does not read; else it is that of r.
+// Open reads trailer, root index, file info and Bloom metadata. The size is the
+// size of the whole file. The error wraps [ErrCorrupt] if the bytes are not an
+// HFile or a damaged one, and [ErrUnsupported] if this package does not support
+// the file's version or settings. Otherwise it is an error of r.
 //
-// The Reader has nothing to close; r is read until it is used no more.
+// A Reader needs no Close. It reads r whenever it is used.
 func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if o.MaxBlock == 0 {
 		o.MaxBlock = DefaultMaxBlock
@@ -81,7 +82,7 @@ func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	return f, nil
 }
 
-// unmarshal reads the 4096 bytes at a file's end.
+// unmarshal parses the last 4096 bytes of a file.
 func (t *trailer) unmarshal(b []byte, size int64) error {
 	version := binary.BigEndian.Uint32(b[trailerSize-4:])
 	t.major, t.minor = int(version&0xffffff), int(version>>24)
@@ -163,7 +164,7 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 
 const (
 	maxLevels    = 16
-	minRootEntry = 12 // less would do only with compression; an index block is never that dense
+	minRootEntry = 12 // fewer bytes are possible only with compression, but an index block is never that dense
 )
 
 // loadOnOpen reads the blocks from the root index on.
@@ -221,11 +222,11 @@ func (x *indexEntries) readRoot(d *decbuf, n int) error {
 	return nil
 }
 
-// maxInfoEntries bounds what a file info makes of memory: an entry in it takes
-// a few bytes, one in a map a hundred. HBase writes some twenty.
+// maxInfoEntries limits the memory of a file info: an entry takes a few bytes
+// in the file and about a hundred in a map. HBase writes about twenty entries.
 const maxInfoEntries = 10_000
 
-// parseFileInfo gives the pairs and the order of their keys.
+// parseFileInfo returns the pairs and the order of their keys.
 func parseFileInfo(b []byte) (map[string][]byte, []string, error) {
 	d := &decbuf{b: b}
 	if string(d.bytes(4)) != "PBUF" {
@@ -262,7 +263,7 @@ func parseFileInfo(b []byte) (map[string][]byte, []string, error) {
 	return info, order, errors.Join(err, inner)
 }
 
-// settings takes from the file info what decides how cells are parsed.
+// settings reads the file info entries that determine how cells are parsed.
 func (r *Reader) settings() error {
 	if v, ok := r.info[infoEncoding]; ok {
 		e, err := ParseEncoding(string(v))
@@ -276,7 +277,7 @@ func (r *Reader) settings() error {
 		switch r.decoder.encoding {
 		case EncodingPrefix, EncodingDiff, EncodingFastDiff:
 			r.decoder.tagDict = new(tagDict)
-		} // the others write tags as they are, whatever the file info says (NoneEncoder, 2.6.4)
+		} // the others write tags uncompressed, whatever the file info says (NoneEncoder, 2.6.4)
 	}
 	if v := r.info[infoKVVersion]; len(v) == 4 {
 		r.decoder.mvcc = binary.BigEndian.Uint32(v) == 1
@@ -284,8 +285,8 @@ func (r *Reader) settings() error {
 	return nil
 }
 
-// Meta gives all that was read when the file was opened. Maps and slices are
-// the caller's.
+// Meta returns the metadata that was read when the file was opened. The caller
+// owns its maps and slices.
 func (r *Reader) Meta() Meta {
 	m := Meta{
 		Bytes: r.size, Cells: r.trailer.cells, Compression: r.trailer.compression, Encoding: r.decoder.encoding,
@@ -303,7 +304,7 @@ func (r *Reader) Meta() Meta {
 	return m
 }
 
-// Rows gives the first and the last row of the file, nil if it has no cells.
+// Rows returns the first and the last row of the file, nil if it has no cells.
 func (r *Reader) Rows() (first, last []byte, err error) {
 	m := r.Meta()
 	if m.Cells == 0 {
@@ -320,8 +321,8 @@ func (r *Reader) Rows() (first, last []byte, err error) {
 	return f.row(), l.row(), nil
 }
 
-// Family returns the column family of the file's cells, nil if it has none. A file
-// has one family; only the last key is asked.
+// Family returns the column family of the file's cells, nil if the file has no
+// cells. A file has one family; Family reads it from the last key.
 func (r *Reader) Family() ([]byte, error) {
 	last := r.info[infoLastKey]
 	if last == nil {
@@ -334,5 +335,5 @@ func (r *Reader) Family() ([]byte, error) {
 	return bytes.Clone(k.family()), nil
 }
 
-// InfoKeys returns the keys of the file info in order.
+// InfoKeys returns the sorted keys of the file info.
 func (m Meta) InfoKeys() []string { return slices.Sorted(maps.Keys(m.Info)) }

@@ -37,7 +37,8 @@ func cellLines(t testing.TB, s *Scanner) []byte {
 	return out
 }
 
-// TestReadGolden reads HBase's own files and finds the cells that HBase was given.
+// TestReadGolden checks that a scan of HBase's own files returns the cells that
+// HBase wrote.
 func TestReadGolden(t *testing.T) {
 	for _, c := range goldenCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,8 +153,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestDamage changes, cuts and repeats bytes of files: a scan ends with an
-// error or gives just the cells that were written.
+// TestDamage changes, cuts and repeats bytes of files: a scan must end with an
+// error or return exactly the cells that were written.
 func TestDamage(t *testing.T) {
 	rounds := 300
 	if race.Reduced(t) {

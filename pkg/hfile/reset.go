@@ -2,8 +2,8 @@ package hfile
 
 import "io"
 
-// Reset makes the writer ready for another file of the same options and schema, in the room that it has: a table of many regions
-// has many small files. The file before was finished without an error.
+// Reset prepares the writer for another file with the same options and schema, reusing its memory: a table with many regions has
+// many small files. The previous file must have been finished without an error.
 func (r *RowWriter) Reset(out io.Writer) {
 	r.w.reset(out)
 	r.helpers = nil

@@ -28,7 +28,7 @@ func TestRollerEndBefore(t *testing.T) {
 	}
 }
 
-// TestWritten holds the count of both writers against the cells themselves.
+// TestWritten compares the count of both writers with the cells themselves.
 func TestWritten(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		s := Schema{Qualifiers: [][]byte{[]byte("a"), []byte("bb"), []byte("c")}, Timestamp: 1}
@@ -50,7 +50,7 @@ func TestWritten(t *testing.T) {
 				if rapid.Bool().Draw(t, "there") {
 					values[j] = make([]byte, rapid.IntRange(0, 9).Draw(t, "value"))
 					c := Cell{Row: row, Family: o.Family, Qualifier: s.Qualifiers[j], Timestamp: 1, Type: Put, Value: values[j]}
-					n := int64(len(appendCell(nil, EncodingNone, nil, flatOf(&c)))) - 3 // neither tag length nor sequence id
+					n := int64(len(appendCell(nil, EncodingNone, nil, flatOf(&c)))) - 3 // without tags length and sequence id
 					if CellLen(&c) != n {
 						t.Fatalf("cell of %d bytes is taken for %d", n, CellLen(&c))
 					}

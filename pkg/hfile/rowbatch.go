@@ -5,61 +5,62 @@ import (
 	"sync"
 )
 
-// rowBatch is rows between two ends of data blocks, and the blocks that they
-// become. It begins with the first cell of a block, which may be within a row,
-// and ends with the last one of a block; so it can be encoded by itself. It is
-// filled, encoded and added to the file by one goroutine each, in turn.
+// rowBatch holds the rows between two ends of data blocks, and the blocks
+// encoded from them. It begins with the first cell of a block, which may be
+// within a row, and ends with the last cell of a block, so it can be encoded
+// independently. One goroutine fills it, then one encodes it, then one adds it
+// to the file.
 type rowBatch struct {
 	encoders *encoders
-	scratch  [][]byte // values of the row that is looked at
+	scratch  [][]byte // values of the current row
 	done     chan struct{}
 
-	left  flat // the cell before the first
+	left  flat // the cell before the batch's first
 	parts []rowsPart
-	first int // column of the first row with which the batch begins; before it, and of the row itself, the file knows
-	end   int // column of the last row before which it ends: none of its cells may be in the batch, but the filters have it
-	size  int // of the cells, unencoded
+	first int // column of the first row at which the batch begins; the file already has the cells before it and the row's filter entry
+	end   int // column of the last row at which the batch ends; the filters get the row even if none of its cells is in the batch
+	size  int // unencoded size of the cells
 
-	touched byte // so that looking at rows is not left out
+	touched byte // keeps the compiler from removing the reads of touch
 
 	blocks []batchBlock
-	out    []byte   // of the blocks, compressed, with room for their headers
-	keys   []byte   // of the index
-	hashes []uint32 // two for each row but the first
+	out    []byte   // the compressed blocks, with room for their headers
+	keys   []byte   // the index keys of the blocks
+	hashes []uint32 // two for each row except the first
 	info   fileStats
 	err    error
 }
 
-// batchBlock is where the parts of a block end.
+// batchBlock is the kind, size and end positions of a block in its batch.
 type batchBlock struct {
 	kind   blockKind
-	size   int // of its payload
+	size   int // of the payload
 	out    int
 	key    int
-	hashes int // of the rows that the filters have before the block's end
+	hashes int // of the rows that the filters receive before the block's end
 }
 
-// encoders are the encoders of one file that are not in use: as many as have encoded
-// at a time, and rows that serve again. Any goroutine may take one.
+// encoders holds the idle encoders of one file, as many as have worked
+// concurrently, and Rows for reuse. Any goroutine may take one.
 type encoders struct {
 	o       Options
 	s       Schema
 	form    *rowsForm
 	tail    []byte
 	qualMax int
-	block   int // room for a block
+	block   int // initial capacity of a block
 
 	free spares[*RowWriter]
 	rows spares[*Rows]
 }
 
-// spares are values that serve again. Any goroutine may take one.
+// spares holds values for reuse. Any goroutine may take one.
 type spares[T any] struct {
 	mu   sync.Mutex
 	free []T
 }
 
-// take gives one that is free, or makes one.
+// take returns a spare value, or a new one from make.
 func (s *spares[T]) take(make func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,14 +78,14 @@ func (s *spares[T]) give(t T) {
 	s.free = append(s.free, t)
 }
 
-// encoder makes an encoder of batches.
+// encoder returns a new encoder of batches.
 func (e *encoders) encoder() *RowWriter {
 	w := &Writer{o: e.o, fullAt: e.o.blockLimits(), started: true, block: make([]byte, 0, e.block)}
 	w.blocks = &blockWriter{comp: compressor{codec: e.o.Compression, level: e.o.Level, framing: e.o.Zstd}}
 	return &RowWriter{w: w, s: e.s, tail: e.tail, qualMax: e.qualMax, tables: make(map[int]*pairTable), tableOf: -1}
 }
 
-// takeRows finds room for rows, or makes it.
+// takeRows returns empty rows, reused or new.
 func (e *encoders) takeRows() *Rows {
 	return e.rows.take(func() *Rows { return &Rows{form: e.form} })
 }
@@ -102,8 +103,8 @@ func (b *rowBatch) reset() {
 	b.blocks, b.out, b.keys, b.hashes = b.blocks[:0], b.out[:0], b.keys[:0], b.hashes[:0]
 }
 
-// eachRow calls do with each row: its key and its values in the batch, nil where a cell is before it or after it, valid until the
-// call returns. Known is true for the first one.
+// eachRow calls do with each row: its key and its values in the batch, nil where a cell is before or after the batch. The values
+// are valid until do returns. Known is true for the first row.
 func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	for i, p := range b.parts {
 		touched := p.from
@@ -125,13 +126,13 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	}
 }
 
-// batchRow is a row of a batch: the part, and the row in it.
+// batchRow is a row of a batch: the index of the part, and the row in it.
 type batchRow struct{ part, row int }
 
-// behindFirst returns the first row that the file does not know of.
+// behindFirst returns the first row that has no entry in the file's filters yet.
 func (b *rowBatch) behindFirst() batchRow { return b.behind(batchRow{0, b.parts[0].from}) }
 
-// after is the next row; there may be none.
+// behind returns the row after r, which may be past the batch's end.
 func (b *rowBatch) behind(r batchRow) batchRow {
 	r.row++
 	for r.part < len(b.parts)-1 && r.row == b.parts[r.part].to {
@@ -143,7 +144,7 @@ func (b *rowBatch) behind(r batchRow) batchRow {
 
 func (b *rowBatch) key(r batchRow) []byte { return b.parts[r.part].rows.rows[r.row].key }
 
-// encode makes the blocks, in any goroutine.
+// encode encodes the blocks. Any goroutine may call it.
 func (b *rowBatch) encode() {
 	r := b.encoders.free.take(b.encoders.encoder)
 	r.into = b
@@ -166,13 +167,13 @@ func (b *rowBatch) encode() {
 	b.done <- struct{}{}
 }
 
-// hash notes the hashes of a key that the filter is to have.
+// hash records the hashes of a key for the filter.
 func (b *rowBatch) hash(key []byte) {
 	h1, h2 := bloomHashesOf(key)
 	b.hashes = append(b.hashes, h1, h2)
 }
 
-// pack takes the open block of an encoder over, and opens the next.
+// pack takes the open block from an encoder and starts the next.
 func (b *rowBatch) pack(w *Writer) {
 	kind, payload := w.closeBlock()
 	out, err := w.blocks.comp.block(b.out, payload)

@@ -2,33 +2,33 @@ package hfile
 
 import "bytes"
 
-// Rows are rows on their way into a file: in rising order, of the schema of the [RowWriter] that made them. One goroutine at a time
-// adds to them. [RowWriter.AppendRows] takes them.
+// Rows holds rows to be added to a file: in rising order, with the schema of the [RowWriter] that created it. One goroutine at a
+// time may add rows. [RowWriter.AppendRows] takes ownership.
 type Rows struct {
 	form     *rowsForm
 	rows     []rowView
-	sizes    []int   // of each row's cells, unencoded: all that is looked at of most rows to find where blocks end
-	lens     []int32 // of each row a length for each column, -1 where it has no cell
-	own      []byte  // of rows that were copied
+	sizes    []int   // unencoded size of each row's cells; enough to find block ends without a look at most rows
+	lens     []int32 // for each row the length of each column's value, -1 where it has no cell
+	own      []byte  // memory of copied rows
 	data     int     // bytes of keys and values
 	err      error   // rows out of order
-	unshared bool    // some row is beyond the bounds of what is given to helpers
+	unshared bool    // whether a row exceeds the limits for helpers
 
-	uses int    // batches with rows of these, and the writer while it cuts them: then they serve again
-	done func() // called when they do; nil: not called
+	uses int    // number of batches with these rows, plus one while the writer cuts them; at 0 they are reused
+	done func() // called when uses drops to 0; may be nil
 }
 
-// rowView is a row that is elsewhere.
+// rowView refers to a row in the caller's or in copied memory.
 type rowView struct {
 	key  []byte
-	data []byte // its values, one after the other
+	data []byte // its values, concatenated
 }
 
-// rowsForm describes what all rows of a file share.
+// rowsForm holds the properties that all rows of a file share.
 type rowsForm struct {
 	quals []int // lengths of qualifiers
-	fixed int   // unencoded size of a cell besides row, qualifier and value
-	row   int   // the length of a row from which on it is not given to helpers
+	fixed int   // unencoded size of a cell without row, qualifier and value
+	row   int   // row length from which on a row is not handed to helpers
 }
 
 func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
@@ -39,19 +39,19 @@ func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
 	return f
 }
 
-// Len returns how many rows there are.
+// Len returns the number of rows.
 func (b *Rows) Len() int { return len(b.rows) }
 
-// Add adds a row: for each of the schema's qualifiers the length of the value, -1 for a column that has no cell, and the values one
-// after the other, and at least one is there. Key and data are kept until the file is finished, or [Rows.WhenDone]; bytes after data, up to its
-// capacity, may be read but do not matter.
+// Add adds a row with at least one cell: for each of the schema's qualifiers the length of the value, -1 for a column without a cell, and the
+// concatenated values. Key and data are kept until the file is finished or the function of [Rows.WhenDone] is called. Bytes after data, up to
+// its capacity, may be read but do not matter.
 func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 	b.lens = append(b.lens, lens...)
 	b.view(key, data, lens)
 }
 
-// WhenDone has f called when the writer does not need the keys and data that were added any more, by the goroutine that calls its
-// methods. Of rows that end in an error it is not called.
+// WhenDone sets a function that is called once the writer no longer needs the added keys and data. It is called by the goroutine
+// that calls the writer's methods. It is not called for rows that end in an error.
 func (b *Rows) WhenDone(f func()) { b.done = f }
 
 // addValues adds a copy of a row.
@@ -60,7 +60,7 @@ func (b *Rows) addValues(key []byte, values [][]byte) {
 	for _, v := range values {
 		size += len(v)
 	}
-	if cap(b.own)-len(b.own) < size { // what is there stays where it is
+	if cap(b.own)-len(b.own) < size { // earlier rows keep their memory
 		b.own = make([]byte, 0, max(size, mostRows))
 	}
 	at := len(b.own)
@@ -86,7 +86,7 @@ func (b *Rows) addValues(key []byte, values [][]byte) {
 	b.view(k, b.own[at:], b.lens[from:])
 }
 
-// view adds a row whose lengths are there.
+// view adds a row whose lengths are already in b.lens.
 func (b *Rows) view(key, data []byte, lens []int32) {
 	if n := len(b.rows); n > 0 && b.err == nil && bytes.Compare(b.rows[n-1].key, key) >= 0 {
 		b.err = outOfOrder(key, b.rows[n-1].key)
@@ -106,17 +106,17 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 	if longest >= mostSharedValue || len(key) >= b.form.row {
 		b.unshared = true
 	}
-	if data == nil { // all values are empty, and there
+	if data == nil { // all values are empty, and present
 		data = []byte{}
 	}
 	b.data += len(key) + len(data)
 	b.rows, b.sizes = append(b.rows, rowView{key: key, data: data}), append(b.sizes, size)
 }
 
-// full says that the rows that were copied are enough.
+// full reports whether enough rows have been copied to cut them into batches.
 func (b *Rows) full() bool { return b.data >= mostRows/2 }
 
-// values puts the values of a row into dst.
+// values stores the values of a row in dst.
 func (b *Rows) values(row int, dst [][]byte) {
 	data := b.rows[row].data
 	at := 0
@@ -131,14 +131,14 @@ func (b *Rows) values(row int, dst [][]byte) {
 }
 
 const (
-	// touchRows is how many rows are brought into the processor's cache at a time.
+	// touchRows is the number of rows that are prefetched into the processor's cache at a time.
 	touchRows = 32
-	// touchBytes of the values of each: processors fetch what follows by themselves.
+	// touchBytes is the number of bytes prefetched of each row's values: processors prefetch the following bytes themselves.
 	touchBytes = 256
 )
 
-// touch looks at rows that are encoded next. They are anywhere in memory, and in the cache of the core that has put them here: one after the
-// other, each would be waited for.
+// touch reads the rows that are encoded next. They are scattered over memory, in the cache of the core that wrote them. Without touch, the
+// encoder would wait for each row in turn.
 func (b *Rows) touch(from, to int) (sum byte) {
 	for _, r := range b.rows[from:to] {
 		if len(r.key) > 0 {
@@ -156,7 +156,7 @@ func (b *Rows) rowLens(row int) []int32 {
 	return b.lens[row*n : row*n+n]
 }
 
-// lastColumn returns the last column of a row that has a cell, before the given one; -1 if none has.
+// lastColumn returns the last column before the given one in which a row has a cell; -1 if there is none.
 func (b *Rows) lastColumn(row, before int) int {
 	lens := b.rowLens(row)
 	for i := before - 1; i >= 0; i-- {
@@ -173,13 +173,13 @@ func (b *Rows) reset() {
 	b.data, b.err, b.unshared, b.uses, b.done = 0, nil, false, 0, nil
 }
 
-// rowsPlace is a cell of some rows, or where the cells of the first row begin.
+// rowsPlace is a cell in rows, or the place where the first row's cells begin.
 type rowsPlace struct {
 	rows        *Rows
 	row, column int
 }
 
-// rowsPart is rows of a batch that are in the same place.
+// rowsPart is a range of a batch's rows that are in the same Rows.
 type rowsPart struct {
 	rows     *Rows
 	from, to int

@@ -5,67 +5,68 @@ import (
 	"slices"
 )
 
-// Helpers are goroutines that encode rows of a file for who writes it. Any
-// goroutine may call the methods.
+// Helpers are goroutines that encode rows for the goroutine that writes a file.
+// Any goroutine may call the methods.
 type Helpers interface {
-	// Count returns how many there are; 0 may become more, more never become fewer
-	// while a file is written.
+	// Count returns the number of helpers. It may rise from 0, but a positive
+	// count never falls while a file is written.
 	Count() int
-	// Do has one of them do the work, some time, or gives false.
+	// Do queues work for a helper and returns true, or returns false without queuing.
 	Do(work func()) bool
-	// Wait returns when done has a value, which it takes; meanwhile it may do their work.
+	// Wait receives a value from done. Meanwhile it may do the helpers' work.
 	Wait(done <-chan struct{})
 }
 
-// A batch is closed at the end of the block with which it has batchSize bytes
-// of unencoded cells: less than a millisecond of work, and some 100 KiB of rows.
+// A batch is closed at the end of the block with which it reaches batchSize
+// bytes of unencoded cells: less than a millisecond of work, and about 100 KiB
+// of rows.
 const batchSize = 1 << 20
 
-// mostRows bounds the bytes of rows that are copied before they are cut into batches.
+// mostRows limits the bytes of rows that are copied before they are cut into batches.
 const mostRows = 256 << 10
 
-// Rows are given to helpers only while an encoded cell takes no more bytes than
-// an unencoded one: then a block ends where the sum of the unencoded sizes says,
-// and it can be seen without encoding where rows may be cut. FAST_DIFF stores up
-// to ten bytes besides key and value if their lengths are below these bounds, and
-// eleven count. They bound what a batch takes, too.
+// Rows are handed to helpers only while an encoded cell takes no more bytes than
+// an unencoded one. Blocks then end where the sum of the unencoded sizes
+// determines, so rows can be cut without encoding them. FAST_DIFF stores up to
+// ten bytes in addition to key and value if their lengths are below these limits;
+// the unencoded size counts eleven. The limits also bound the size of a batch.
 const (
 	mostSharedKey   = 1 << 14
 	mostSharedValue = 256 << 10
 	mostSharedBlock = 1 << 20
 )
 
-// sharing holds the batches that a [RowWriter] has handed to other goroutines.
+// sharing is the state of the rows that a [RowWriter] has handed to helpers.
 type sharing struct {
-	batch   *rowBatch   // that is filled; nil while rows are encoded at once
+	batch   *rowBatch   // the batch that is being filled; nil while rows are encoded directly
 	open    int         // unencoded size of the cells since the last end of a block
-	pending []*rowBatch // in the order of the file
+	pending []*rowBatch // in file order
 
-	copied     *Rows     // of rows that came one by one; nil: none
-	copiedFrom int       // column of the first of them at which the batch continues
-	given      rowsPlace // what appendRow has in hand of rows that came together
-	values     [][]byte  // of a row of given
+	copied     *Rows     // rows that were appended one by one; may be nil
+	copiedFrom int       // column of the first copied row at which the batch continues
+	given      rowsPlace // the current row of appendRows
+	values     [][]byte  // of the current row of given
 
 	batchSize int
 	encoders  *encoders
 	spare     []*rowBatch
 }
 
-// Share lets helpers encode rows, as soon as there are some. The file is the
-// same byte for byte. Each helper adds up to two batches of rows and blocks, of
-// some 200 KiB each, to what the writer holds; of large values up to 5 MiB. Settings that have no
-// fast path have no help either, nor have rows with long keys or values.
+// Share lets helpers encode rows as soon as there are helpers. The file is the same byte for
+// byte. Each helper adds up to two batches of rows and blocks, about 200 KiB each, to the
+// writer's memory; with large values up to 5 MiB. Helpers are not used with settings that have no
+// fast path, nor for rows with long keys or values.
 func (r *RowWriter) Share(h Helpers) {
 	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= mostSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
 	}
 }
 
-// NewRows gives empty rows for [RowWriter.AppendRows]. Any goroutine may call it.
+// NewRows returns empty rows for [RowWriter.AppendRows]. Any goroutine may call it.
 func (r *RowWriter) NewRows() *Rows { return r.encoders.takeRows() }
 
-// AppendRows is [RowWriter.AppendRow] for many rows, which become the writer's. Helpers encode them; the caller's goroutine
-// determines where blocks end, and appends them. Rows with an error are not in the file.
+// AppendRows is [RowWriter.AppendRow] for many rows, which it takes ownership of. Helpers encode them; the caller's
+// goroutine determines where blocks end, and appends the blocks. Rows with an error are not added to the file.
 func (r *RowWriter) AppendRows(b *Rows) error {
 	w := r.w
 	if w.err != nil {
@@ -89,7 +90,7 @@ func (r *RowWriter) AppendRows(b *Rows) error {
 	return w.blocks.err
 }
 
-// appendRows encodes rows here until they can be given away, and gives the others away.
+// appendRows encodes rows until a batch can begin, and cuts the remaining rows into batches.
 func (r *RowWriter) appendRows(b *Rows) error {
 	if r.values == nil {
 		r.values = make([][]byte, len(r.s.Qualifiers))
@@ -115,8 +116,8 @@ func (r *RowWriter) appendRows(b *Rows) error {
 	return nil
 }
 
-// share begins to give rows away, if there are helpers: from a column of the row in hand on, after which a block has just ended.
-// last is the column before, -1 for none.
+// share starts handing rows to helpers, if there are helpers. The first batch begins at a column of the current row, after the
+// end of a block. last is the previous column, -1 for none.
 func (r *RowWriter) share(row []byte, values [][]byte, column, last int) bool {
 	if r.helpers.Count() == 0 {
 		return false
@@ -138,7 +139,7 @@ func (r *RowWriter) share(row []byte, values [][]byte, column, last int) bool {
 	return true
 }
 
-// shareRow copies a row that is to be given away.
+// shareRow copies a row for the helpers.
 func (r *RowWriter) shareRow(row []byte, values [][]byte) {
 	if !slices.ContainsFunc(values, func(v []byte) bool { return v != nil }) {
 		return
@@ -157,7 +158,7 @@ func (r *RowWriter) shareRow(row []byte, values [][]byte) {
 	}
 }
 
-// cutCopied cuts the rows that were copied, as far as they are there.
+// cutCopied cuts the copied rows into batches.
 func (r *RowWriter) cutCopied() {
 	b := r.copied
 	if b == nil {
@@ -168,7 +169,7 @@ func (r *RowWriter) cutCopied() {
 	r.release(b)
 }
 
-// cut puts the cells from a place on into batches, which are cut where a block ends.
+// cut adds the cells from a place on to batches, which end at ends of blocks.
 func (r *RowWriter) cut(from rowsPlace) {
 	rows, limit := from.rows, r.w.o.BlockSize
 	r.addPart(rows, from.row)
@@ -188,7 +189,7 @@ func (r *RowWriter) cut(from rowsPlace) {
 	r.endRow(rows.lastColumn(last, len(rows.form.quals)))
 }
 
-// cutRow is cut of a row in which, or before which, a block ends.
+// cutRow is cut for a row in which, or before which, a block ends.
 func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 	fixed := rows.form.fixed + len(rows.rows[row].key)
 	for i, l := range rows.rowLens(row) {
@@ -213,7 +214,7 @@ func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 // leftOf begins the next batch at a column of a row.
 func (r *RowWriter) leftOf(rows *Rows, row, column int) {
 	last := rows.lastColumn(row, column)
-	if last < 0 && row > 0 { // else the row before is the writer's
+	if last < 0 && row > 0 { // otherwise w.prev is already in the row before
 		r.startRow(rows.rows[row-1].key)
 		r.endRow(rows.lastColumn(row-1, len(rows.form.quals)))
 	}
@@ -221,7 +222,7 @@ func (r *RowWriter) leftOf(rows *Rows, row, column int) {
 	r.beginBatch(last, column)
 }
 
-// beginBatch begins a batch at a column of the row in hand, after the column last or, if that is -1, after the row before.
+// beginBatch begins a batch at a column of the current row, after the column last or, if last is -1, after the previous row.
 func (r *RowWriter) beginBatch(last, column int) {
 	if n := len(r.spare); n > 0 {
 		r.batch, r.spare = r.spare[n-1], r.spare[:n-1]
@@ -237,27 +238,27 @@ func (r *RowWriter) beginBatch(last, column int) {
 	}
 }
 
-// addPart has the open batch hold rows from one on.
+// addPart adds rows from a row on to the open batch.
 func (r *RowWriter) addPart(rows *Rows, from int) {
 	rows.uses++
 	r.batch.parts = append(r.batch.parts, rowsPart{rows: rows, from: from})
 }
 
-// endPart ends that with the columns before end of the row before to.
+// endPart ends the open part before row to, and the batch before column end of the part's last row.
 func (r *RowWriter) endPart(to, end int) {
 	r.batch.parts[len(r.batch.parts)-1].to = to
 	r.batch.end = end
 }
 
-// release takes note that rows are used once less.
+// release records that the rows have one use less.
 func (r *RowWriter) release(rows *Rows) {
 	if rows.uses--; rows.uses == 0 {
 		r.encoders.giveRows(rows)
 	}
 }
 
-// submit has a batch encoded, by this goroutine if no other takes it, and adds
-// what is done to the file.
+// submit hands a batch to a helper, or encodes it if no helper takes it, and
+// adds finished batches to the file.
 func (r *RowWriter) submit(b *rowBatch) {
 	r.pending = append(r.pending, b)
 	if !r.helpers.Do(b.encode) {
@@ -266,8 +267,8 @@ func (r *RowWriter) submit(b *rowBatch) {
 	r.collect(2*r.helpers.Count() + 2)
 }
 
-// collect adds batches to the file, in their order, until the next one is not
-// done and no more than most are pending.
+// collect adds batches to the file, in order, until the next batch is not done
+// and at most most batches are pending.
 func (r *RowWriter) collect(most int) {
 	n := 0
 	for _, b := range r.pending {
@@ -287,7 +288,7 @@ func (r *RowWriter) collect(most int) {
 	r.pending = r.pending[:0]
 }
 
-// addBatch appends the blocks of a batch to the file, and gives its room back.
+// addBatch appends the blocks of a batch to the file and makes the batch available for reuse.
 func (r *RowWriter) addBatch(b *rowBatch) {
 	w := r.w
 	if w.blocks.err == nil {
@@ -298,7 +299,7 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 	for _, k := range b.blocks {
 		for ; hashes < k.hashes; hashes += 2 {
 			h1, h2 := b.hashes[hashes], b.hashes[hashes+1]
-			// No two rows are the same, so most keys need not be looked at: another core has them in its cache.
+			// No two rows are equal, so most keys need not be read: they are in another core's cache.
 			if last := hashes+2 == len(b.hashes); last || w.o.Bloom != BloomRow || !w.bloom.addOther(h1, h2) {
 				w.bloom.addHashed(r.bloomKey(b.key(rows)), h1, h2)
 			}
@@ -323,8 +324,8 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 	r.spare = append(r.spare, b)
 }
 
-// settle takes all back: what is pending is added to the file, and the rows of
-// the open batch are encoded here. Rows are given away again from the end of a block on.
+// settle ends the sharing: it adds pending batches to the file and encodes the rows of
+// the open batch itself. Sharing may start again at the end of a block.
 func (r *RowWriter) settle() {
 	r.cutCopied()
 	r.collect(0)

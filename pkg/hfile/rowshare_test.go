@@ -18,8 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// testHelpers are goroutines that encode; the file's writer learns of them
-// after some questions.
+// testHelpers are goroutines that encode. Count returns 0 for the first calls.
 type testHelpers struct {
 	n     int
 	after atomic.Int64
@@ -77,8 +76,8 @@ func (h *testHelpers) Do(work func()) bool {
 	}
 }
 
-// randomRows are rows of a schema: columns that are often missing, values that
-// repeat, and now and then one that is long.
+// randomRows returns rows of a schema, with columns that are often missing,
+// values that repeat, and occasional long values.
 func randomRows(r *rand.Rand, n, columns, longest int) (Schema, [][]byte, [][][]byte) {
 	s := Schema{Timestamp: r.Int64N(1 << 50)}
 	seen := map[string]bool{}
@@ -114,7 +113,7 @@ func randomRows(r *rand.Rand, n, columns, longest int) (Schema, [][]byte, [][][]
 	return s, keys, rows
 }
 
-// writeRows makes a file; batches have about that many bytes of cells.
+// writeRows writes a file whose batches have about batch bytes of cells.
 func writeRows(o Options, s Schema, keys [][]byte, rows [][][]byte, h Helpers, batch int, together func() int) ([]byte, Stats, error) {
 	var out bytes.Buffer
 	w, err := NewRowWriter(&out, o, s)
@@ -132,7 +131,8 @@ func writeRows(o Options, s Schema, keys [][]byte, rows [][][]byte, h Helpers, b
 	return out.Bytes(), stats, err
 }
 
-// appendAll appends rows as many together as together says, those of 0 one by one; a row without cells always so.
+// appendAll appends rows in groups of the sizes that together returns; 0, and a row without cells, means one by
+// one.
 func appendAll(w *RowWriter, keys [][]byte, rows [][][]byte, together func() int) error {
 	var b *Rows
 	n := 0
@@ -182,9 +182,9 @@ func lengths(values [][]byte) (lens []int32, cells int) {
 	return lens, cells
 }
 
-// TestSharedRowsAreTheSame holds files that helpers have encoded against those
-// of one goroutine, byte for byte: over random rows, settings, helpers, and
-// places where the rows are cut.
+// TestSharedRowsAreTheSame compares files encoded by helpers with files of one
+// goroutine, byte for byte, for random rows, settings, helpers, and places
+// where the rows are cut.
 func TestSharedRowsAreTheSame(t *testing.T) {
 	var given, files atomic.Int64
 	check := func(rt *rapid.T) {
@@ -232,7 +232,7 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 	t.Logf("helpers had %d batches of %d files", given.Load(), files.Load())
 }
 
-// TestSharedCheckRows is the same with batches as they are.
+// TestSharedCheckRows is the same with the default batch size.
 func TestSharedCheckRows(t *testing.T) {
 	s, keys, rows, _ := checkRows(20000)
 	for _, o := range []Options{
@@ -260,8 +260,8 @@ func TestSharedCheckRows(t *testing.T) {
 	}
 }
 
-// TestSharedFailures: an order that is wrong and an output that fails are errors
-// as without helpers, whatever they are doing.
+// TestSharedFailures checks that rows out of order and a failing output give the
+// same errors as without helpers, whatever helpers are doing.
 func TestSharedFailures(t *testing.T) {
 	s, keys, rows, _ := checkRows(8000)
 	o := Options{Family: []byte("f"), Encoding: EncodingFastDiff, Compression: CompressionSnappy, Bloom: BloomRow}
@@ -304,8 +304,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestSharedIsBounded: with helpers that do not come to it, no more batches are
-// held than are promised, and rows are encoded by who writes them.
+// TestSharedIsBounded checks that with slow helpers no more batches are pending
+// than documented, and that the writing goroutine encodes rows itself.
 func TestSharedIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, keys, rows, _ := checkRows(30000)
@@ -336,7 +336,7 @@ func TestSharedIsBounded(t *testing.T) {
 	})
 }
 
-// lateHelpers do one thing whenever all else has come to a halt.
+// lateHelpers run one function whenever all other goroutines are blocked.
 type lateHelpers struct {
 	given int
 	mu    sync.Mutex
@@ -377,7 +377,7 @@ func (h *lateHelpers) run() {
 	}
 }
 
-// TestResetWriter: a writer that has made files makes the next ones as a new one does.
+// TestResetWriter checks that a reused writer writes the same files as a new one.
 func TestResetWriter(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))

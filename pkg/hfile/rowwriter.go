@@ -7,44 +7,44 @@ import (
 	"io"
 )
 
-// Schema describes what all rows of a file share. A [RowWriter] keeps it:
-// it must not be changed while it writes.
+// Schema holds the properties that all rows of a file share. A [RowWriter]
+// keeps it: it must not be changed while the RowWriter is in use.
 type Schema struct {
 	Qualifiers [][]byte // in rising order, no two equal
 	Timestamp  int64    // of every cell, milliseconds since 1970
 }
 
-// A RowWriter writes rows of one schema: every cell is a put of the schema's
-// timestamp. In FAST_DIFF all that precedes a value is then nearly constant
-// for a pair of neighbouring columns, so it is taken from a template instead
-// of compared with the cell before. The file is the same, byte for byte, as
-// [Writer.Append] makes of the same cells.
+// A RowWriter writes rows of one schema: every cell is a put with the schema's
+// timestamp. In FAST_DIFF all bytes before a value are then nearly constant for
+// a pair of neighbouring columns, so they are copied from a template instead of
+// computed from the previous cell. The file is the same, byte for byte, as
+// [Writer.Append] writes from the same cells.
 type RowWriter struct {
 	w       *Writer
 	s       Schema
-	general bool   // settings that have no fast path
+	general bool   // settings without a fast path
 	tail    []byte // timestamp and type that end every key
 	qualMax int
 	tables  map[int]*pairTable // by row length
 	table   *pairTable
 	tableOf int
 	scratch pairTemplate
-	left    flat // the cell before, when an index key is needed inside a row
+	left    flat // the previous cell, when an index key is needed inside a row
 
-	into    *rowBatch // of the encoder of a batch: where its blocks go
-	helpers Helpers   // nil: nothing is given to others
-	sharing           // with them
+	into    *rowBatch // in the encoder of a batch: destination of its blocks
+	helpers Helpers   // nil: no rows are shared
+	sharing           // state of the sharing
 }
 
-// maxTables bounds the templates kept for row lengths; keys of the usual
-// designs have one length or a few dozen.
+// maxTables limits the number of row lengths with templates. Usual key designs
+// have one length or a few dozen.
 const maxTables = 64
 
-// maxPairColumns is the greatest number of columns for which every pair has a
-// template; beyond it only neighbours have.
+// maxPairColumns is the maximum number of columns with a template for every
+// pair. With more columns, only neighbours have one.
 const maxPairColumns = 32
 
-// NewRowWriter is [NewWriter] for rows. The options' family is needed.
+// NewRowWriter is [NewWriter] for rows. The options must name the family.
 func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 	if len(o.Family) == 0 {
 		return nil, fmt.Errorf("hfile options: rows need a family")
@@ -69,11 +69,11 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 	return r, nil
 }
 
-// AppendRow adds a row: values in the order of the schema's qualifiers, nil
-// for a column that has no cell. Rows come in strictly rising order. A row
-// with no cell at all leaves no trace. No slice is kept; bytes after a value,
-// up to its capacity, may be read but do not matter. Errors are those of
-// [Writer.Append]; equal rows are out of order too.
+// AppendRow adds a row: values in the order of the schema's qualifiers, nil for
+// a column that has no cell. Rows must be in strictly rising order. A row
+// without cells is not stored. No slice is kept; bytes after a value, up to its
+// capacity, may be read but do not matter. Errors are those of [Writer.Append];
+// equal rows are out of order too.
 func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 	w := r.w
 	if w.err != nil {
@@ -105,7 +105,7 @@ func rowTooLong(row []byte) error {
 	return fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen)
 }
 
-// lastRow returns the row that was appended last.
+// lastRow returns the row appended last.
 func (r *RowWriter) lastRow() []byte {
 	if b := r.copied; b != nil {
 		return b.rows[len(b.rows)-1].key
@@ -113,7 +113,7 @@ func (r *RowWriter) lastRow() []byte {
 	return r.w.prev.row()
 }
 
-// Finish is [Writer.Finish]. Helpers have nothing of the writer's any more.
+// Finish is [Writer.Finish]. Afterwards no helper uses the writer's data.
 func (r *RowWriter) Finish() (Stats, error) {
 	if r.batch != nil && r.w.err == nil {
 		r.settle()
@@ -121,8 +121,8 @@ func (r *RowWriter) Finish() (Stats, error) {
 	return r.w.Finish()
 }
 
-// appendRow encodes the cells of a row, if it has any; added says that the file knows of the row already. The rest of a row may be
-// shared instead.
+// appendRow encodes the cells of a row and reports whether it has any. If added is set, the file already has the row's filter
+// entry. The rest of a row may be shared instead.
 func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bool) {
 	w := r.w
 	r.startRow(row)
@@ -152,7 +152,8 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bo
 	return last >= 0
 }
 
-// openRow comes before the row's first cell, and so before the end of the block that is full then.
+// openRow adds the row to filters and statistics. It is called before the row's first cell, and so before the end of the block
+// that is full by then.
 func (r *RowWriter) openRow() {
 	w := r.w
 	if r.into != nil {
@@ -185,7 +186,7 @@ func (r *RowWriter) turnBlock() {
 	r.w.writeInline(false)
 }
 
-// appendCells appends the cells one by one, without a shortcut.
+// appendCells appends the row cell by cell, without the fast path.
 func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
 	c := Cell{Row: row, Family: r.w.o.Family, Timestamp: r.s.Timestamp, Type: Put}
 	for i, v := range values {
@@ -200,7 +201,7 @@ func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
 	return nil
 }
 
-// startRow makes the part of the flat key that all cells of the row share.
+// startRow builds the part of the flat key that all cells of the row share.
 func (r *RowWriter) startRow(row []byte) {
 	c := &r.w.cur
 	c.key = binary.BigEndian.AppendUint16(c.key[:0], uint16(len(row)))
@@ -219,7 +220,7 @@ func (r *RowWriter) setKey(c *flat, column int) {
 	c.key = append(c.key, r.tail...)
 }
 
-// appendValue adds the cell of one column; last is the column before in this row, -1 for the row's first.
+// appendValue adds the cell of one column. last is the previous column in this row, -1 for the row's first.
 func (r *RowWriter) appendValue(last, column int, values [][]byte) {
 	w := r.w
 	value := values[column]
@@ -244,7 +245,7 @@ func (r *RowWriter) appendValue(last, column int, values [][]byte) {
 	r.noteSize(column, len(value))
 }
 
-// openBlock writes the first cell of a block and makes the block's index key.
+// openBlock writes the first cell of a block and builds the block's index key.
 func (r *RowWriter) openBlock(last, column int, value []byte) {
 	w := r.w
 	var left *flat
@@ -262,7 +263,7 @@ func (r *RowWriter) openBlock(last, column int, value []byte) {
 	r.valueAt(len(w.block)-2-len(value), len(value))
 }
 
-// setLeft makes the key of a column of the row in hand.
+// setLeft builds the key of a column of the current row.
 func (r *RowWriter) setLeft(left *flat, column int) {
 	cur := &r.w.cur
 	left.key = append(left.key[:0], cur.key[:3+cur.rowLen+cur.famLen]...)
@@ -284,10 +285,10 @@ func (r *RowWriter) appendFirst(column int, value []byte) {
 	}
 }
 
-// valueAt remembers where the last value is in the block.
+// valueAt records the position of the last value in the block.
 func (r *RowWriter) valueAt(at, n int) { r.w.prevAt, r.w.prevLen = at, n }
 
-// endRow makes the row's last cell the one before the next row.
+// endRow makes the row's last cell the previous cell of the next row.
 func (r *RowWriter) endRow(last int) {
 	w := r.w
 	r.setKey(&w.cur, last)

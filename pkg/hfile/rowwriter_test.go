@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRowsEqualCells holds the row path against the cell path, byte for byte,
-// over random schemas, rows, empty values and settings.
+// TestRowsEqualCells compares the row path with the cell path, byte for byte,
+// for random schemas, rows, empty values and settings.
 func TestRowsEqualCells(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		quals := rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.SampledFrom([]byte("abcxyz\x00\xff")), 0, 40), 1, 40,
@@ -66,7 +66,7 @@ func TestRowsEqualCells(t *testing.T) {
 				if err := cw.Append(&c); err != nil {
 					t.Fatal(err)
 				}
-				// as in the sort, other bytes are after a value
+				// as in the sort, a value is followed by other bytes
 				values[i] = append(bytes.Clone(values[i]), "what is behind it"...)[:len(values[i])]
 			}
 			if err := rw.AppendRow(key, values); err != nil {
@@ -130,7 +130,8 @@ func TestRowWriterRefuses(t *testing.T) {
 	}
 }
 
-// checkRows makes rows like those of the check table: 65-byte keys, 18 columns.
+// checkRows returns rows like those of the check table: 65-byte keys, 18
+// columns.
 func checkRows(n int) (Schema, [][]byte, [][][]byte, int64) {
 	names := []string{"artificial_ver_result", "cause_code", "check_id", "create_by", "create_date", "del_flag", "hit_condition", "hit_ind", "id",
 		"index_value", "opinin", "remarks", "rule_desc", "rule_no", "rule_type", "trunc_no", "update_by", "update_date"}
@@ -176,7 +177,7 @@ func checkRows(n int) (Schema, [][]byte, [][][]byte, int64) {
 	k2, r2 := make([][]byte, n), make([][][]byte, n)
 	for i, j := range order {
 		k2[i] = keys[j]
-		// one piece a row, as rows come out of the sort
+		// one slice per row, as the sort returns rows
 		piece := bytes.Join(rows[j], nil)
 		for _, v := range rows[j] {
 			r2[i] = append(r2[i], piece[:len(v)])

@@ -6,32 +6,33 @@ import (
 	"fmt"
 )
 
-// A Scanner walks the cells of a file in order.
+// A Scanner iterates over the cells of a file in order.
 //
 //	for s.Next() { use s.Cell() }
 //	if err := s.Err(); err != nil { … }
 //
-// It shares the Reader's buffers: one Scanner of a Reader at a time.
+// It shares the Reader's buffers, so only one Scanner of a Reader may be in use
+// at a time.
 type Scanner struct {
 	r       *Reader
 	dec     cellDecoder
-	next    int64 // offset of the next block to look at
+	next    int64 // offset of the next block
 	open    bool  // a data block is being read
 	at      int64 // its offset
 	cells   int64
-	partial bool // started by a seek: the count of cells is not checked
+	partial bool // started by a seek: the number of cells is not checked
 	cell    Cell
-	pending bool // Next has been called by SeekRow already
-	sought  bool // the current cell is the first that was given
+	pending bool // SeekRow has already called Next
+	sought  bool // the current cell is the first one returned
 	err     error
 }
 
-// Scan starts before the first cell.
+// Scan returns a scanner positioned before the first cell.
 func (r *Reader) Scan() *Scanner {
 	return &Scanner{r: r, dec: r.decoder, next: max(r.trailer.firstData, 0)}
 }
 
-// Next moves to the next cell; false at the end and on an error.
+// Next moves to the next cell. It returns false at the end and on an error.
 func (s *Scanner) Next() bool {
 	s.sought = s.pending
 	if s.pending {
@@ -58,7 +59,7 @@ func (s *Scanner) Next() bool {
 	return false
 }
 
-// nextBlock opens the next data block, past index leaves and Bloom chunks.
+// nextBlock opens the next data block, skipping index leaves and Bloom chunks.
 func (s *Scanner) nextBlock() bool {
 	t := &s.r.trailer
 	for s.err == nil && t.cells > 0 && s.next <= t.lastData {
@@ -92,26 +93,28 @@ func (s *Scanner) setCell() {
 	s.cell = Cell{Row: f.row(), Family: f.family(), Qualifier: f.qualifier(), Timestamp: f.timestamp(), Type: f.typ(), Value: f.value, Tags: f.tags}
 }
 
-// Cell returns the current cell. Its slices are valid until the next call of Next.
+// Cell returns the current cell. Its slices are valid until the next call of
+// Next.
 func (s *Scanner) Cell() *Cell { return &s.cell }
 
-// Sequence returns the current cell's sequence id as the file has it (HBase's MVCC
-// number), 0 in a file that keeps none. Of a file that was bulk-loaded the id
-// of its load counts instead, which HBase has in the file's name.
+// Sequence returns the current cell's stored sequence id (HBase's MVCC number),
+// 0 in a file without sequence ids. For a bulk-loaded file HBase uses the
+// sequence id of the load instead, which is in the file's name.
 func (s *Scanner) Sequence() int64 { return s.dec.seqID }
 
-// SameRow says that the current cell is known to be of the same row as the one
-// before: DIFF and FAST_DIFF show it without a comparison. False says nothing.
+// SameRow reports whether the current cell is known to have the same row as the
+// previous cell: DIFF and FAST_DIFF show it without a comparison. False means
+// that it is not known.
 func (s *Scanner) SameRow() bool { return s.dec.sameRow && !s.sought }
 
-// Offset returns where in the file the block after that of the current cell begins,
-// in bytes.
+// Offset returns the file offset, in bytes, of the block after the current
+// cell's block.
 func (s *Scanner) Offset() int64 { return s.next }
 
 // Err returns the error that ended the scan, nil at its regular end.
 func (s *Scanner) Err() error { return s.err }
 
-// SeekRow gives a scanner whose first cell is the first one with a row not
+// SeekRow returns a scanner whose first cell is the first one with a row not
 // before the given row. It reads one block of each index level.
 func (r *Reader) SeekRow(row []byte) *Scanner {
 	var want flat
@@ -119,7 +122,7 @@ func (r *Reader) SeekRow(row []byte) *Scanner {
 	return r.seek(&want)
 }
 
-// seek gives a scanner whose first cell is the first one not before the key.
+// seek returns a scanner whose first cell is the first one not before the key.
 func (r *Reader) seek(want *flat) *Scanner {
 	s := r.Scan()
 	s.partial = true
@@ -157,10 +160,10 @@ func (r *Reader) seek(want *flat) *Scanner {
 	return s
 }
 
-// Get finds the first cell of a column of a row, which is its newest; false if
-// there is none. It asks the Bloom filter first. The cell may be a delete
-// marker of the column; markers of the family stand at the row's start under
-// the empty qualifier. Its slices are valid until the Reader is used again.
+// Get returns the first cell of a column of a row, which is its newest; false
+// if there is none. It queries the Bloom filter first. The cell may be a delete
+// marker of the column. Markers of the family are at the row's start, under the
+// empty qualifier. The cell's slices are valid until the Reader is used again.
 func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 	if maybe, err := r.MayContain(row, qualifier); err != nil || !maybe {
 		return nil, false, err
@@ -178,9 +181,10 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 	return &s.cell, true, nil
 }
 
-// IndexRows returns the rows of the data index in order, without repeating one: of
-// its root, and where that has fewer than least of the level below, down to the
-// leaves. A row may be one that is between two blocks and that no cell has.
+// IndexRows returns the distinct rows of the data index in order. It starts
+// with the root level and descends a level, down to the leaves, while a level
+// has fewer than least entries. A row may be a synthetic one between two blocks
+// that no cell has.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	level := &r.root
 	for depth := 1; depth < r.trailer.levels && level.len() < least; depth++ {
@@ -212,7 +216,8 @@ func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	return rows, nil
 }
 
-// find returns the last entry whose key is not above want, or the first entry.
+// find returns the last entry whose key is not greater than want, or the first
+// entry.
 func (x *indexEntries) find(want *flat) (placed, error) {
 	lo, hi := 0, x.len()
 	if hi == 0 {
@@ -245,8 +250,8 @@ func (x *indexEntries) readNonRoot(b []byte) error {
 	return nil
 }
 
-// countNonRoot gives the number of entries of a leaf or intermediate block
-// and proves the table of their positions: it begins with 0, rises, and ends
+// countNonRoot returns the number of entries of a leaf or intermediate block
+// and checks the table of their positions: it must begin with 0, rise, and end
 // with the block.
 func countNonRoot(b []byte) (int, error) {
 	if len(b) < 8 {
@@ -269,7 +274,8 @@ func countNonRoot(b []byte) (int, error) {
 	return n, nil
 }
 
-// nonRootEntry is entry i of a block of n whose table has been proven.
+// nonRootEntry returns entry i of a block of n entries whose table has been
+// checked.
 func nonRootEntry(b []byte, n, i int) (placed, []byte) {
 	base := 4 + 4*(n+1)
 	from := base + int(binary.BigEndian.Uint32(b[4+4*i:]))

@@ -10,7 +10,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// encodedBlocks are FAST_DIFF blocks of check rows, of 64 KiB before encoding each.
+// encodedBlocks returns FAST_DIFF blocks of check rows, each 64 KiB before
+// encoding.
 func encodedBlocks(tb testing.TB, rows int) (blocks [][]byte, size int64) {
 	s, keys, values, _ := checkRows(rows)
 	var out bytes.Buffer
@@ -37,7 +38,7 @@ func encodedBlocks(tb testing.TB, rows int) (blocks [][]byte, size int64) {
 	return blocks, size
 }
 
-// processorTime returns what this process has taken of all processors so far.
+// processorTime returns the CPU time that this process has used so far.
 func processorTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -46,8 +47,8 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSnappy compares encoders of Snappy on data blocks. The ratio is
-// bytes before to bytes after; MB/cpu-s does not depend on who else runs.
+// BenchmarkSnappy compares Snappy encoders on data blocks. The ratio is bytes
+// before to bytes after; MB/cpu-s does not depend on other processes.
 func BenchmarkSnappy(b *testing.B) {
 	blocks, size := encodedBlocks(b, 20000)
 	for _, e := range []struct {

@@ -5,30 +5,31 @@ import (
 	"slices"
 )
 
-// tagDict takes compressed tags apart: a tag that came before in its block is
-// two bytes, a place in a dictionary (TagCompressionContext and LRUDictionary,
-// 2.6.4). Servers write such blocks in files with tags of families that are
-// encoded as PREFIX, DIFF or FAST_DIFF, unless COMPRESS_TAGS is false.
+// tagDict decompresses tags: a tag that occurred before in its block is stored
+// in two bytes, as an index into a dictionary (TagCompressionContext and
+// LRUDictionary, 2.6.4). Servers write such blocks in files with tags if the
+// family's encoding is PREFIX, DIFF or FAST_DIFF, unless COMPRESS_TAGS is
+// false.
 //
-// A dictionary has 127 places. When they are full, the tag that was not used
-// for the longest time gives way. Places are in the order of their use, the
-// last used first; a use moves few of them, since tags of cells are few.
+// A dictionary has 127 places. When all are taken, a new tag replaces the least
+// recently used one. Places are ordered by last use, the most recent first. A
+// use moves few of them, since cells have few distinct tags.
 type tagDict struct {
 	tags  [tagDictSize][]byte // by place; reused
 	size  int
-	used  [tagDictSize]uint8 // places by their last use
+	used  [tagDictSize]uint8 // places, most recently used first
 	plain []byte             // the current cell's tags
 }
 
 const (
 	tagDictSize = 127
-	tagIsNew    = 0xff // stands before a tag that is not in the dictionary
+	tagIsNew    = 0xff // precedes a tag that is not in the dictionary
 )
 
-// clear begins a block.
+// clear empties the dictionary for a new block.
 func (t *tagDict) clear() { t.size = 0 }
 
-// read gives the n bytes that a cell's tags have, valid until the next call.
+// read returns the n bytes of a cell's tags, valid until the next call.
 func (t *tagDict) read(d *decbuf, n int) []byte {
 	t.plain = t.plain[:0]
 	if n > MaxTagsLen {
@@ -68,7 +69,8 @@ func (t *tagDict) next(d *decbuf) []byte {
 	return t.tags[place]
 }
 
-// add puts a tag into the next place, or into that of the tag unused the longest.
+// add stores a tag in the next free place, or in place of the least recently used
+// tag.
 func (t *tagDict) add(tag []byte) {
 	if t.size < tagDictSize {
 		t.used[t.size] = uint8(t.size)
@@ -79,7 +81,7 @@ func (t *tagDict) add(tag []byte) {
 	t.use(t.size - 1)
 }
 
-// use makes the place at i the one used last.
+// use makes the place at i the most recently used one.
 func (t *tagDict) use(i int) {
 	place := t.used[i]
 	copy(t.used[1:i+1], t.used[:i])

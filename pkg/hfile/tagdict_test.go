@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// packTags writes tags as servers do, with a list for a dictionary.
+// packTags writes tags as servers do, with a slice as dictionary.
 type packTags struct {
-	places [][]byte // by place
-	order  []int    // places, the last used at the end
+	places [][]byte // tags by place
+	order  []int    // places, the most recently used at the end
 }
 
 func (p *packTags) pack(dst []byte, tag []byte) []byte {
@@ -36,7 +36,7 @@ func (p *packTags) pack(dst []byte, tag []byte) []byte {
 	return dst
 }
 
-// TestTagDictionary takes tags apart that come and go, more of them than a dictionary holds.
+// TestTagDictionary decompresses random tags, more of them than a dictionary holds.
 func TestTagDictionary(t *testing.T) {
 	var dict tagDict
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -59,7 +59,7 @@ func TestTagDictionary(t *testing.T) {
 	}
 }
 
-// TestTagDictionaryRefuses tags that no server writes.
+// TestTagDictionaryRefuses checks that tags that no server writes are refused.
 func TestTagDictionaryRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		packed []byte

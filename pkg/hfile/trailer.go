@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 )
 
-// The trailer (FixedFileTrailer, 2.6.4): 4096 bytes, a protobuf after its
-// magic, zeros, and the version in the last four.
+// The trailer (FixedFileTrailer, 2.6.4) has 4096 bytes: a magic, a protobuf,
+// zeros, and the version in the last four bytes.
 const (
 	trailerSize    = 4096
 	trailerMagic   = "TRABLK\"$"
 	majorVersion   = 3
 	minorVersion   = 3
-	likelyMajor    = 9                                               // versions above are damage
+	likelyMajor    = 9                                               // higher versions are treated as damage
 	cellComparator = "org.apache.hadoop.hbase.KeyValue$KVComparator" // 2.x and 3.0 write the 1.x name on purpose
 )
 
@@ -31,10 +31,10 @@ type trailer struct {
 	major, minor          int
 }
 
-// marshal gives all 4096 bytes. HBase writes every field, zeros too.
+// marshal returns all 4096 bytes. HBase writes every field, including zeros.
 func (t *trailer) marshal() []byte { return t.marshalAs(cellComparator, minorVersion) }
 
-// marshalAs is marshal with the comparator and the minor version of another version.
+// marshalAs is marshal with another comparator and minor version.
 func (t *trailer) marshalAs(comparator string, minor int) []byte {
 	var body []byte
 	field := func(number int, v int64) {

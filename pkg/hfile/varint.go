@@ -5,11 +5,12 @@ import (
 	"math/bits"
 )
 
-// trailingZeroBytes counts the zero bytes at the low end of x.
+// trailingZeroBytes returns the number of zero bytes at the low end of x.
 func trailingZeroBytes(x uint64) int { return bits.TrailingZeros64(x) >> 3 }
 
-// appendLEB appends v with 7 bits a byte, low bits first. Values are lengths,
-// so v is never negative but for trailer offsets, where -1 takes ten bytes.
+// appendLEB appends v in LEB128: 7 bits per byte, low bits first. Values are
+// lengths, so v is never negative except for trailer offsets, where -1 takes
+// ten bytes.
 func appendLEB(dst []byte, v int) []byte {
 	if uint(v) < 0x80 {
 		return append(dst, byte(v))
@@ -35,7 +36,7 @@ func appendVlong(dst []byte, v int64) []byte {
 	return dst
 }
 
-// vlongSize returns the number of bytes that appendVlong takes for v.
+// vlongSize returns the number of bytes that appendVlong writes for v.
 func vlongSize(v int64) int {
 	if v >= -112 && v <= 127 {
 		return 1
@@ -46,8 +47,8 @@ func vlongSize(v int64) int {
 	return 1 + (bits.Len64(uint64(v))+7)/8
 }
 
-// readVlong reads what appendVlong wrote and gives the bytes it took, 0 if b
-// is too short.
+// readVlong reads a number written by appendVlong and returns the number of
+// bytes read, 0 if b is too short.
 func readVlong(b []byte) (v int64, n int) {
 	if len(b) == 0 {
 		return 0, 0

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// rowSize holds the sizes of a row's cells.
+// rowSize holds the totals of a row's cells.
 type rowSize struct {
-	first, last int // columns that have a cell; -1 where none has
+	first, last int // first and last column with a cell; -1 if there is none
 	cells       int
-	bytes       int // of the values
-	quals       int // bytes of the qualifiers
-	longest     int // qualifier and value of one cell
+	bytes       int // total length of the values
+	quals       int // total length of the qualifiers
+	longest     int // maximum length of qualifier and value of one cell
 }
 
 func (r *RowWriter) sizeRow(values [][]byte) rowSize {
@@ -33,8 +33,8 @@ func (r *RowWriter) sizeRow(values [][]byte) rowSize {
 	return s
 }
 
-// appendWhole adds the cells of the row in hand if all of them are in the open block, whatever they are encoded to, so that nothing
-// is to be asked between them. False says that nothing was added.
+// appendWhole adds the cells of the current row if all of them are certain to fit into the open block, whatever their encoded size,
+// so that no check between cells is needed. It returns false if it added nothing.
 func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	w := r.w
 	if w.cells == 0 || w.o.Encoding != EncodingFastDiff {
@@ -70,7 +70,7 @@ func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	return true
 }
 
-// noteBiggest finds the first of the row's cells that is larger than all before it.
+// noteBiggest finds the first of the row's cells that is larger than all cells before it.
 func (r *RowWriter) noteBiggest(values [][]byte) {
 	for i, v := range values {
 		if v != nil {
@@ -79,7 +79,7 @@ func (r *RowWriter) noteBiggest(values [][]byte) {
 	}
 }
 
-// noteSize is noteBiggest of one cell of the row in hand.
+// noteSize is noteBiggest for one cell of the current row.
 func (r *RowWriter) noteSize(column, value int) {
 	w := r.w
 	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
@@ -90,8 +90,9 @@ func (r *RowWriter) noteSize(column, value int) {
 	}
 }
 
-// appendOthers adds the cells of a row after column first, which has one, up to column last, by templates. Their number and the
-// bytes of their values are bounds. Fixed-size copies that overshoot are cheaper than exact ones; what follows overwrites them.
+// appendOthers adds the cells of a row after column first, which has one, up to column last, by templates. cells and bytes are
+// upper bounds of the number of cells and the length of their values. Fixed-size copies that overshoot are cheaper than exact
+// ones; later writes overwrite the excess.
 func (r *RowWriter) appendOthers(first, last, cells, bytes int, values [][]byte) {
 	w := r.w
 	n := len(w.block)

@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestCommonPrefix counts as one does who compares byte by byte: all lengths up to 16 in pairs, at all places of a word, equal up to a bit.
+// TestCommonPrefix compares the result with a byte-by-byte comparison: all lengths up to 16 in pairs, at all places of a word, equal up to a
+// bit.
 func TestCommonPrefix(t *testing.T) {
 	const seed = 51
 	t.Logf("seed %d", seed)
@@ -39,7 +40,7 @@ func TestCommonPrefix(t *testing.T) {
 	}
 }
 
-// TestVlong holds numbers of Hadoop to their description: one byte from -112 to 127, else a byte that counts, and as few as hold the number.
+// TestVlong checks Hadoop's variable-length numbers: one byte from -112 to 127, otherwise a length byte and the minimum number of bytes.
 func TestVlong(t *testing.T) {
 	const seed = 52
 	t.Logf("seed %d", seed)
@@ -81,7 +82,7 @@ func TestVlong(t *testing.T) {
 	}
 }
 
-// plainMurmur3 is Murmur 3 with its blocks put together of bytes, and turns of shifts.
+// plainMurmur3 is Murmur 3 with words built from bytes, and rotations from shifts.
 func plainMurmur3(key []byte, seed uint32) uint32 {
 	turn := func(x uint32, n int) uint32 { return (x << n) | (x >> (32 - n)) }
 	mix := func(k uint32) uint32 { return turn(k*0xcc9e2d51, 15) * 0x1b873593 }
@@ -104,7 +105,7 @@ func plainMurmur3(key []byte, seed uint32) uint32 {
 	return h
 }
 
-// plainMurmur2 is Murmur 2 the same way; Java's bytes have signs, so that those of the last block are extended.
+// plainMurmur2 is Murmur 2 in the same style. Java's bytes are signed, so the bytes of the last block are sign-extended.
 func plainMurmur2(key []byte, seed uint32) uint32 {
 	const m = 0x5bd1e995
 	h := seed ^ uint32(len(key))
@@ -136,7 +137,7 @@ func plainMurmur2(key []byte, seed uint32) uint32 {
 	return h
 }
 
-// plainJenkins is lookup3 the same way, with its steps in a table.
+// plainJenkins is lookup3 in the same style, with its steps in a table.
 func plainJenkins(key []byte, seed uint32) uint32 {
 	turn := func(x uint32, n int) uint32 { return (x << n) | (x >> (32 - n)) }
 	v := [3]uint32{}

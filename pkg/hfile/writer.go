@@ -8,17 +8,17 @@ import (
 	"math"
 )
 
-// ErrOrder is wrapped by the error for a cell that comes before the one before it, an [*OrderError].
+// ErrOrder is wrapped by the error for a cell that sorts before the previous one, an [*OrderError].
 var ErrOrder = errors.New("cells out of order")
 
 // ErrTooLarge is wrapped by the error for a cell beyond HBase's limits.
 var ErrTooLarge = errors.New("cell too large")
 
-// A Writer makes one HFile from cells in order. Its first error sticks: every
-// later call gives it again, and Finish then fails, so a loop may check once.
+// A Writer writes one HFile from ordered cells. Its first error is sticky:
+// later calls return it again, and Finish then fails, so a loop may check once.
 //
 // Memory: one data block, one index block, one or two Bloom chunks and about
-// two megabytes of output, whatever the file's size, plus the root index (some
+// two megabytes of output, whatever the file's size, plus the root index (about
 // 80 bytes for each 128 KiB of leaf index) and 80 bytes for each Bloom chunk.
 type Writer struct {
 	o      Options
@@ -32,8 +32,8 @@ type Writer struct {
 	cells      int    // in block
 	unencoded  int    // unencoded size of the cells in block
 	firstKey   []byte // index key of the open block
-	prev, cur  flat   // the cell before, and the one in hand; prev.value is in block
-	prevAt     int    // where prev's value starts in block
+	prev, cur  flat   // the previous and the current cell; prev.value is in block
+	prevAt     int    // position of prev's value in block
 	prevLen    int    // and its length
 	started    bool   // prev is set
 	rowStarts  []uint32
@@ -48,19 +48,19 @@ type Writer struct {
 	total      int64 // trailer's total_uncompressed_bytes so far
 }
 
-// Stats describe the file that a Writer has finished.
+// Stats describe a finished file.
 type Stats struct {
 	Cells    int64
 	Bytes    int64  // of the file
-	FirstRow []byte // the caller's, as LastRow is; nil in a file without cells
+	FirstRow []byte // owned by the caller, as LastRow is; nil in a file without cells
 	LastRow  []byte
 	Blocks   int64 // data blocks
 	Levels   int   // of the data index
 }
 
-// NewWriter prepares a file; nothing is written before about a megabyte is
-// there. The caller closes out, after Finish. An error is one of
-// [Options.Validate].
+// NewWriter returns a writer of one file. It writes nothing to out before about
+// a megabyte is buffered. The caller must close out, after Finish. An error is
+// one of [Options.Validate].
 func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hfile options: %w", err)
@@ -81,9 +81,9 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Append adds one cell. Its slices are not kept. An error is an [*OrderError]
-// for a cell that comes before the last one, [ErrTooLarge] for one beyond
-// HBase's limits, or that of the output.
+// Append adds one cell. Its slices are not kept. The error is an [*OrderError]
+// for a cell that sorts before the previous one, it wraps [ErrTooLarge] for a
+// cell beyond HBase's limits, or it is an error of the output.
 func (w *Writer) Append(c *Cell) error {
 	if w.err != nil {
 		return w.err
@@ -128,7 +128,7 @@ func (w *Writer) put() {
 	}
 	if w.o.Encoding == EncodingRowIndexV1 && (prev == nil || string(prev.row()) != string(w.cur.row())) {
 		w.rowStarts = append(w.rowStarts, uint32(len(w.block)-blockPrefix))
-		w.unencoded += 4 // the position of the row counts too (RowIndexEncoderV1, 2.6.4)
+		w.unencoded += 4 // the row's position counts too (RowIndexEncoderV1, 2.6.4)
 	}
 	before := len(w.block)
 	w.block = appendCell(w.block, w.o.Encoding, prev, &w.cur)
@@ -140,9 +140,9 @@ func (w *Writer) put() {
 	w.started = true
 }
 
-// placeValue finds the value of w.cur in the block, so that the next cell can
-// be compared with it: it is before tags and sequence id, or where the
-// value before it was if that was the same.
+// placeValue records the position of w.cur's value in the block for the
+// comparison with the next cell. The value precedes tags and sequence id, or is
+// at the previous value's position if both values are the same.
 func (w *Writer) placeValue(before int) {
 	if w.o.Encoding == EncodingFastDiff && w.cells > 0 && w.block[before]&fastSameValue != 0 {
 		return
@@ -154,7 +154,7 @@ func (w *Writer) placeValue(before int) {
 	w.prevAt, w.prevLen = len(w.block)-tail-len(w.cur.value), len(w.cur.value)
 }
 
-// check refuses what HBase's own classes would not take or could not read back.
+// check refuses cells that HBase's own classes would not accept or could not read back.
 func (w *Writer) check(c *Cell) error {
 	switch {
 	case len(c.Row) > MaxRowLen:
@@ -173,8 +173,8 @@ func (w *Writer) check(c *Cell) error {
 	return nil
 }
 
-// addToBlooms comes before the block check: the filters hold the first row of
-// the next block already when chunks are written after this one.
+// addToBlooms is called before the block check: when chunks are written after
+// this block, the filters already hold the first row of the next block.
 func (w *Writer) addToBlooms(c *flat) {
 	switch w.o.Bloom {
 	case BloomRow:
@@ -193,7 +193,7 @@ func (w *Writer) addToBlooms(c *flat) {
 	}
 }
 
-// blockPrefix is the room for encoding id and unencoded size in front of
+// blockPrefix is the size of the encoding id and the unencoded size before
 // encoded cells. ROW_INDEX_V1 has only the id.
 const (
 	blockPrefix    = 6
@@ -214,7 +214,7 @@ func (w *Writer) blockFull() bool {
 	}
 	encoded := len(w.block) - blockPrefix
 	if w.o.Encoding == EncodingRowIndexV1 {
-		encoded = w.unencoded // it reports one size for both (RowIndexCodecV1, 2.6.4)
+		encoded = w.unencoded // HBase reports one size for both (RowIndexCodecV1, 2.6.4)
 	}
 	return encoded >= w.fullAt.encoded || w.unencoded >= w.fullAt.unencoded
 }
@@ -226,7 +226,7 @@ func (w *Writer) endBlock() {
 	w.startBlock()
 }
 
-// closeBlock gives what the open data block is written with.
+// closeBlock returns the kind and payload of the open data block.
 func (w *Writer) closeBlock() (kind blockKind, payload []byte) {
 	kind, payload = kindData, w.block[blockPrefix:]
 	switch w.o.Encoding {
@@ -243,7 +243,7 @@ func (w *Writer) closeBlock() (kind blockKind, payload []byte) {
 	return kind, payload
 }
 
-// addBlock notes a data block that was written.
+// addBlock records a data block that was written.
 func (w *Writer) addBlock(place placed, size int, firstKey []byte) {
 	w.total += headerSize + int64(size)
 	if w.firstData < 0 {
@@ -254,10 +254,10 @@ func (w *Writer) addBlock(place placed, size int, firstKey []byte) {
 	w.index.add(place, firstKey)
 }
 
-// writeInline writes what is complete of the index leaves and Bloom chunks
-// that are between data blocks, in HBase's order; at the end, all of them. It
-// follows a data block once: after the last one only the call for the end
-// comes, so that a leaf that is full just then can still become the root.
+// writeInline writes completed index leaves and Bloom chunks between data
+// blocks, in HBase's order; at the end, all of them. It is called once after
+// each data block. After the last one only the call with end set follows, so
+// that a leaf that is just full can still become the root.
 func (w *Writer) writeInline(end bool) {
 	w.total += w.index.writeLeaf(w.blocks, end)
 	if w.bloom != nil {
@@ -269,7 +269,7 @@ func (w *Writer) writeInline(end bool) {
 }
 
 // Finish writes the rest of the file. The file is complete only if Finish
-// gives no error; a file without cells is one too.
+// returns no error. A file without cells is valid too.
 func (w *Writer) Finish() (Stats, error) {
 	if w.err != nil {
 		return Stats{}, w.err
@@ -325,8 +325,9 @@ func (w *Writer) fail(err error) error {
 	return w.err
 }
 
-// appendRowIndex ends a ROW_INDEX_V1 block: the count of rows and their
-// positions, and the size of the cells before them (RowIndexEncoderV1, 2.6.4).
+// appendRowIndex ends a ROW_INDEX_V1 block: it appends the number of rows,
+// their positions, and the size of the cells before them (RowIndexEncoderV1,
+// 2.6.4).
 func appendRowIndex(block []byte, starts []uint32) []byte {
 	size := len(block) - blockPrefix
 	block = binary.BigEndian.AppendUint32(block, uint32(len(starts)))

@@ -11,17 +11,17 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// MaxRegions bounds the regions that [ParsePlan] makes split points for.
+// MaxRegions is the maximum number of regions that [ParsePlan] computes split points for.
 const MaxRegions = 100_000
 
-// An algorithm makes the split points of n regions, n−1 of them.
+// An algorithm computes the split points of n regions, n−1 of them.
 type algorithm struct {
 	name string
 	make func(n int) [][]byte
-	most int // n is no more
+	most int // maximum of n
 }
 
-// algorithms lists the names that [ParsePlan] accepts.
+// algorithms returns the algorithms of [ParsePlan].
 func algorithms() []algorithm {
 	return []algorithm{
 		{"hex", HexSplits, MaxRegions},
@@ -35,26 +35,27 @@ func algorithms() []algorithm {
 }
 
 // HexSplits returns the split points of RegionSplitter's HexStringSplit (HBase 2.6) for n regions: eight lower-case
-// hexadecimal digits from 00000000 to ffffffff, for keys that begin with such digits evenly spread, as md5hex(…) gives
-// them. The last region gets what is left over. Fewer than two regions have none.
+// hexadecimal digits from 00000000 to ffffffff, for keys that begin with evenly distributed hexadecimal digits, such
+// as those of md5hex(…). The last region gets the remainder. Fewer than two regions have no split points.
 func HexSplits(n int) [][]byte {
 	return stringSplits(n, 1<<32, func(v uint64) []byte { return fmt.Appendf(nil, "%08x", v) })
 }
 
-// DecimalSplits returns the split points of RegionSplitter's DecimalStringSplit (HBase 2.6) for n regions: eight decimal
-// digits from 00000000 to 99999999, for keys that begin with digits evenly spread. Fewer than two regions have none.
+// DecimalSplits returns the split points of RegionSplitter's DecimalStringSplit (HBase 2.6) for n regions: eight
+// decimal digits from 00000000 to 99999999, for keys that begin with evenly distributed digits. Fewer than two
+// regions have no split points.
 func DecimalSplits(n int) [][]byte {
 	return stringSplits(n, 100_000_000, func(v uint64) []byte { return fmt.Appendf(nil, "%08d", v) })
 }
 
-// MD5Splits returns the split points of RegionSplitter's MD5StringSplit, which was in HBase up to 0.94, for n regions: eight
-// hexadecimal digits from 00000000 to 7fffffff, for keys that begin with the digits of shift(md5). It divides the last
-// value, not the number of values. Fewer than two regions have none.
+// MD5Splits returns the split points of RegionSplitter's MD5StringSplit, which HBase had up to 0.94, for n regions:
+// eight hexadecimal digits from 00000000 to 7fffffff, for keys that begin with the digits of shift(md5). It divides the
+// last value, not the number of values. Fewer than two regions have no split points.
 func MD5Splits(n int) [][]byte {
 	return stringSplits(n, 0x7fffffff, func(v uint64) []byte { return fmt.Appendf(nil, "%08x", v) })
 }
 
-// stringSplits are n−1 steps of size/n (RegionSplitter.NumberStringSplit.split).
+// stringSplits returns n−1 steps of size/n (RegionSplitter.NumberStringSplit.split).
 func stringSplits(n int, size uint64, text func(v uint64) []byte) [][]byte {
 	if n < 2 {
 		return nil
@@ -67,7 +68,8 @@ func stringSplits(n int, size uint64, text func(v uint64) []byte) [][]byte {
 }
 
 // UniformSplits returns the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all
-// 0x00 to all 0xff, for keys that begin with bytes evenly spread, as md5(…) gives them. Fewer than two regions have none.
+// 0x00 to all 0xff, for keys that begin with evenly distributed bytes, such as those of md5(…). Fewer than two regions
+// have no split points.
 func UniformSplits(n int) [][]byte {
 	if n < 2 {
 		return nil
@@ -80,10 +82,10 @@ func UniformSplits(n int) [][]byte {
 	return splits
 }
 
-// ParsePlan reads split points in any form: ALGORITHM:REGIONS, such as hex:16 or salt:50, or a list as [ParseSplits] reads
-// it. The algorithms are hex ([HexSplits]), decimal ([DecimalSplits]), uniform ([UniformSplits]), md5 ([MD5Splits]) and
-// salt ([SaltSplits]), for 1 to [MaxRegions] regions, and bytesalt ([ByteSaltSplits]) and javasalt ([JavaSaltSplits]), for 1 to 256 salts.
-// The points rise and none is empty; they are the caller's. A list whose only point looks like the first form is written with an escape, hex\x3A16.
+// ParsePlan parses split points in either form: ALGORITHM:REGIONS, such as hex:16 or salt:50, or a list in the form of [ParseSplits]. The
+// algorithms are hex ([HexSplits]), decimal ([DecimalSplits]), uniform ([UniformSplits]), md5 ([MD5Splits]) and salt ([SaltSplits]), for 1 to
+// [MaxRegions] regions, and bytesalt ([ByteSaltSplits]) and javasalt ([JavaSaltSplits]), for 1 to 256 salts. The points rise and none is empty; the
+// caller owns them. A list with a single point that looks like the first form needs an escape: hex\x3A16.
 func ParsePlan(text string) ([][]byte, error) {
 	name, count, ok := strings.Cut(text, ":")
 	if !ok || strings.ContainsAny(text, `,\`) {
@@ -108,7 +110,7 @@ func ParsePlan(text string) ([][]byte, error) {
 	return all[i].make(n), nil
 }
 
-// List is split points as [ParsePlan] reads them, in one line. Bytes that a list, an algorithm or the name of a file has are escaped.
+// List returns split points in one line that [ParsePlan] parses. Bytes that have a meaning in a list, an algorithm or a file name are escaped.
 func List[K ~[]byte](points []K) string {
 	texts := make([]string, len(points))
 	for i, p := range points {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// TestVectors are split points that RegionSplitter of HBase printed.
+// TestVectors compares split points with the output of HBase's RegionSplitter.
 func TestVectors(t *testing.T) {
 	for plan, want := range map[string]string{
 		"hex:10":     "19999999 33333332 4ccccccb 66666664 7ffffffd 99999996 b333332f ccccccc8 e6666661",
@@ -53,7 +53,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestAlgorithmsRise: all split points of all numbers rise and are as many as asked for.
+// TestAlgorithmsRise checks that every algorithm returns the requested number of rising
+// split points.
 func TestAlgorithmsRise(t *testing.T) {
 	for _, a := range algorithms() {
 		for _, n := range []int{1, 2, 3, 7, 16, 100, 1999, 65536, MaxRegions} {
@@ -104,7 +105,7 @@ func TestSplitsOfHBase(t *testing.T) {
 	}
 }
 
-// TestList: what List prints is read again, whatever the points are.
+// TestList checks that ParsePlan parses the output of List, for any points.
 func TestList(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		points := rapid.SliceOfDistinct(rapid.SliceOfN(rapid.SampledFrom([]byte("a@:,\\ =\xff\x00hex1")), 1, 6), func(b []byte) string { return string(b) }).Draw(t, "points")

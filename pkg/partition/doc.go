@@ -1,4 +1,4 @@
-// Package partition knows which region a row key belongs to. Keys are
-// compared as unsigned bytes; a split point is the first key of the region
+// Package partition maps row keys to regions and computes split points. Keys
+// are compared as unsigned bytes; a split point is the first key of the region
 // that it opens.
 package partition

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Split points make regions; a key belongs to one of them.
+// Split points define regions; each key belongs to one of them.
 func Example() {
 	splits, err := partition.ParsePlan("salt:4") // or a list: "1,2,3"
 	if err != nil {

@@ -7,25 +7,27 @@ import (
 )
 
 const (
-	// SampleKeys is how many keys split points are found from: with 2000 regions
-	// a region has some 60 of them, with 100 a thousand.
+	// SampleKeys is the number of keys that split points are computed from: with
+	// 2000 regions a region has about 60 of them, with 100 about a thousand.
 	SampleKeys = 1 << 17
-	// sampleKeyLen is how much of a key is remembered: more than it takes to distinguish keys.
+	// sampleKeyLen is the number of bytes kept of a key: more than is needed to distinguish
+	// keys.
 	sampleKeyLen = 256
-	// splitSlack is how far a split point may be from its quantile, in shares
-	// of a region, for being shorter: 1 instead of 0fff3a.
+	// splitSlack is the maximum distance of a split point from its quantile, as
+	// a fraction of a region, for the sake of a shorter point: 1 instead of
+	// 0fff3a.
 	splitSlack = 0.05
-	// saltSlack is that for keys with a salt: a table that is split elsewhere
-	// does not show its readers the number of salts.
+	// saltSlack is the same for keys with a salt: readers cannot derive the
+	// number of salts from a table that is split within salts.
 	saltSlack = 0.25
 )
 
-// KeySample is keys of a run of rows, picked at random distances, and the
-// bytes of rows that each stands for. It keeps fewer than twice [SampleKeys],
-// whatever the number of rows, and belongs to one goroutine.
+// KeySample holds keys of a sequence of rows, picked at random distances, and
+// the bytes of the rows that each key represents. It keeps fewer than twice
+// [SampleKeys], whatever the number of rows. It must be used by one goroutine.
 type KeySample struct {
-	step  int64 // rows from one to the next, on average
-	next  int64 // rows until the next
+	step  int64 // average number of rows from one key to the next
+	next  int64 // rows until the next key
 	rng   *rand.Rand
 	text  []byte
 	items []sampledKey
@@ -36,21 +38,21 @@ type sampledKey struct {
 	weight float64
 }
 
-// NewKeySample picks every step-th row on average. The same seed and rows
-// give the same keys.
+// NewKeySample returns a sample that picks every step-th row on average. The
+// same seed and rows give the same keys.
 func NewKeySample(step int64, seed uint64) *KeySample {
 	s := &KeySample{step: max(step, 1), rng: rand.New(rand.NewPCG(seed, 0x6b6579))}
 	s.next = s.rng.Int64N(s.step)
 	return s
 }
 
-// Add sees a row; its key is copied if it is picked.
+// Add offers a row to the sample. Its key is copied if it is picked.
 func (s *KeySample) Add(key []byte, size int64) {
 	if s.next > 0 {
 		s.next--
 		return
 	}
-	// Distances vary, since rows may come in a rhythm of their own.
+	// Distances vary, since rows may have a periodic pattern.
 	s.next = s.rng.Int64N(2*s.step - 1)
 	s.put(key, float64(size*s.step))
 	if len(s.items) >= 2*SampleKeys {
@@ -67,7 +69,7 @@ func (s *KeySample) put(key []byte, weight float64) {
 
 func (s *KeySample) key(i int) []byte { return s.text[s.items[i].at : s.items[i].at+s.items[i].n] }
 
-// halve leaves one of every two neighbours, which then stands for both.
+// halve keeps one of every two neighbours, with the weight of both.
 func (s *KeySample) halve() {
 	items, text := s.items[:0], s.text[:0]
 	for i := 0; i+1 < len(s.items); i += 2 {
@@ -83,7 +85,7 @@ func (s *KeySample) halve() {
 	s.items, s.text = items, text
 }
 
-// Merge adds the keys of another sample with their weights.
+// Merge adds the keys of another sample, with their weights multiplied by factor.
 func (s *KeySample) Merge(o *KeySample, factor float64) {
 	for i, it := range o.items {
 		s.put(o.key(i), it.weight*factor)
@@ -93,12 +95,12 @@ func (s *KeySample) Merge(o *KeySample, factor float64) {
 	}
 }
 
-// Splits returns the points that cut the sampled rows into n regions of
-// about the same bytes; fewer where the keys are too few for so many. A
-// split point is the shortest text that is between two keys, and near the
-// quantile the shortest of those is taken: so keys with a salt are split where
-// a salt ends. But none is shorter than least bytes, the salt's width, by which
-// a reader of split points knows salts; 0 for keys without. The sample is sorted.
+// Splits returns the points that cut the sampled rows into n regions of about the
+// same bytes; fewer if there are too few keys. Each split point is the shortest
+// text between two keys, and the shortest of those near the quantile is chosen,
+// so keys with a salt are split at the end of a salt. No point is shorter than
+// least bytes, the salt's width, from which readers of split points recognize
+// salts; 0 for keys without a salt. Splits sorts the sample.
 func (s *KeySample) Splits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {
 		return bytes.Compare(s.text[a.at:a.at+a.n], s.text[b.at:b.at+b.n])
@@ -124,8 +126,8 @@ func (s *KeySample) Splits(n, least int) [][]byte {
 	return splits
 }
 
-// splitNear returns the best split point about the at-th key: the shortest within
-// slack of what is wanted, else the nearest there is; nil if there is none.
+// splitNear returns the best split point around the at-th key: the shortest
+// within slack of want, otherwise the nearest; nil if there is none.
 func (s *KeySample) splitNear(before []float64, at, least int, want, slack float64) []byte {
 	var best []byte
 	bestFar := 0.0
@@ -156,8 +158,9 @@ func (s *KeySample) splitNear(before []float64, at, least int, want, slack float
 	return best
 }
 
-// separator returns the shortest beginning of key above prev that has at least so
-// many bytes, nil if they are the same.
+// separator returns the shortest prefix of key that is greater than prev and
+// has at least least bytes, or the whole key if it is shorter; nil if key and
+// prev are equal.
 func separator(prev, key []byte, least int) []byte {
 	for i, c := range key {
 		if i == len(prev) || prev[i] != c {

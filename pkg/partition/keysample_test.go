@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQuantileSplits sees that split points rise and cut the bytes evenly.
+// TestQuantileSplits checks that split points rise and cut the bytes evenly.
 func TestQuantileSplits(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
@@ -56,7 +56,7 @@ func TestQuantileSplits(t *testing.T) {
 	})
 }
 
-// TestQuantilesOfSalts are the salts.
+// TestQuantilesOfSalts checks that keys with salts are split at the salts.
 func TestQuantilesOfSalts(t *testing.T) {
 	for _, n := range []int{2, 10, 50, 100} {
 		s := NewKeySample(1, 1)
@@ -107,7 +107,7 @@ func TestSeparator(t *testing.T) {
 	})
 }
 
-// TestKeySample sees that a sample has the size it should, and stands for all rows.
+// TestKeySample checks the size of a sample, and that its weights add up to all rows.
 func TestKeySample(t *testing.T) {
 	for _, step := range []int64{1, 3, 40} {
 		const rows = 2_000_000
@@ -126,7 +126,7 @@ func TestKeySample(t *testing.T) {
 				weight /= 2
 			}
 			// Distances between keys are uniform from 1 to about twice the step: their
-			// standard deviation is their mean by the root of 3.
+			// standard deviation is their mean divided by the square root of 3.
 			most := 3.5 / math.Sqrt(3*float64(len(s.items)))
 			if len(s.items) >= 2*SampleKeys || len(s.items) < int(min(SampleKeys, rows/(2*step))) || math.Abs(weight/(7*rows)-1) > most {
 				t.Errorf("step %d: %d keys stand for %.0f of %d bytes", step, len(s.items), weight, 7*rows)

@@ -11,18 +11,19 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// Ranges are the regions of a table: region i holds the keys from split
-// point i−1 (none for region 0) up to split point i (none for the last).
-// Ranges are immutable and safe for concurrent use.
+// Ranges holds the regions of a table: region i holds the keys from split point
+// i−1 (unbounded for region 0) up to, but not including, split point i
+// (unbounded for the last region). Ranges are immutable and safe for concurrent
+// use.
 type Ranges struct {
 	splits [][]byte
-	// first[b] and first[b+1] bound the split points that start with byte b.
+	// first[b] and first[b+1] delimit the split points that start with byte b.
 	first [257]int
 }
 
-// New checks that the split points rise strictly and are not empty. They are
-// copied. No split points make one region. An error names the two that do not
-// rise.
+// New returns the regions with the given split points, which it copies. The
+// split points must rise strictly and not be empty. Without split points there
+// is one region. The error names the two points that do not rise.
 func New(splits [][]byte) (*Ranges, error) {
 	r := &Ranges{splits: make([][]byte, len(splits))}
 	for i, s := range splits {
@@ -51,8 +52,8 @@ func (r *Ranges) Len() int { return len(r.splits) + 1 }
 // Splits returns the split points. The caller must not change them.
 func (r *Ranges) Splits() [][]byte { return r.splits }
 
-// Find returns the region that a key belongs to, from 0 to Len−1; the empty key
-// belongs to region 0.
+// Find returns the region of a key, from 0 to Len−1. The empty key belongs to
+// region 0.
 func (r *Ranges) Find(key []byte) int {
 	if len(key) == 0 {
 		return 0
@@ -69,8 +70,8 @@ func (r *Ranges) Find(key []byte) int {
 	return lo
 }
 
-// Start returns the first key of a region, nil for the first region. The caller must
-// not change it. A region that does not exist is a panic, here and below.
+// Start returns the first key of a region, nil for the first region. The caller
+// must not change it. Start, End and Shared panic if the region does not exist.
 func (r *Ranges) Start(region int) []byte {
 	if region == 0 {
 		return nil
@@ -78,8 +79,8 @@ func (r *Ranges) Start(region int) []byte {
 	return r.splits[region-1]
 }
 
-// End returns the first key after a region, nil for the last region. The caller must
-// not change it.
+// End returns the first key after a region, nil for the last region. The caller
+// must not change it.
 func (r *Ranges) End(region int) []byte {
 	if region == len(r.splits) {
 		return nil
@@ -87,8 +88,8 @@ func (r *Ranges) End(region int) []byte {
 	return r.splits[region]
 }
 
-// Shared counts the leading bytes that every key of a region has in common,
-// as far as the region's bounds say.
+// Shared returns the number of leading bytes that all keys of a region share
+// according to the region's bounds.
 func (r *Ranges) Shared(region int) int {
 	start, end := r.Start(region), r.End(region)
 	if start == nil || end == nil {
@@ -104,9 +105,9 @@ func (r *Ranges) Shared(region int) int {
 	return n
 }
 
-// ParseSplits reads a list of split points with commas between them, each as
-// [rowkey.Parse] reads it; a comma in a key is \x2C. An empty list has none. What
-// it gives is as [ParsePoints] gives it.
+// ParseSplits parses a comma-separated list of split points in the form of
+// [rowkey.Parse]; a comma in a key is \x2C. An empty list has no points. The
+// result has the properties described at [ParsePoints].
 func ParseSplits(list string) ([][]byte, error) {
 	if list == "" {
 		return nil, nil
@@ -114,9 +115,9 @@ func ParseSplits(list string) ([][]byte, error) {
 	return ParsePoints(strings.Split(list, ","))
 }
 
-// ParsePoints reads split points, each as [rowkey.Parse] reads it. HBase gives
-// characters beyond ASCII other bytes than UTF-8 does, so they are refused. The
-// points rise and none is empty; they are the caller's.
+// ParsePoints parses split points in the form of [rowkey.Parse]. It refuses
+// characters beyond ASCII, because HBase encodes them in other bytes than
+// UTF-8. The points rise and none is empty; the caller owns them.
 func ParsePoints(texts []string) ([][]byte, error) {
 	points := make([][]byte, len(texts))
 	for i, text := range texts {
@@ -134,8 +135,8 @@ func ParsePoints(texts []string) ([][]byte, error) {
 	return points, nil
 }
 
-// SaltSplits returns the split points of a table with one region for each value of
-// a decimal salt: 1 to n−1, padded with zeros to the width of n−1.
+// SaltSplits returns the split points of a table with one region for each value
+// of a decimal salt: 1 to n−1, padded with zeros to the width of n−1.
 func SaltSplits(n int) [][]byte {
 	width := len(fmt.Sprint(n - 1))
 	var splits [][]byte
@@ -145,7 +146,7 @@ func SaltSplits(n int) [][]byte {
 	return splits
 }
 
-// ByteSaltSplits returns the split points of a table with one region for each of n byte salts, bytes 1 to n−1. n is at most 256.
+// ByteSaltSplits returns the split points of a table with one region for each of n byte salts: bytes 1 to n−1. n is at most 256.
 func ByteSaltSplits(n int) [][]byte {
 	var splits [][]byte
 	for i := 1; i < n; i++ {
@@ -154,8 +155,8 @@ func ByteSaltSplits(n int) [][]byte {
 	return splits
 }
 
-// JavaSaltValues returns the bytes (byte) (hash % n) of Java, in order: 0 to n−1, and those of −(n−1) to −1. n is at most 256, where
-// some of both are the same.
+// JavaSaltValues returns the distinct values of Java's (byte) (hash % n) as unsigned bytes in order: 0 to n−1, and the bytes of
+// −(n−1) to −1. n is at most 256; above 128 some of both are equal.
 func JavaSaltValues(n int) []byte {
 	var values []byte
 	for r := range n {
@@ -174,8 +175,8 @@ func JavaSaltSplits(n int) [][]byte {
 	return splits
 }
 
-// SplitsOfSalt returns the split points of a table with one region for each value of a salt, by the name of its function in key specs: salt, bytesalt or
-// javasalt. It is false for any other.
+// SplitsOfSalt returns the split points of a table with one region for each value of a salt, given the salt function's name in key specs: salt,
+// bytesalt or javasalt. It returns false for other functions.
 func SplitsOfSalt(function string, n int) ([][]byte, bool) {
 	switch function {
 	case "salt":
@@ -188,10 +189,10 @@ func SplitsOfSalt(function string, n int) ([][]byte, bool) {
 	return nil, false
 }
 
-// SaltModulus finds the modulus of a decimal salt that a table was split
-// for: the greatest n whose salt splits are all among the table's split
-// points, when each other split point only cuts a salt's range further. It is
-// 0 if there is none, and 1 for a table with a single region.
+// SaltModulus returns the modulus of the decimal salt that a table was split
+// for: the greatest n whose salt splits are all among the table's split points,
+// provided that every other split point only cuts a salt's range further. It
+// returns 0 if there is none, and 1 for a table with a single region.
 func SaltModulus(splits [][]byte) int {
 	if len(splits) == 0 {
 		return 1

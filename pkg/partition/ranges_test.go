@@ -32,7 +32,7 @@ func TestFindEqualsLinearSearch(t *testing.T) {
 		if got != want {
 			t.Fatalf("key %q is in region %d, want %d of %q", k, got, want, splits)
 		}
-		// the shared prefix is really shared by a key of the region
+		// keys of the region have the shared prefix
 		start := r.Start(got)
 		if n := r.Shared(got); n > 0 && !bytes.HasPrefix(k, start[:n]) {
 			t.Fatalf("key %q of region from %q to %q does not share %d bytes", k, start, r.End(got), n)
@@ -60,7 +60,8 @@ func TestSplitsRefused(t *testing.T) {
 	}
 }
 
-// TestSplitPointsAreReadAsTheyArePrinted: one a line as they are, in a list with \x2C for a comma.
+// TestSplitPointsAreReadAsTheyArePrinted checks that printed split points are parsed again: one
+// per line unchanged, in a list with \x2C for a comma.
 func TestSplitPointsAreReadAsTheyArePrinted(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		k := rapid.SliceOfN(rapid.Byte(), 1, 10).Draw(t, "key")
@@ -75,7 +76,7 @@ func TestSplitPointsAreReadAsTheyArePrinted(t *testing.T) {
 	})
 }
 
-// FuzzParsePlan reads anything without a panic, as points that rise.
+// FuzzParsePlan parses arbitrary text: it must not panic, and the points must rise.
 func FuzzParsePlan(f *testing.F) {
 	for _, s := range []string{"", "hex:16", `a,\xFF`, `\xaa,b`, `\`, "a,,b", "hex\\x3A10"} {
 		f.Add(s)

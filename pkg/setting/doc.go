@@ -1,7 +1,7 @@
-// Package setting has the settings that messages of the libraries name, and the texts and errors that name them. What a
-// library knows is a setting by the name that files have for it, such as spill_dir; how a caller gives it, by a flag, a
-// field of a struct or a line of a file, is the caller's knowledge. So a text and an error keep the settings that they
-// name as fields: [Text.String] and Error say them as `spill_dir`, [Text.In] and [In] in the words of the caller.
+// Package setting defines the settings that messages of the libraries name, and the texts and errors that name them. A
+// library knows a setting by its name in files, such as spill_dir. Only the caller knows how the setting is given: by a
+// flag, a field of a struct or a line of a file. Texts and errors therefore keep the settings that they name as fields:
+// [Text.String] and Error write them as `spill_dir`, [Text.In] and [In] in the caller's words.
 //
-// Nothing here has state; everything may be used by several goroutines.
+// The package has no state. Everything may be used by several goroutines.
 package setting

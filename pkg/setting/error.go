@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// A Naming is an error whose own message names settings, those of errors that
-// it wraps aside or not.
+// A Naming is an error whose own message names settings. Its message may or may
+// not include the messages of errors that it wraps.
 type Naming interface {
 	error
 	Settings() []Name
-	In(words func(Name) string) string // the message with each setting as words calls it
+	In(words func(Name) string) string // returns the message with each setting as words names it
 }
 
-// namingError is an error of [Errorf].
+// namingError is an error returned by [Errorf].
 type namingError struct {
-	err    error // of fmt.Errorf
+	err    error // from fmt.Errorf
 	format string
 	args   []any
 }
 
-// Errorf is [fmt.Errorf]; the error is a [Naming] if a setting or a [Text] with
-// settings is among args.
+// Errorf works like [fmt.Errorf]. The error is a [Naming] if args contain a
+// setting or a [Text] with settings.
 func Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	own := slices.ContainsFunc(args, func(a any) bool {
@@ -45,15 +45,16 @@ func (e *namingError) Unwrap() error                     { return e.err }
 func (e *namingError) Settings() []Name                  { return namesIn(e.args) }
 func (e *namingError) In(words func(Name) string) string { return sayf(words, e.format, e.args) }
 
-// Of returns the settings that an error and those that it wraps name, each once.
+// Of returns the settings that an error and the errors that it wraps name, each
+// once.
 func Of(err error) []Name {
 	var names []Name
 	each(err, func(e Naming) { names = merged(names, e.Settings()) })
 	return names
 }
 
-// In returns an error's message with each setting as words calls it, those of the
-// errors that it wraps too.
+// In returns an error's message, including the messages of wrapped errors, with
+// each setting as words names it.
 func In(err error, words func(Name) string) string {
 	text := err.Error()
 	each(err, func(e Naming) {
@@ -64,7 +65,7 @@ func In(err error, words func(Name) string) string {
 	return text
 }
 
-// each calls do for all errors of a tree that name settings, the outer ones first.
+// each calls do for every error of a tree that names settings, outer errors first.
 func each(err error, do func(Naming)) {
 	if e, ok := err.(Naming); ok {
 		do(e)

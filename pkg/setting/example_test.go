@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A library names a setting; who calls it says how the setting is given.
+// The library names a setting; the caller determines how it is written.
 func ExampleIn() {
 	err := fmt.Errorf("job t: %w", setting.Errorf("%w (give more %s, or fewer %s)", errors.New("no room"), setting.Memory, setting.Workers))
 	fmt.Println(err)

@@ -1,10 +1,10 @@
 package setting
 
-// A Name is the name of a setting in files: a field of a job file, or an option of a
-// command with underscores.
+// A Name is the name of a setting in files: a field of a job file, or an option
+// of a command with underscores.
 type Name string
 
-// String returns the name in backquotes, as messages of the libraries have it.
+// String returns the name in backquotes, as messages of the libraries write it.
 func (n Name) String() string { return "`" + string(n) + "`" }
 
 // The settings that libraries name.

@@ -11,7 +11,7 @@ import (
 
 func flag(n Name) string { return "--" + string(n) }
 
-// TestText: a text reads in backquotes, in a caller's words, and comes back from a file with its settings.
+// TestText checks a text in backquotes, in a caller's words, and with its settings after a round trip through JSON.
 func TestText(t *testing.T) {
 	inner := Textf("give more %s", Memory)
 	cause := Errorf("%w: name one with %s", io.ErrUnexpectedEOF, State)
@@ -52,7 +52,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestParse: what stands in backquotes and is not a setting stays as it is.
+// TestParse checks that text in backquotes that is not a setting is left unchanged.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "",
@@ -68,14 +68,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// ownError is an error that another package makes of a text.
+// ownError is an error that another package builds from a text.
 type ownError struct{ what Text }
 
 func (e *ownError) Error() string                     { return e.what.String() }
 func (e *ownError) Settings() []Name                  { return e.what.Settings() }
 func (e *ownError) In(words func(Name) string) string { return e.what.In(words) }
 
-// TestErrors: the message of a tree has the settings of all its errors in a caller's words, and errors stay what they are.
+// TestErrors checks that messages use a caller's words for the settings of every error in a tree, and that errors.Is and
+// errors.As still work.
 func TestErrors(t *testing.T) {
 	plain := errors.New("no room")
 	first := Errorf("%w (give more %s)", plain, Memory)

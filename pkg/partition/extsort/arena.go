@@ -15,23 +15,23 @@ import (
 // number, u32 length of key and payload, u16 length of the key.
 const recordHeader = 8 + 4 + 2
 
-// arena holds the rows of one worker between two spills. Its memory comes
-// straight from the system, so the collector neither scans nor counts it, and
-// pages are touched only as rows come.
+// arena holds the rows of one worker between two spills. Its memory is mapped
+// from the system, so the garbage collector neither scans nor counts it, and
+// pages are touched only when rows are added.
 type arena struct {
 	data    []byte // mapped
 	n       int    // bytes of data in use
-	index   []byte // mapped; what entries are in
+	index   []byte // mapped; memory of entries
 	entries []entry
-	limit   int  // of data and entries together
-	touched byte // so that looking at rows is not left out
+	limit   int  // of data and entries in use together
+	touched byte // keeps the compiler from removing the reads of touchEqual
 }
 
-// entry is a row in the index. Keys of equal order have equal sort values;
-// lower values mean smaller keys.
+// entry is a row in the index. Keys that are equal in their compared bytes have
+// equal sort values; lower values mean smaller keys.
 type entry struct {
 	sort  uint64
-	place uint64 // where the row is, and in the lower half its payload: another row's; 0: its own follows the key
+	place uint64 // upper half: the row's position; lower half: the position of its payload in another row, or 0 if its own payload follows the key
 }
 
 func newEntry(sort uint64, pos, payload uint32) entry {
@@ -46,9 +46,9 @@ const entrySize = IndexSize
 // IndexSize is the size of a row's index entry, in bytes. It counts against the memory budget.
 const IndexSize = 16
 
-// smallRow is a row in the arena with its index entry, small enough that
-// rows hardly ever come smaller: the index has room for an arena full of
-// them. Room that is not used is never touched.
+// smallRow is the size of a small row in the arena, including its index entry.
+// Few rows are smaller. The index has room for an arena full of such rows;
+// unused room is never touched.
 const smallRow = recordHeader + entrySize + 18
 
 func newArena(limit int) (*arena, error) {
@@ -62,12 +62,12 @@ func newArena(limit int) (*arena, error) {
 	if err != nil {
 		return nil, errors.Join(err, unix.Munmap(data))
 	}
-	// Mapped memory is aligned to pages, and entries hold no pointers.
+	// Mapped memory is page-aligned, and entries hold no pointers.
 	entries := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(index))), rows)
 	return &arena{data: data, index: index, entries: entries[:0], limit: limit}, nil
 }
 
-// mapMemory reserves memory outside Go's heap.
+// mapMemory maps memory outside Go's heap.
 func mapMemory(n int) ([]byte, error) {
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
@@ -77,12 +77,12 @@ func mapMemory(n int) ([]byte, error) {
 	return b, nil
 }
 
-// room reports whether a row of that many bytes still fits.
+// room reports whether a row of size bytes still fits.
 func (a *arena) room(size int) bool {
 	return a.n+recordHeader+size+(len(a.entries)+1)*entrySize <= a.limit && len(a.entries) < cap(a.entries)
 }
 
-// add appends a row and gives the place of its payload.
+// add appends a row and returns the room for its payload.
 func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	at := a.n
 	b := a.data[at : at+recordHeader+len(key)+payload]
@@ -95,7 +95,7 @@ func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	return b[recordHeader+len(key):]
 }
 
-// addShared appends a row whose payload is another row's, of that place and size.
+// addShared appends a row that uses another row's payload, at position payload and of the given size.
 func (a *arena) addShared(sort, seq uint64, key []byte, payload uint32, size int) {
 	at := a.n
 	b := a.data[at : at+recordHeader+len(key)]
@@ -113,7 +113,8 @@ func (a *arena) key(pos uint32) []byte {
 	return b[recordHeader : recordHeader+n]
 }
 
-// record returns a row with its header. Of one whose payload is another's, it ends with the key, and shared is that payload.
+// record returns a row with its header. If the payload is another row's, record ends with the key, and shared is the
+// payload.
 func (a *arena) record(e entry) (record, shared []byte) {
 	b := a.data[e.pos():]
 	size := int(binary.LittleEndian.Uint32(b[8:]))
@@ -124,7 +125,7 @@ func (a *arena) record(e entry) (record, shared []byte) {
 	return b[:recordHeader+key], a.data[e.payload():][:size-key]
 }
 
-// touch reads bytes of the rows that record returns.
+// touch reads bytes of the row that record returns.
 func (a *arena) touch(e entry) (sum byte) {
 	b := a.data[e.pos():]
 	for i := 0; i < touchLines*64 && i < len(b); i += 64 {
@@ -144,7 +145,7 @@ func (a *arena) reset() {
 	a.entries = a.entries[:0]
 }
 
-// release gives the memory back; the arena cannot be used any more.
+// release unmaps the memory. The arena cannot be used afterwards.
 func (a *arena) release() error {
 	if a.data == nil {
 		return nil

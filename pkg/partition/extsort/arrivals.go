@@ -13,31 +13,31 @@ import (
 // of the key, little-endian. Key and payload follow.
 const RecordHeader = recordHeader
 
-// A Feed is sorted rows that another process has sorted. It belongs to one goroutine.
+// A Feed returns rows that another process has sorted. It must be used by one goroutine.
 type Feed interface {
-	// Next unpacks the next block of whole rows, each after its header, into dst, whose room it may replace, and proves
-	// that they are in order. What it gives is the caller's. io.EOF is the end.
+	// Next unpacks the next block of whole rows, each after its header, into dst, whose memory it may replace, and
+	// checks that they are in order. The caller owns the result. The error is io.EOF at the end.
 	Next(dst []byte) ([]byte, error)
 }
 
-// Arrivals are feeds in the order of their first keys. They belong to one goroutine.
+// Arrivals returns feeds in the order of their first keys. It must be used by one goroutine.
 type Arrivals interface {
-	// Next gives a feed and the key of its first row, which is valid until the next call and not below that of the feed
-	// before. io.EOF is the end.
+	// Next returns a feed and the key of its first row. The key is valid until the next call and not less than the
+	// previous feed's. The error is io.EOF at the end.
 	Next() (first []byte, f Feed, err error)
 }
 
-// ArrivalOptions configures [MergeArrivals].
+// ArrivalOptions are the options of [MergeArrivals].
 type ArrivalOptions struct {
 	Duplicates Policy
-	// Shared is how many leading bytes all keys share. Default: none are known to be.
+	// Shared is the number of leading bytes that all keys share. Default: 0.
 	Shared int
-	// LeftOut is called with each row that is left out, as [Merge.Row] gives it. Default: not called.
+	// LeftOut is called with each duplicate row that is left out, in the form of [Merge.Row]. Default: not called.
 	LeftOut func(row []byte)
 }
 
-// MergeArrivals merges feeds and decides duplicates between them, as [Sorter.Region] does between runs. It holds only feeds
-// whose rows overlap: one is taken when rows at or after its first key are due.
+// MergeArrivals merges feeds and resolves duplicates between them, as [Sorter.Region] does between runs. It holds only
+// feeds whose rows overlap: it takes a feed when rows at or after the feed's first key are due.
 func MergeArrivals(a Arrivals, o ArrivalOptions) (*Merge, error) {
 	order := newSorting(1, []int{o.Shared})
 	m := &Merge{tree: &loserTree{}, policy: o.Duplicates, all: o.Duplicates == KeepAll,
@@ -45,19 +45,19 @@ func MergeArrivals(a Arrivals, o ArrivalOptions) (*Merge, error) {
 	return m, m.admit()
 }
 
-// arrivals are the feeds of a merge that are still to come.
+// arrivals holds the feeds of a merge that have not been taken yet.
 type arrivals struct {
 	source  Arrivals
 	order   *sorting
 	leftOut func(row []byte)
-	newest  []byte // first key of the feed that came last
+	newest  []byte // first key of the feed taken last
 	spare   []buffers
 	began   bool
 	ended   bool
 }
 
-// admit takes feeds until the least row is before all that are still to come. Rows at the newest feed's first key wait: the
-// next one may begin there too.
+// admit takes feeds until the least row sorts before all feeds not taken yet. Rows at the newest feed's first key wait: the
+// next feed may begin with the same key.
 func (m *Merge) admit() error {
 	a := m.arrivals
 	for !a.ended {
@@ -85,8 +85,8 @@ func (m *Merge) admit() error {
 	return nil
 }
 
-// take adds a feed to the tree. The room of those that have ended is used again, so the row shown, which may be in it, is
-// copied first.
+// take adds a feed to the tree. It reuses the buffers of ended feeds, so it first copies the current row, which may be in
+// them.
 func (m *Merge) take(f Feed) error {
 	a := m.arrivals
 	if m.current.record != nil {
@@ -116,7 +116,7 @@ func (m *Merge) take(f Feed) error {
 	return nil
 }
 
-// Open returns how many feeds the merge holds.
+// Open returns the number of feeds that the merge holds.
 func (m *Merge) Open() (n int) {
 	for i := range m.tree.cursors {
 		if !m.tree.cursors[i].ended {
@@ -126,7 +126,7 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
-// leaves returns the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
+// leaves returns the row that a duplicate's resolution leaves out: the current row, or the row of the least cursor.
 func (m *Merge) leaves(c *cursor) *cursor {
 	if m.policy == KeepLast {
 		return &m.current
@@ -134,14 +134,14 @@ func (m *Merge) leaves(c *cursor) *cursor {
 	return c
 }
 
-// leaveOut reports it.
+// leaveOut reports that row to LeftOut.
 func (m *Merge) leaveOut(c *cursor) {
 	if m.arrivals != nil && m.arrivals.leftOut != nil {
 		m.arrivals.leftOut(m.leaves(c).record[recordHeader-2:])
 	}
 }
 
-// feedBlock takes the next block of a feed.
+// feedBlock reads the next block of a feed.
 func (c *cursor) feedBlock() error {
 	block, err := c.feed.Next(c.before[:0])
 	if errors.Is(err, io.EOF) {

@@ -13,35 +13,35 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrCorrupt is wrapped when a run does not read back as it was written.
+// ErrCorrupt is wrapped by errors about a run that does not read back as it was written.
 var ErrCorrupt = errors.New("spilled run is damaged")
 
-// cursor walks the rows of one region in one sorted source.
+// cursor iterates over the rows of one region in one sorted source.
 type cursor struct {
-	sort    uint64 // of the current row; maxSort after the end
+	sort    uint64 // of the current row
 	record  []byte // current row with its header
-	shared  []byte // its payload, where that is another row's of the arena; else it is in record
+	shared  []byte // its payload, if that is another row's in the arena; otherwise nil
 	ended   bool
-	arena   *arena // source in memory, or
+	arena   *arena // source in memory, with entries
 	entries []entry
-	fetched int  // rows of entries that touch has looked at
-	touched byte // so that it is not left out
-	run     *run // on disk
+	fetched int  // number of entries that touch has read ahead
+	touched byte // keeps the compiler from removing the reads of touch
+	run     *run // source on disk
 	table   *crc32.Table
 	region  int
 	order   *sorting
 	off     int64
-	feed    Feed // from elsewhere
+	feed    Feed // source in another process
 	buffers
 	rest []byte // of block
-	left int64  // rows not yet seen
+	left int64  // rows not yet read
 }
 
-// buffers holds the memory into which a cursor reads a run.
+// buffers are the buffers that a cursor reads a run into.
 type buffers struct {
 	stored []byte
 	block  []byte
-	before []byte // the block before, whose last row may still be in use
+	before []byte // the previous block, whose last row may still be in use
 }
 
 func (c *cursor) key() []byte {
@@ -59,8 +59,8 @@ func (c *cursor) payload() []byte {
 	return c.record[recordHeader+n:]
 }
 
-// next moves on; at the end c.ended is set. The row before stays valid until
-// the call after this one.
+// next moves to the next row and sets c.ended at the end. The previous row
+// stays valid until the following call.
 func (c *cursor) next() error {
 	if c.arena != nil {
 		if len(c.entries) == 0 {
@@ -108,14 +108,15 @@ func (c *cursor) next() error {
 }
 
 const (
-	// touchRows is how many rows a cursor brings into the processor's cache at a time.
+	// touchRows is the number of rows that a cursor prefetches into the processor's cache at a time.
 	touchRows = 32
-	// touchLines of 64 bytes each: what of a row is fetched so. Processors fetch what follows by themselves.
+	// touchLines is the number of 64-byte cache lines prefetched of each row. Processors prefetch the
+	// following lines themselves.
 	touchLines = 4
 )
 
-// touch looks at the next rows. They are anywhere in memory: one after the other,
-// each would be waited for, while those that are asked for together come together.
+// touch reads the next rows. They are scattered over memory: read one at a time,
+// each would stall the processor, while reads of many rows overlap.
 func (c *cursor) touch() {
 	c.fetched = min(touchRows, len(c.entries))
 	for _, e := range c.entries[:c.fetched] {
@@ -123,7 +124,7 @@ func (c *cursor) touch() {
 	}
 }
 
-// readBlock fetches and verifies the next block of the section.
+// readBlock reads and verifies the next block of the section.
 func (c *cursor) readBlock() error {
 	var h [blockHeader]byte
 	if _, err := c.run.f.ReadAt(h[:], c.off); err != nil {

@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestDisplaced holds the lists of what was left out to a map of the keys, in memory and with runs, merged as a whole, by ranges, and twice.
+// TestDisplaced compares the lists of rows left out with a map of the keys, in memory and with runs, merged as a whole, by ranges, and
+// twice.
 func TestDisplaced(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, memory := range []int64{2 << 20, 64 << 20} {
@@ -54,7 +55,7 @@ func TestDisplaced(t *testing.T) {
 				}
 				for region := range policies {
 					mergeAll(t, s, region)
-					mergeAll(t, s, region) // as a region whose file is written again
+					mergeAll(t, s, region) // as for a region whose file is rewritten
 				}
 				for list := range want {
 					slices.SortFunc(want[list], Displaced.compare)
@@ -72,7 +73,7 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-// mergeAll merges a region to its end, by ranges where they can be.
+// mergeAll merges a region to its end, by ranges if possible.
 func mergeAll(t *testing.T, s *Sorter, region int) {
 	t.Helper()
 	var merges []*Merge

@@ -1,42 +1,36 @@
 // Package extsort sorts rows by key within one memory budget.
 //
-// Workers put rows, a key and an opaque payload, into arenas of their own
-// ([Sorter.Writer]). A full arena is sorted and spilled to disk as a run,
-// compressed. When all rows are in, [Sorter.Region] merges the runs of one
-// region, and duplicates of a key are decided on the way.
+// Workers add rows, each a key and an opaque payload, to their own arenas ([Sorter.Writer]). A full arena is sorted and spilled
+// to disk as a compressed run. After all rows have been added, [Sorter.Region] merges the runs of one region and resolves
+// duplicates of a key.
 //
 // # Order
 //
-// Rows come out by key as unsigned bytes. Rows of one key come in the order
-// of their sequence numbers, which follow the input; so the outcome depends
-// neither on the number of workers nor on the budget.
+// Rows are sorted by key as unsigned bytes. Rows of one key are sorted by their sequence numbers, which follow the input. The
+// result therefore depends neither on the number of workers nor on the budget.
 //
-// # How
+// # Algorithm
 //
-// What is sorted is an index, 16 bytes a row: eight bytes of the key after
-// what its whole region shares, with the region in front, and the row's place
-// in the arena. Rows whose eight bytes are equal are sorted by the next eight
-// in which they differ, so a key is fetched from the arena about once however
-// long the prefix that it shares with its neighbours.
+// The sort moves index entries of 16 bytes a row: the region followed by eight bytes of the key after the prefix that the whole
+// region shares, and the row's position in the arena. Rows whose eight bytes are equal are sorted by the next eight bytes in
+// which they differ, so a key is fetched from the arena about once, however long the prefix that it shares with its neighbours.
 //
 // Rows of one record in several tables may have the same payload. An arena holds it once ([Writer.AddShared]); in runs each row
-// has its own.
+// has its own copy.
 //
 // # Files
 //
-// A run is a file that has no name any more once it is open, so a killed
-// process leaves nothing behind. Its layout: blocks of whole rows, each
-// u32 stored length, u32 raw length, u32 CRC32C of the stored bytes, then Snappy.
-// All integers are little-endian. Where each region's blocks are is kept in memory.
+// A run is a file that is unlinked once it is open, so a killed process leaves no files behind. It consists of blocks of whole
+// rows, each with a u32 stored length, a u32 raw length, a u32 CRC32C of the stored bytes, and Snappy data. All integers are
+// little-endian. The positions of each region's blocks are kept in memory.
 //
-// With [Options].Keep a run has a name and ends with where its blocks are, so
-// that another process can merge it ([Sorter.Saved], [Reopen]):
+// With [Options].Keep a run keeps its name and ends with an index of its blocks, so that another process can merge it
+// ([Sorter.Saved], [Reopen]):
 //
 //	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
 //	| blocks |  …  | uvarint regions, uvarint greatest raw block, then  | u32 length   | u32 CRC32C | "BLRUN 1\n"|
 //	|        |     | per region uvarint bytes, rows, raw bytes          | of the index | of it      |           |
 //	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
 //
-// It is not forced to the disk: what a machine that stopped has left of it is
-// determined by the checksums.
+// The file is not synced. After a crash of the machine, the checksums show whether it is complete.
 package extsort

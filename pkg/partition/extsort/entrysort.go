@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// fewEntries is the number up to which entries are sorted by insertion.
+// fewEntries is the maximum number of entries that are sorted by insertion.
 const fewEntries = 20
 
-// sortEntries sorts entries by sort value, equal ones by position; no two have both. It is a quicksort whose partitions have
-// no branch that depends on the entries: half of those of pdqsort are mispredicted.
+// sortEntries sorts entries by sort value, then by position; no two entries are equal in both. It is a quicksort whose
+// partitions have no branch that depends on the entries: half of such branches of pdqsort are mispredicted.
 func sortEntries(e []entry) {
 	if !slices.IsSortedFunc(e, entry.compare) {
 		quickSort(e, 2*bits.Len(uint(len(e))))
@@ -21,14 +21,14 @@ func (x entry) compare(y entry) int {
 	return cmp.Or(cmp.Compare(x.sort, y.sort), cmp.Compare(x.place, y.place))
 }
 
-// before is 1 if x comes before y, else 0.
+// before returns 1 if x sorts before y, otherwise 0.
 func (x entry) before(y entry) int {
 	_, borrow := bits.Sub64(x.place, y.place, 0)
 	_, borrow = bits.Sub64(x.sort, y.sort, borrow)
 	return int(borrow)
 }
 
-// quickSort sorts with partitions as long as they divide well: after depth of them, what is left is for pdqsort.
+// quickSort partitions while the partitions are balanced. At depth 0 it falls back to pdqsort.
 func quickSort(e []entry, depth int) {
 	for len(e) > fewEntries {
 		if depth == 0 {
@@ -55,7 +55,7 @@ func quickSort(e []entry, depth int) {
 	}
 }
 
-// partition puts what comes before a pivot in front of it, and gives the pivot's place.
+// partition moves the entries that sort before a pivot in front of it, and returns the pivot's index.
 func partition(e []entry) int {
 	last := len(e) - 1
 	p := pivot(e)
@@ -72,7 +72,7 @@ func partition(e []entry) int {
 	return n
 }
 
-// pivot returns the place of a median of three, or of three of these.
+// pivot returns the index of a median of three, or of a median of three such medians.
 func pivot(e []entry) int {
 	n := len(e)
 	a, b, c := n/4, n/2, n/4*3

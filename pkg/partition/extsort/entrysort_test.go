@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSortEntries holds the sort of entries to the library's, in every shape that a quicksort may dislike.
+// TestSortEntries compares the sort of entries with the library's, for input orders that are hard for a
+// quicksort.
 func TestSortEntries(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 3000).Draw(t, "entries")
@@ -46,7 +47,7 @@ func TestSortEntries(t *testing.T) {
 	})
 }
 
-// TestQuickSortGivesUp has partitions that divide badly end in the library's sort.
+// TestQuickSortGivesUp checks that unbalanced partitions end in the library's sort.
 func TestQuickSortGivesUp(t *testing.T) {
 	e := make([]entry, 1000)
 	for i := range e {

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Rows go in by region in any order, and come out of each region by key.
+// Add rows by region in any order, and read each region in key order.
 func Example() {
 	if err := sortRows(); err != nil {
 		log.Fatal(err)

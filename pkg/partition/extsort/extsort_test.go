@@ -66,7 +66,7 @@ func drain(t testing.TB, s *Sorter, regions int) ([]testRow, int64) {
 	return out, dups
 }
 
-// plain returns the reference: a stable sort and a walk.
+// plain is the reference implementation: a stable sort and one pass.
 func plain(rows []testRow, p Policy) (out []testRow, dups int64) {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b testRow) int {
@@ -97,8 +97,8 @@ func equalRows(a, b []testRow) error {
 	return nil
 }
 
-// TestSortEqualsPlainSort compares with a plain sort over random keys that
-// share long prefixes, end early and repeat.
+// TestSortEqualsPlainSort compares with a plain sort for random keys that share
+// long prefixes, end early and repeat.
 func TestSortEqualsPlainSort(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		regions := rapid.IntRange(1, 5).Draw(t, "regions")
@@ -167,7 +167,8 @@ func TestSortEqualsPlainSort(t *testing.T) {
 	})
 }
 
-// manyRows makes rows like those of the check table; every repeat-th key comes again.
+// manyRows returns rows like those of the check table; every repeat-th key is a
+// repetition.
 func manyRows(n, regions, repeat int) []testRow {
 	r := rand.New(rand.NewPCG(3, 4))
 	rows := make([]testRow, n)
@@ -193,8 +194,8 @@ func manyRows(n, regions, repeat int) []testRow {
 	return rows
 }
 
-// TestBudgetsAgree spills, merges runs in several levels, and holds the
-// outcome against that of a budget in which all rows fit.
+// TestBudgetsAgree spills, merges runs in several levels, and compares the
+// result with that of a budget that holds all rows.
 func TestBudgetsAgree(t *testing.T) {
 	rows := manyRows(60_000, 5, 100)
 	shared := []int{0, 1, 1, 1, 0}
@@ -263,7 +264,8 @@ func TestRowTooLarge(t *testing.T) {
 	}
 }
 
-// TestDamagedRun flips bytes of a run: a merge must notice, never yield other rows.
+// TestDamagedRun flips bytes of a run: a merge must report an error and never return
+// other rows.
 func TestDamagedRun(t *testing.T) {
 	s, err := New(Options{Regions: 2, Memory: MinMemory, Dir: t.TempDir(), Duplicates: KeepFirst})
 	if err != nil {

@@ -1,26 +1,28 @@
 package extsort
 
-// Forecast predicts the memory, disk and merges that a sort needs.
+// Forecast holds the resources that a sort would use.
 type Forecast struct {
 	Spills bool
-	Runs   int64 // those that merging makes included
-	// Written is how many bytes of rows go to disk, before they are packed:
-	// more than there are if runs must be merged to longer ones.
+	Runs   int64 // including runs from merges
+	// Written is the number of bytes of rows written to disk, before
+	// compression. It exceeds the size of the rows if runs must be merged into
+	// longer ones.
 	Written int64
-	// Most is how many of those are on disk at a time.
+	// Most is the maximum of these bytes on disk at a time.
 	Most   int64
-	Memory int64 // bytes of arenas that are touched
+	Memory int64 // bytes of arenas in use
 }
 
-// Forecast predicts a sort of this many rows, if the rows come to
-// the workers evenly. Bytes are as [Sorter.Size] counts them.
+// Forecast estimates the resources for a number of rows and bytes that are
+// spread evenly over the workers. Bytes are counted as in [Sorter.Size].
 func (o Options) Forecast(rows, bytes int64) Forecast {
 	o = o.withDefaults()
 	o.Memory -= o.lostMemory()
 	return o.forecast(rows, bytes)
 }
 
-// forecast is Forecast for the memory of the sort alone.
+// forecast is Forecast for the memory of the sort without that for lost
+// records.
 func (o Options) forecast(rows, bytes int64) Forecast {
 	workers := int64(o.Workers)
 	share := o.Memory / workers
@@ -42,5 +44,5 @@ func (o Options) forecast(rows, bytes int64) Forecast {
 	return f
 }
 
-// Forecast is [Options.Forecast] for the options of the sort.
+// Forecast is [Options.Forecast] for the sort's options.
 func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.forecast(rows, bytes) }

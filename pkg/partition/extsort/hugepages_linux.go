@@ -2,6 +2,6 @@ package extsort
 
 import "golang.org/x/sys/unix"
 
-// hugePages asks for fewer, larger pages: a quarter of the time of the first
-// pass goes into faults otherwise. Kernels without them refuse, which is not harm.
+// hugePages asks for huge pages, since page faults otherwise take a quarter of the
+// first pass's time. Kernels without huge pages return an error, which is ignored.
 func hugePages(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }

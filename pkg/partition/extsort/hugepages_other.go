@@ -2,5 +2,5 @@
 
 package extsort
 
-// hugePages is for Linux alone: other systems choose pages themselves.
+// hugePages does nothing: other systems choose the page size themselves.
 func hugePages([]byte) {}

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestDuplicatesOverManyBlocks: the duplicates of a key take many blocks of a run, so that the block of the row that is kept is read over
+// TestDuplicatesOverManyBlocks checks duplicates of a key that span many blocks of a run, so that the kept row's block is overwritten
 // before the merge continues.
 func TestDuplicatesOverManyBlocks(t *testing.T) {
 	r := testcheck.Rand(t)
@@ -36,7 +36,7 @@ func TestDuplicatesOverManyBlocks(t *testing.T) {
 	}
 }
 
-// TestRunHasTheRowsThatItSays: a region of a run with fewer rows or more than its index says is damaged.
+// TestRunHasTheRowsThatItSays checks that a run's region with fewer or more rows than its index states is reported as damaged.
 func TestRunHasTheRowsThatItSays(t *testing.T) {
 	for _, more := range []int64{-1, 0, 1} {
 		s, err := New(Options{Regions: 2, Memory: MinMemory, Dir: t.TempDir(), Duplicates: KeepFirst})

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// loserTree picks the least of k cursors with about log2(k) comparisons a
-// row: each inner node keeps the loser of the match played there.
+// loserTree finds the least of k cursors with about log2(k) comparisons per
+// row: each inner node keeps the loser of its match.
 type loserTree struct {
 	cursors []cursor
-	losers  []int // losers[0] is the winner of all
-	winners []int // room to play
+	losers  []int // losers[0] is the overall winner
+	winners []int // buffer of play
 }
 
 func newLoserTree(cursors []cursor) *loserTree {
@@ -41,7 +41,7 @@ func (t *loserTree) play() {
 	}
 }
 
-// min returns the cursor that stands at the least row; it may have ended, and then all have.
+// min returns the cursor at the least row. If it has ended, all cursors have.
 func (t *loserTree) min() *cursor { return &t.cursors[t.losers[0]] }
 
 // replay restores the tree after the least cursor has moved.

@@ -12,27 +12,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// losses records the duplicates that merges leave out, in any order and possibly more than once. Beyond a share of the memory they are in a
-// file. Safe for concurrent use.
+// losses collects the rows that merges leave out as duplicates, in any order and possibly more than once. Beyond a share of the memory they
+// are kept in a file. It is safe for concurrent use.
 type losses[T comparable] struct {
 	dir     string
-	most    int // in memory
+	most    int // maximum number in memory
 	disk    *quota
 	compare func(a, b T) int
 
 	mu     sync.Mutex
 	held   []T
-	file   *os.File // has no name; nil: all are held
+	file   *os.File // unlinked; nil if all are in held
 	onDisk int64
 	mapped []byte // the file, sorted
-	set    []T    // all of them, each once, in order
+	set    []T    // all of them, deduplicated and sorted; set by seal
 }
 
-// lostRecords are the sequence numbers of records whose row in the leading regions is not kept: the rows that they have in
-// following regions are left out.
+// lostRecords holds the sequence numbers of records whose row in the leading regions is left out: their rows in following
+// regions are left out too.
 type lostRecords = losses[uint64]
 
-// A Displaced is a record whose row was left out because another has its key, with the sequence numbers of both.
+// A Displaced holds the sequence numbers of a record whose row was left out and of the record that has its key instead.
 type Displaced struct{ Seq, By uint64 }
 
 func (d Displaced) compare(o Displaced) int {
@@ -44,10 +44,10 @@ const (
 	displacedSize = 2 * seqSize
 )
 
-// lostShare is which part of the memory lost records may take, and likewise the lists of displaced ones together.
+// lostShare is the divisor for the share of the memory that lost records may use, and likewise the lists of displaced records together.
 const lostShare = 32
 
-// lostMemory returns how many bytes of the memory lost records may take.
+// lostMemory returns the number of bytes of the memory that lost records may use.
 func (o Options) lostMemory() int64 {
 	if o.Follows == nil {
 		return 0
@@ -55,7 +55,7 @@ func (o Options) lostMemory() int64 {
 	return o.Memory / lostShare
 }
 
-// displacedMemory returns how many bytes of the memory each list of displaced records may take, and how many lists there are.
+// displacedMemory returns the number of bytes of the memory that each list of displaced records may use, and the number of lists.
 func (o Options) displacedMemory() (each int64, lists int) {
 	for _, list := range o.Displaced {
 		lists = max(lists, list+1)
@@ -63,7 +63,7 @@ func (o Options) displacedMemory() (each int64, lists int) {
 	return o.Memory / lostShare / int64(max(lists, 1)), lists
 }
 
-// add notes some.
+// add adds losses.
 func (l *losses[T]) add(some ...T) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ func (l *losses[T]) add(some ...T) error {
 	return l.spill()
 }
 
-// spill writes what is in memory to the file.
+// spill writes the losses in memory to the file.
 func (l *losses[T]) spill() (err error) {
 	if len(l.held) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (l *losses[T]) spill() (err error) {
 	return nil
 }
 
-// seal ends the adding: the set is there then.
+// seal sorts the losses and sets l.set. Nothing may be added afterwards.
 func (l *losses[T]) seal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *losses[T]) seal() error {
 			return err
 		}
 		if l.mapped == nil {
-			// The kernel writes pages back when it needs the memory, so they are not of the budget.
+			// The kernel can write these pages back when it needs memory, so they do not count against the budget.
 			b, err := unix.Mmap(int(l.file.Fd()), 0, int(l.onDisk), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 			if err != nil {
 				return fmt.Errorf("map %d bytes of records that lost against others: %w", l.onDisk, err)
@@ -122,7 +122,7 @@ func (l *losses[T]) seal() error {
 	return nil
 }
 
-// isLost reports whether a record is one of them. It is asked by several goroutines, after seal.
+// isLost reports whether a record is in l. Several goroutines may call it after seal.
 func isLost(l *lostRecords, seq uint64) bool {
 	_, found := slices.BinarySearch(l.set, seq)
 	return found
@@ -141,7 +141,7 @@ func (l *losses[T]) close() error {
 	return errors.Join(errs...)
 }
 
-// SealLost is called between the merges of the leading regions and those of the regions that follow.
+// SealLost must be called after the merges of the leading regions and before the merges of the regions that follow.
 func (s *Sorter) SealLost() error {
 	if s.lost == nil {
 		return nil
@@ -149,7 +149,7 @@ func (s *Sorter) SealLost() error {
 	return s.lost.seal()
 }
 
-// displace notes what the decision between the row that is shown and that of the least cursor leaves out.
+// displace records which of the current row and the least cursor's row is left out.
 func (m *Merge) displace(c *cursor) error {
 	d := Displaced{c.seq(), m.current.seq()}
 	if m.policy == KeepLast {
@@ -159,7 +159,7 @@ func (m *Merge) displace(c *cursor) error {
 	return m.giveDisplaced(lostAtOnce)
 }
 
-// giveDisplaced gives what is left out, if it is more than that.
+// giveDisplaced passes the records of displace on if there are more than more.
 func (m *Merge) giveDisplaced(more int) error {
 	if len(m.pairs) <= more {
 		return nil
@@ -169,14 +169,15 @@ func (m *Merge) giveDisplaced(more int) error {
 	return err
 }
 
-// Displaced is called once, after all merges. It returns a list of [Options].Displaced in the order of what lost, each with the record of its key that
-// was kept. The list is valid until the sort is closed.
+// Displaced returns a list of [Options].Displaced sorted by the records that were left out, each with the record that was kept for its key. It must
+// be called once, after all merges. The list is valid until the sort is closed.
 func (s *Sorter) Displaced(list int) ([]Displaced, error) {
 	l := s.displaced[list]
 	if err := l.seal(); err != nil {
 		return nil, err
 	}
-	// A merge notes what follows in its key, which may have lost, too. What keeps the last of a key is found from the last one on.
+	// A merge records the next row of the key, which may be left out later. With KeepLast, the kept record is found by going from the last entry to
+	// the first.
 	for i := len(l.set) - 1; i >= 0; i-- {
 		d := &l.set[i]
 		if d.By < d.Seq {

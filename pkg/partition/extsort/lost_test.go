@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestLostRecords holds the set to a map, in memory and on disk.
+// TestLostRecords compares the set with a map, in memory and on disk.
 func TestLostRecords(t *testing.T) {
 	for _, most := range []int{1, 7, 1000, 1 << 20} {
 		r := rand.New(rand.NewPCG(3, uint64(most)))
@@ -55,8 +55,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestFollowingRegions: records whose row a leading region leaves out have no row in one that follows, whatever the policies, in
-// memory and with runs; a plain reading of the rows says which these are.
+// TestFollowingRegions checks that records whose row a leading region leaves out have no row in a following region, for all
+// policies, in memory and with runs. A plain pass over the rows computes the expected result.
 func TestFollowingRegions(t *testing.T) {
 	for _, memory := range []int64{2 << 20, 64 << 20} {
 		for _, policies := range [][]Policy{{KeepFirst, KeepLast}, {KeepLast, KeepFirst}, {KeepLast, KeepAll}, {KeepFirst, KeepFirst}} {
@@ -109,7 +109,7 @@ func TestFollowingRegions(t *testing.T) {
 			lead := kept(0, policies[0], all)
 			want := [][]int{lead, kept(1, policies[1], lead), kept(2, policies[1], all)}
 			if policies[1] == KeepAll {
-				want[1] = all // of rows that are not decided upon, all are shown
+				want[1] = all // without a decision, all rows are returned
 			}
 			for region := range 3 {
 				m, err := s.Region(region)

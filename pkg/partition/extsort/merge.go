@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// A Merge yields the rows of one region in order, each key once unless the
+// A Merge returns the rows of one region in order, each key once unless the
 // policy is [KeepAll].
 //
 //	defer m.Close()
@@ -17,25 +17,25 @@ type Merge struct {
 	sorter  *Sorter
 	tree    *loserTree
 	policy  Policy
-	all     bool // rows of equal keys all pass: for intermediate merges
-	stays   bool // rows are in memory until the sort is closed
+	all     bool // return all rows of equal keys: for intermediate merges
+	stays   bool // rows stay in memory until the sort is closed
 	err     error
 	dups    int64
-	current cursor // view on the row shown
-	held    []byte // copy of it when rows of the same key follow
-	whole   []byte // its record, where the payload is another's
+	current cursor // view of the current row
+	held    []byte // copy of the current row when rows of the same key follow
+	whole   []byte // the current record with its payload, if that is another row's
 
-	arrivals *arrivals // nil: all cursors are there from the beginning
+	arrivals *arrivals // nil if all cursors are present from the beginning
 
-	losers *lostRecords // takes the records whose rows are left out; nil: not needed
-	lost   []uint64     // of these, not given yet
+	losers *lostRecords // receives the records whose rows are left out; may be nil
+	lost   []uint64     // records not yet passed to losers
 
-	displaced *losses[Displaced] // takes what is left out; nil: not needed
-	pairs     []Displaced        // of these, not given yet
-	without   *lostRecords       // whose rows are left out; nil: none
+	displaced *losses[Displaced] // receives the rows that are left out; may be nil
+	pairs     []Displaced        // not yet passed to displaced
+	without   *lostRecords       // records whose rows are left out; may be nil
 }
 
-// Region merges one region. Different regions may be merged concurrently.
+// Region returns a merge of one region. Different regions may be merged concurrently.
 func (s *Sorter) Region(region int) (*Merge, error) {
 	if !s.done {
 		return nil, errors.New("region read before the sort is finished")
@@ -44,7 +44,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	return s.merge(region, s.runs, policy, policy == KeepAll)
 }
 
-// policy returns the policy for duplicates of a region.
+// policy returns a region's policy for duplicates.
 func (s *Sorter) policy(region int) Policy {
 	if s.o.Policies != nil {
 		return s.o.Policies[region]
@@ -52,9 +52,9 @@ func (s *Sorter) policy(region int) Policy {
 	return s.o.Duplicates
 }
 
-// Size says how many rows a region holds, duplicates included, and how many
-// bytes they take unpacked, with 14 bytes for each in addition to its key and payload.
-// A region that does not exist is a panic.
+// Size returns the number of a region's rows, including duplicates, and their unpacked
+// size in bytes, with 14 bytes for each row in addition to its key and payload. It
+// panics if the region does not exist.
 func (s *Sorter) Size(region int) (rows, bytes int64) {
 	for _, r := range s.runs {
 		rows += r.sections[region].rows
@@ -124,8 +124,8 @@ func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all b
 	return m, nil
 }
 
-// Close gives the buffers back for the next merge. The row shown last is not
-// valid any more.
+// Close returns the buffers for the next merge. The current row becomes
+// invalid.
 func (m *Merge) Close() {
 	for i := range m.tree.cursors {
 		if c := &m.tree.cursors[i]; c.run != nil {
@@ -135,8 +135,9 @@ func (m *Merge) Close() {
 	m.tree.cursors = nil
 }
 
-// takeBuffers finds buffers of a merge that was closed: merging region after
-// region then makes no garbage, and memory stays at what one round needs.
+// takeBuffers returns buffers of a closed merge, or empty ones. Reuse keeps
+// merges of region after region free of garbage, and memory at the need of one
+// round.
 func (s *Sorter) takeBuffers() buffers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +156,7 @@ func (s *Sorter) giveBuffers(b buffers) {
 	s.spare = append(s.spare, b)
 }
 
-// Next moves to the next row; false at the end and on an error.
+// Next moves to the next row. It returns false at the end and on an error.
 func (m *Merge) Next() bool {
 	if m.err != nil || len(m.tree.cursors) == 0 {
 		return false
@@ -167,8 +168,8 @@ func (m *Merge) Next() bool {
 	}
 	sort := c.sort
 	m.current.record, m.current.shared = c.record, c.shared
-	// The tree stands one row ahead of what is shown. A cursor keeps the block
-	// before the one it reads, so the row shown outlives one step.
+	// The tree is one row ahead of the current row. A cursor keeps its previous
+	// block, so the current row stays valid for one step.
 	for n := 0; ; n++ {
 		if !m.advance() {
 			return false
@@ -202,10 +203,10 @@ func (m *Merge) Next() bool {
 	}
 }
 
-// lostAtOnce is how many lost records a merge gives at a time.
+// lostAtOnce is the number of lost records that a merge passes on at a time.
 const lostAtOnce = 512
 
-// giveLost gives the lost records, if they are more than that.
+// giveLost passes the lost records on if there are more than more.
 func (m *Merge) giveLost(more int) error {
 	if len(m.lost) <= more {
 		return nil
@@ -215,8 +216,8 @@ func (m *Merge) giveLost(more int) error {
 	return err
 }
 
-// skip moves a cursor that stands at a row of a lost record to the next that is not. The row that is shown is copied before: it
-// stays valid for one step of its cursor only.
+// skip moves a cursor past rows of lost records. It first copies the current row, which stays valid for only one step of its
+// cursor.
 func (m *Merge) skip(c *cursor) (err error) {
 	for n := 0; err == nil && !c.ended && isLost(m.without, c.seq()); n++ {
 		if n == 0 && !m.stays {
@@ -229,7 +230,7 @@ func (m *Merge) skip(c *cursor) (err error) {
 	return err
 }
 
-// advance moves the least cursor.
+// advance moves the least cursor to its next row.
 func (m *Merge) advance() bool {
 	c := m.tree.min()
 	if m.err = c.next(); m.err == nil && m.without != nil {
@@ -254,14 +255,14 @@ func (m *Merge) Payload() []byte { return m.current.payload() }
 // Seq returns the current row's sequence number.
 func (m *Merge) Seq() uint64 { return m.current.seq() }
 
-// Duplicates counts the rows that were left out so far.
+// Duplicates returns the number of rows left out so far.
 func (m *Merge) Duplicates() int64 { return m.dups }
 
 // Err returns the error that ended the merge, nil at its regular end.
 func (m *Merge) Err() error { return m.err }
 
-// Record returns the current row with its header as it is in a run: u64 sequence number, u32 length of key and payload, and
-// [Merge.Row]. Valid until the next call of Next.
+// Record returns the current row with the header of a run: u64 sequence number, u32 length of key and payload, and
+// [Merge.Row]. It is valid until the next call of Next.
 func (m *Merge) Record() []byte {
 	if m.current.shared == nil {
 		return m.current.record
@@ -270,6 +271,7 @@ func (m *Merge) Record() []byte {
 	return m.whole
 }
 
-// Row returns the current row without its sequence number: u16 length of the key,
-// little-endian, the key and the payload. Valid until the next call of Next.
+// Row returns the current row without its sequence number: u16 length of the
+// key, little-endian, the key and the payload. It is valid until the next call
+// of Next.
 func (m *Merge) Row() []byte { return m.Record()[recordHeader-2:] }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMerge is the second pass alone: rows in memory, and rows of many
-// runs on disk, into one order. Bytes are those of rows.
+// BenchmarkMerge measures the second pass alone, with rows in memory and with
+// rows of many runs on disk. Bytes are bytes of rows.
 func BenchmarkMerge(b *testing.B) {
 	const regions = 10
 	rows := manyRows(300_000, regions, 0)

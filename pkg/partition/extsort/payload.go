@@ -9,11 +9,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A row's values travel as one payload: for each column a LEB length plus
-// one, 0 for a column without a cell, and then the bytes of all values.
+// A payload holds a row's values: for each column its length plus one in
+// LEB128, 0 for a column without a cell, and then the bytes of all values.
 
-// PayloadSize returns the room that values take as a payload; a negative length
-// stands for no cell.
+// PayloadSize returns the size of a payload with values of the given lengths. A
+// negative length means that there is no cell.
 func PayloadSize(lengths []int) int {
 	n := len(lengths)
 	for _, l := range lengths {
@@ -25,9 +25,9 @@ func PayloadSize(lengths []int) int {
 	return n
 }
 
-// Fill makes a payload in dst, which has its size: value i is
-// data[offsets[i]:][:lengths[i]], none where the length is negative. Room
-// after dst, up to its capacity, may be overwritten.
+// Fill writes a payload to dst, which must have its size. Value i is
+// data[offsets[i]:][:lengths[i]]; a negative length means no cell. Bytes after
+// dst, up to its capacity, may be overwritten.
 func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 	n := 0
 	for _, l := range lengths {
@@ -38,7 +38,7 @@ func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 		}
 		n += binary.PutUvarint(dst[n:], uint64(l+1))
 	}
-	// Most values are short: sixteen bytes always are cheaper than a call for few.
+	// Most values are short: a fixed copy of sixteen bytes is cheaper than a call for fewer.
 	room := dst[:cap(dst)]
 	for i, l := range lengths {
 		if l <= 0 {
@@ -54,8 +54,8 @@ func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 	}
 }
 
-// Lengths reads the lengths of a payload's values, -1 for no cell, and gives the values, one after the other, and how many
-// are there.
+// Lengths stores the lengths of a payload's values in lengths, -1 for no cell. It returns the concatenated values and the
+// number of cells.
 func Lengths(payload []byte, lengths []int32) (values []byte, cells int, err error) {
 	at, total := 0, 0
 	for i := range lengths {
@@ -83,9 +83,9 @@ func Lengths(payload []byte, lengths []int32) (values []byte, cells int, err err
 	return payload[at:], cells, nil
 }
 
-// Values takes a payload apart into values, nil for no cell; an empty value
-// is not nil. The values are parts of the payload; what is after one, up to
-// its capacity, must not be written to.
+// Values splits a payload into values, nil for no cell; an empty value is not
+// nil. The values are parts of the payload. The caller must not write to the
+// bytes after a value, up to its capacity.
 func Values(payload []byte, values [][]byte) error {
 	at := 0 // of the lengths
 	total := 0

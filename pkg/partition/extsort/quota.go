@@ -8,21 +8,21 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A LimitError says that the runs would take more of the disk than
+// A LimitError reports that the runs would take more disk space than
 // [Options].Limit allows.
 type LimitError struct {
 	Limit int64
-	Bytes int64 // on disk when no more was allowed
-	Rows  int64 // that those bytes hold, so that a caller can say what all rows would take
-	Raw   int64 // bytes of those rows before they were packed
-	Need  int64 // what a merge of runs to longer ones would have taken; 0: this was none
+	Bytes int64 // on disk when the limit was reached
+	Rows  int64 // rows in those bytes, from which a caller can estimate the need of all rows
+	Raw   int64 // bytes of those rows before compression
+	Need  int64 // disk space needed by a merge of runs into longer ones; 0 if the error is not from such a merge
 }
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("sorted rows may take %s of disk, and take more", setting.Count(e.Limit, "byte"))
 }
 
-// quota counts what is on disk. Safe for concurrent use.
+// quota counts the bytes on disk. It is safe for concurrent use.
 type quota struct {
 	limit int64 // 0: none
 
@@ -30,8 +30,8 @@ type quota struct {
 	bytes, rows, raw int64
 }
 
-// take counts bytes that are about to be written, and the rows that they
-// hold with their bytes before packing.
+// take counts bytes that are about to be written, the number of rows in them,
+// and the rows' size before compression.
 func (q *quota) take(bytes, rows, raw int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,14 +44,14 @@ func (q *quota) take(bytes, rows, raw int64) error {
 	return nil
 }
 
-// give counts bytes that are not on disk any more.
+// give subtracts bytes that are no longer on disk.
 func (q *quota) give(bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.bytes -= bytes
 }
 
-// with returns the number of bytes on disk while runs exist twice.
+// with returns the bytes on disk if the given runs are stored twice.
 func (q *quota) with(runs []*run) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *quota) with(runs []*run) int64 {
 	return n
 }
 
-// needs adds to a LimitError how much disk the merge would have needed.
+// needs sets the Need of a LimitError.
 func needs(err error, n int64) error {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		e.Need = n

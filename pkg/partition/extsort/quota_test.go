@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLimit has the disk looked at after each run: it never holds more than is
-// allowed, and what an error says of bytes and rows is what is there.
+// TestLimit checks after each run that the disk never holds more than the
+// limit, and that an error's bytes and rows match the disk's.
 func TestLimit(t *testing.T) {
 	rows := manyRows(40_000, 3, 0)
 	var perRow float64 // of the first run
@@ -44,7 +44,7 @@ func TestLimit(t *testing.T) {
 	if err != nil || all.Runs < 4 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	const indexes = 4 << 10 // what runs end with does not count
+	const indexes = 4 << 10 // the index of a run does not count
 	for _, limit := range []int64{1, most / 10, most / 2, most - most/50, most, 2 * most} {
 		_, used, err := sort(limit)
 		if used > limit+indexes {

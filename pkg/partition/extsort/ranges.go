@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// A Range is rows of one region that follow one another. All rows of a key are in the same one.
+// A Range holds consecutive rows of one region, including all rows of each key in it.
 type Range struct{ spans []span }
 
 // span is entries of one arena.
@@ -17,11 +17,11 @@ type span struct {
 	entries []entry
 }
 
-// samplesOfRange is how many rows are looked at for each bound of a range.
+// samplesOfRange is the number of sampled rows per range.
 const samplesOfRange = 8
 
-// Ranges cuts a region into ranges of about n rows each, in the order of keys, so that several goroutines can merge it. It gives
-// nil for a region without rows, and where rows are on disk: those have no places from which to begin.
+// Ranges cuts a region into ranges of about n rows each, in key order, so that several goroutines can merge it. It returns nil
+// for a region without rows, and if rows are on disk, where ranges cannot be addressed.
 func (s *Sorter) Ranges(region, n int) []Range {
 	if !s.done || len(s.runs) > 0 {
 		return nil
@@ -37,7 +37,7 @@ func (s *Sorter) Ranges(region, n int) []Range {
 	if rows == 0 {
 		return nil
 	}
-	// Each bound is a row of a sample of all arenas, sorted.
+	// The bounds are rows of a sorted sample of all arenas.
 	var sample []bound
 	for i := range whole.spans {
 		sp := &whole.spans[i]
@@ -60,7 +60,7 @@ func (s *Sorter) Ranges(region, n int) []Range {
 	return ranges
 }
 
-// bound is a row with which a range begins.
+// bound is the first row of a range.
 type bound struct {
 	of    *span
 	entry entry
@@ -73,7 +73,7 @@ func (b bound) compare(o bound) int {
 	return bytes.Compare(b.of.arena.key(b.entry.pos()), o.of.arena.key(o.entry.pos()))
 }
 
-// cut gives the rows before those of a key, and the others.
+// cut returns the rows before the key of a bound, and the other rows.
 func (r Range) cut(at bound) (before, rest Range) {
 	for i := range r.spans {
 		sp := &r.spans[i]
@@ -88,7 +88,7 @@ func (r Range) cut(at bound) (before, rest Range) {
 	return before, rest
 }
 
-// Rows returns how many rows a range has, duplicates included.
+// Rows returns the number of rows in the range, including duplicates.
 func (r Range) Rows() (n int) {
 	for _, s := range r.spans {
 		n += len(s.entries)
@@ -96,8 +96,8 @@ func (r Range) Rows() (n int) {
 	return n
 }
 
-// MergeRange is [Sorter.Region] of one range. Different ranges may be merged concurrently. What the merge shows of a row stays valid
-// until the sort is closed.
+// MergeRange is [Sorter.Region] for one range. Different ranges may be merged concurrently. Keys and payloads of the merge stay
+// valid until the sort is closed.
 func (s *Sorter) MergeRange(region int, r Range) (*Merge, error) {
 	if len(s.runs) > 0 {
 		return nil, errors.New("a range of rows in memory is read when they are on disk")

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRangesAreTheRegion holds the merges of a region's ranges, one after the other, to a plain sort: no key is in two of them, and
-// what they have shown is still there at the end.
+// TestRangesAreTheRegion compares the consecutive merges of a region's ranges with a plain sort: no key is in two ranges, and the
+// rows returned stay valid until the end.
 func TestRangesAreTheRegion(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		regions := rapid.IntRange(1, 3).Draw(t, "regions")
@@ -30,7 +30,7 @@ func TestRangesAreTheRegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		// Rows are in runs of the input: an arena may have keys of its own.
+		// Rows are in stripes of the input: an arena may have keys that no other has.
 		fillRapid(t, s, workers, rapid.SampledFrom([]int{1, 50, 200}).Draw(t, "stripe"), rows)
 		n := rapid.IntRange(1, 100).Draw(t, "rows of a range")
 		var got []testRow
@@ -93,7 +93,7 @@ func fillRapid(t *rapid.T, s *Sorter, writers, stripe int, rows []testRow) {
 	}
 }
 
-// TestRangesAreEven: a range has about as many rows as were asked for, also where an arena has all keys of one end.
+// TestRangesAreEven checks that a range has about the requested number of rows, even if one arena has all keys of one end.
 func TestRangesAreEven(t *testing.T) {
 	s, err := New(Options{Regions: 1, Workers: 2, Memory: 64 << 20})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestRangesAreEven(t *testing.T) {
 	}
 }
 
-// TestRangesOnDisk: runs have no ranges.
+// TestRangesOnDisk checks that a sort with runs has no ranges.
 func TestRangesOnDisk(t *testing.T) {
 	s, err := New(Options{Regions: 1, Memory: MinMemory, Dir: t.TempDir()})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestRangesOnDisk(t *testing.T) {
 	}
 }
 
-// TestLengths holds the lengths of a payload to its values.
+// TestLengths compares the lengths of a payload with its values.
 func TestLengths(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.SampledFrom([]int{-1, 0, 1, 20, 126, 127, 128, 300, 20000}), 0, 30).Draw(t, "lengths")

@@ -7,7 +7,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxFanIn returns how many runs the budget lets every worker merge at a time.
+// maxFanIn returns the number of runs that the budget lets each worker merge at
+// a time.
 func (s *Sorter) maxFanIn() int {
 	largest := runBlock
 	for _, r := range s.runs {
@@ -16,13 +17,13 @@ func (s *Sorter) maxFanIn() int {
 	return s.o.fanIn(largest)
 }
 
-// fanIn returns how many cursors a worker's share holds, each with a stored block
-// and two raw ones.
+// fanIn returns the number of cursors that fit into a worker's share, each with
+// a stored block and two raw ones.
 func (o Options) fanIn(block int) int {
 	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))
 }
 
-// reduceRuns merges runs into longer ones until few enough are left.
+// reduceRuns merges runs into longer ones until at most maxFanIn are left.
 func (s *Sorter) reduceRuns() error {
 	for {
 		limit := s.maxFanIn()
@@ -40,7 +41,7 @@ func (s *Sorter) reduceRuns() error {
 	}
 }
 
-// mergeRuns makes one run of the n smallest.
+// mergeRuns merges the n smallest runs into one.
 func (s *Sorter) mergeRuns(n int) error {
 	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
 	old := slices.Clone(s.runs[:n])

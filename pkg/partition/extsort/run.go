@@ -12,24 +12,24 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// runBlock is the raw size from which on a block of a run is closed. A merge
-// holds about twice as much for every run of a region.
+// runBlock is the raw size at which a block of a run is closed. A merge holds
+// about twice as much for each run of a region.
 const runBlock = 128 << 10
 
-// blockHeader is stored length, raw length and checksum.
+// blockHeader is the size of stored length, raw length and checksum.
 const blockHeader = 12
 
-// run is a sorted file. It has no name any more, unless it is to be kept.
+// run is a sorted file. It is unlinked unless it is kept.
 type run struct {
 	f        *os.File
 	kept     bool
 	sections []section // one for each region
 	size     int64     // of the blocks
-	maxBlock int       // raw size of the greatest block
+	maxBlock int       // raw size of the largest block
 }
 
-// section is where the blocks of a region are, how many rows they hold, and
-// how many bytes those take unpacked.
+// section holds the position of a region's blocks, the number of their rows,
+// and the unpacked size of the rows in bytes.
 type section struct {
 	off, end  int64
 	rows, raw int64
@@ -37,7 +37,7 @@ type section struct {
 
 func (r *run) close() error { return r.f.Close() }
 
-// remove is for a run that is not needed any more.
+// remove closes a run that is no longer needed and deletes its file.
 func (r *run) remove() error {
 	err := r.close()
 	if r.kept {
@@ -76,7 +76,7 @@ func (s *Sorter) newRunWriter() (*runWriter, error) {
 	}, nil
 }
 
-// add appends a record, with its payload if that is another's, to a region that is not before the last one.
+// add appends a record, with its payload if that is another row's. Regions must not fall from call to call.
 func (w *runWriter) add(region int, record, shared []byte) error {
 	if region != w.at {
 		if err := w.seek(region); err != nil {
@@ -142,7 +142,7 @@ func (w *runWriter) finish() (*run, error) {
 	return w.run, nil
 }
 
-// spillError adds advice to the error of a run that cannot be written.
+// spillError adds advice to the error of a failed write.
 func spillError(err error, name string) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("spill to %s: %w (the sort needs up to 0.6 times the input there)", name, err)
@@ -150,8 +150,8 @@ func spillError(err error, name string) error {
 	return fmt.Errorf("spill to %s: %w", name, err)
 }
 
-// Spill sorts the rows since the last run and writes them as one. Add does it
-// when memory is full.
+// Spill sorts the rows since the last run and writes them as a run. Add calls
+// it when memory is full.
 func (w *Writer) Spill() error {
 	if len(w.a.entries) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func (w *Writer) Spill() error {
 	return w.s.addRun(out, rows)
 }
 
-// addRun completes a run and makes it part of the sort.
+// addRun completes a run and adds it to the sort.
 func (s *Sorter) addRun(out *runWriter, rows int64) error {
 	r, err := out.finish()
 	if err != nil {

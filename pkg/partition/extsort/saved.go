@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// SavedRun identifies a run that was kept. A caller stores it to resume.
+// SavedRun names a kept run. Callers store it.
 type SavedRun struct {
-	Name string `json:"name"`  // below the directory of the runs
+	Name string `json:"name"`  // in the directory of the runs
 	Size int64  `json:"bytes"` // of the file
 }
 
-// Saved returns the runs of a sort with Keep, once it is finished; none if nothing
-// was spilled, since memory does not outlive the process.
+// Saved returns the runs of a finished sort with Keep; none if nothing was
+// spilled, since memory does not outlive the process.
 func (s *Sorter) Saved() ([]SavedRun, error) {
 	if !s.done || !s.o.Keep {
 		return nil, nil
@@ -35,10 +35,10 @@ func (s *Sorter) Saved() ([]SavedRun, error) {
 	return saved, nil
 }
 
-// Reopen returns a finished sort of runs that another one has saved. Regions,
-// Shared, Duplicates and Policies are as they were there; workers and memory may differ.
-// An error that is [ErrCorrupt] says that a run is not what it was; blocks are
-// verified when they are merged.
+// Reopen returns a finished sort with the saved runs of another sort. Regions, Shared,
+// Duplicates and Policies must be the same as there; workers and memory may differ. An
+// error that wraps [ErrCorrupt] means that a run has changed. Blocks are verified when
+// they are merged.
 func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 	o.Keep = true
 	s, err := New(o)
@@ -88,17 +88,17 @@ func openRun(name string, size int64, regions int) (*run, error) {
 	return r, nil
 }
 
-// runMagic ends a run that has its index.
+// runMagic ends a run that has an index.
 const runMagic = "BLRUN 1\n"
 
-// runFooter is length and checksum of the index, and the magic.
+// runFooter is the size of the index's length and checksum, and the magic.
 const runFooter = 4 + 4 + len(runMagic)
 
-// maxRunBlock bounds the blocks that are believed in: a row, and a block of
-// the usual size around it.
+// maxRunBlock is the maximum block size that an index may claim: a row in
+// addition to a block of the usual size.
 const maxRunBlock = 1<<32 - 1 + runBlock
 
-// index says where the run's blocks are, with its footer.
+// index returns the index of the run's blocks with its footer.
 func (r *run) index() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(r.sections)))
 	b = binary.AppendUvarint(b, uint64(r.maxBlock))
@@ -113,7 +113,7 @@ func (r *run) index() []byte {
 	return append(b, runMagic...)
 }
 
-// readIndex reads the end of a run that has a known size.
+// readIndex reads the index of a run of a known size.
 func readIndex(f *os.File, size int64) (*run, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -142,7 +142,7 @@ func readIndex(f *os.File, size int64) (*run, error) {
 	return r, r.parseIndex(index, at)
 }
 
-// parseIndex takes an index over, whose run has that many bytes of blocks.
+// parseIndex parses the index of a run that has the given number of bytes of blocks.
 func (r *run) parseIndex(b []byte, blocks int64) error {
 	bad := false
 	next := func(limit int64) int64 {
@@ -154,7 +154,7 @@ func (r *run) parseIndex(b []byte, blocks int64) error {
 		b = b[n:]
 		return int64(v)
 	}
-	regions := next(int64(len(b) / 3)) // each takes three bytes at least
+	regions := next(int64(len(b) / 3)) // each takes at least three bytes
 	r.maxBlock = int(next(maxRunBlock))
 	r.sections = slices.Grow(r.sections, int(regions))
 	for range regions {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestReopen sorts with kept runs, forgets the sort, and merges what is on
+// TestReopen sorts with kept runs, abandons the sort, and merges the runs on
 // disk, with another number of workers and so little memory that runs must be
-// merged before.
+// merged first.
 func TestReopen(t *testing.T) {
 	const regions = 7
 	rows := manyRows(60_000, regions, 3)
@@ -42,7 +42,7 @@ func TestReopen(t *testing.T) {
 	if err := equalRows(got, want); err != nil || dups != wantDups || again.Stats().Rows != stats.Rows {
 		t.Errorf("%v, %d duplicates, want %d; %+v, was %+v", err, dups, wantDups, again.Stats(), stats)
 	}
-	// What was merged is gone, and what is there can be taken up once more.
+	// Merged runs are deleted, and the remaining ones can be reopened again.
 	saved, err = again.Saved()
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestReopenDamaged notices every byte that is another: when the run
-// is opened, or when it is merged.
+// TestReopenDamaged checks that every changed byte is detected: when the run is
+// opened, or when it is merged.
 func TestReopenDamaged(t *testing.T) {
 	const regions = 3
 	dir := t.TempDir()
@@ -146,8 +146,8 @@ func TestReopenDamaged(t *testing.T) {
 	}
 }
 
-// FuzzRunIndex takes any index without a panic, and believes in none that
-// names blocks outside of the run.
+// FuzzRunIndex parses arbitrary indexes: parseIndex must not panic, and must
+// refuse an index with blocks outside the run.
 func FuzzRunIndex(f *testing.F) {
 	r := &run{maxBlock: 9, sections: []section{{end: 5, rows: 1, raw: 7}, {off: 5, end: 5}}}
 	good := r.index()

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSharedPayloads has rows of one record share a payload, in memory and in runs, with duplicates and a small arena in which
-// a row finds that of its record gone: what comes out is what rows with payloads of their own give.
+// TestSharedPayloads lets rows of one record share a payload, in memory and in runs, with duplicates and a small arena in
+// which a record's payload may be gone. The result must equal that of rows with their own payloads.
 func TestSharedPayloads(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		policies := rapid.SliceOfN(rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}), 2, 4).Draw(t, "policies")
@@ -111,7 +111,7 @@ func TestSharedPayloads(t *testing.T) {
 	})
 }
 
-// TestSharedPayloadsAreInOrder refuses rows of one number whose regions do not rise.
+// TestSharedPayloadsAreInOrder checks that rows of one number whose regions do not rise are refused.
 func TestSharedPayloadsAreInOrder(t *testing.T) {
 	s, err := New(Options{Regions: 3, Memory: MinMemory})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// sorting says how a key becomes a sort value: the region in the top bits,
-// then the key's bytes after what its region shares.
+// sorting maps a key to a sort value: the region in the top bits, then the
+// key's bytes after the prefix that its region shares.
 type sorting struct {
 	regions int
 	shift   int // bits of the region
@@ -38,7 +38,7 @@ func (s *sorting) first(region int) uint64 {
 	return uint64(region) << (64 - s.shift)
 }
 
-// load gives the first eight bytes of b as a number, with zeros after its end.
+// load returns the first eight bytes of b as a big-endian number, padded with zeros.
 func load(b []byte) uint64 {
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b)
@@ -48,16 +48,16 @@ func load(b []byte) uint64 {
 	return binary.BigEndian.Uint64(x[:])
 }
 
-// fewRows is the number of equal sort values from which on fetching the next
-// eight bytes of all keys beats comparing keys.
+// fewRows is the number of equal sort values from which on loading the next
+// eight bytes of all keys is faster than comparing keys.
 const fewRows = 6
 
-// sortEntries sorts the arena's index by key, equal keys by position. In an
-// arena positions follow sequence numbers.
+// sortEntries sorts the arena's index by key, then by position. In an arena
+// positions follow sequence numbers.
 func (a *arena) sortEntries() { a.sortBy(a.entries, 0) }
 
-// sortBy sorts entries whose keys share their first depth bytes and whose
-// sort values hold what follows. Sort values are as before when it returns.
+// sortBy sorts entries whose keys share their first depth bytes and whose sort
+// values hold the following bytes. Sort values are unchanged when it returns.
 func (a *arena) sortBy(e []entry, depth int) {
 	sortEntries(e)
 	touched := 0
@@ -77,7 +77,8 @@ func (a *arena) sortBy(e []entry, depth int) {
 	}
 }
 
-// touchEqual looks at the keys of entries that have the sort value of a neighbour, as [cursor.touch] does.
+// touchEqual prefetches the keys of entries that have the sort value of a neighbour, as [cursor.touch]
+// does.
 func (a *arena) touchEqual(e []entry) {
 	for i, x := range e {
 		if i > 0 && e[i-1].sort == x.sort || i+1 < len(e) && e[i+1].sort == x.sort {
@@ -87,7 +88,7 @@ func (a *arena) touchEqual(e []entry) {
 	}
 }
 
-// sortEqual sorts entries of one sort value.
+// sortEqual sorts entries with equal sort values.
 func (a *arena) sortEqual(e []entry, depth int) {
 	if len(e) < fewRows {
 		slices.SortFunc(e, a.compare)

@@ -14,15 +14,15 @@ import (
 // Policy determines how rows with equal keys are handled.
 type Policy uint8
 
-// Policies. In input order "first" is the one that was read first.
+// Policies. First and last refer to input order.
 const (
 	Fail Policy = iota // a second row of a key is a [DuplicateError]
 	KeepFirst
 	KeepLast
-	KeepAll // all are given, one after the other
+	KeepAll // all are returned, one after the other
 )
 
-// ParsePolicy reads fail, first, last or versions, which keeps all rows for what is made of them; an empty name is fail.
+// ParsePolicy parses fail, first, last or versions, which keeps all rows of a key; an empty name means fail.
 func ParsePolicy(s string) (Policy, error) {
 	switch s {
 	case "", "fail":
@@ -37,9 +37,9 @@ func ParsePolicy(s string) (Policy, error) {
 	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first, last or versions", s)
 }
 
-// A DuplicateError is about a key that two rows have. Its message does not have the key, which is data.
+// A DuplicateError reports a key that two rows have. Its message omits the key, which is data.
 type DuplicateError struct {
-	Key           []byte // the error's own
+	Key           []byte // owned by the error
 	First, Second uint64 // sequence numbers, the lower first
 }
 
@@ -50,14 +50,14 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("two rows have the same key, of %s", setting.Count(len(e.Key), "byte"))
 }
 
-// ErrMemory is wrapped when a row or the number of runs asks for more than
-// the budget has.
+// ErrMemory is wrapped by errors about a row or a number of runs that needs
+// more memory than the budget has.
 var ErrMemory = errors.New("memory budget too small")
 
-// MinMemory is the least budget of a worker's arena.
+// MinMemory is the minimum budget of a worker's arena.
 const MinMemory = 1 << 20
 
-// Options of a [Sorter].
+// Options are the options of a [Sorter].
 type Options struct {
 	Regions    int    // at least 1
 	Shared     []int  // for each region, leading bytes that all its keys share; nil: none
@@ -65,21 +65,21 @@ type Options struct {
 	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
 	Dir        string // for runs, default the system's temporary directory
 	Duplicates Policy
-	// Policies has the policy of each region, if they differ. Default: Duplicates for all regions.
+	// Policies holds each region's policy, where they differ. Default: Duplicates for all.
 	Policies []Policy
-	// Leading and Follows are for rows of one record, which share its sequence number: where its row in one of the first Leading
-	// regions is left out as a duplicate, a merge of a region that follows leaves its row out, too.
-	// Follows has an entry for each region; nil: none follows.
+	// Leading and Follows are for rows of one record, which share its sequence number. If a record's row in one of the first
+	// Leading regions is left out as a duplicate, merges of following regions leave its rows out too. Follows has an entry for
+	// each region; nil: no region follows.
 	Leading int
 	Follows []bool
-	// Displaced has for each region the number of the list, from 0 on, that gets what its merges leave out as duplicates, by [KeepFirst] or
-	// [KeepLast]: see [Sorter.Displaced]. A record has one row at most in the regions of a list. nil: there is none.
+	// Displaced holds for each region the number, from 0 on, of the list that gets the duplicates left out by its merges with [KeepFirst]
+	// or [KeepLast]: see [Sorter.Displaced]. A record has at most one row in the regions of a list. nil: there are no lists.
 	Displaced []int
-	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
+	// Keep leaves the runs in Dir, under their names, when the sort is closed or the process ends: [Reopen] opens them again.
 	Keep bool
-	// Limit is how many bytes of runs may be in Dir at a time; more is a [LimitError]. Default: no limit.
+	// Limit is the maximum number of bytes of runs in Dir at a time; more is a [LimitError]. Default: no limit.
 	Limit int64
-	// OnSpill is called after each run, by the writer that spilled: rows and bytes on disk.
+	// OnSpill is called by the spilling writer after each run, with its rows and bytes on disk.
 	OnSpill func(rows, bytes int64)
 }
 
@@ -96,14 +96,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Stats of a sort.
+// Stats are the counters of a sort.
 type Stats struct {
-	Rows       int64 // added, duplicates included
-	Runs       int64 // spilled, those that merging made included
-	SpillBytes int64 // written to disk, packed
+	Rows       int64 // added, including duplicates
+	Runs       int64 // spilled, including runs from merges
+	SpillBytes int64 // written to disk, compressed
 }
 
-// A Sorter sorts rows of all regions. Writers fill it concurrently; after
+// A Sorter sorts rows of all regions. Writers fill it concurrently. After
 // Finish any number of regions can be read concurrently.
 type Sorter struct {
 	o       Options
@@ -113,18 +113,18 @@ type Sorter struct {
 	mu      sync.Mutex
 	writers []*Writer
 	runs    []*run
-	spare   []buffers // of merges that are closed
+	spare   []buffers // of closed merges
 	stats   Stats
 	done    bool
 
 	disk quota
-	lost *lostRecords // nil: no region follows
+	lost *lostRecords // nil if no region follows
 
 	displaced []*losses[Displaced] // lists
 }
 
-// New prepares a sort. It touches neither disk nor memory to speak of. A budget
-// of less than [MinMemory] for each worker is [ErrMemory].
+// New returns a sort. It uses neither disk nor much memory yet. The error wraps
+// [ErrMemory] if the budget is less than [MinMemory] for each worker.
 func New(o Options) (*Sorter, error) {
 	if o.Regions < 1 {
 		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)
@@ -159,7 +159,7 @@ func New(o Options) (*Sorter, error) {
 	return s, nil
 }
 
-// A Writer takes rows from one worker; it is not safe for concurrent use.
+// A Writer adds rows for one worker. It is not safe for concurrent use.
 type Writer struct {
 	s          *Sorter
 	a          *arena
@@ -167,12 +167,12 @@ type Writer struct {
 	lastSeq    uint64
 	lastRegion int
 
-	payload uint32 // of the row that Add has added last, its place in the arena; 0: it is not there any more
+	payload uint32 // position in the arena of the payload of the row added last by Add; 0 if it is no longer there
 	size    int
-	added   []added // to each region, spilled rows included
+	added   []added // to each region, including spilled rows
 }
 
-// added counts the rows that were added to a region, and their bytes as [Sorter.Size] counts them.
+// added counts the rows added to a region, and their bytes as in [Sorter.Size].
 type added struct{ rows, bytes int64 }
 
 func (a *added) row(key []byte, payload int) {
@@ -180,7 +180,7 @@ func (a *added) row(key []byte, payload int) {
 	a.bytes += int64(recordHeader + len(key) + payload)
 }
 
-// Writer gives a further worker its writer, at most Options.Workers in all.
+// Writer returns a writer for another worker, at most Options.Workers in all.
 func (s *Sorter) Writer() (*Writer, error) {
 	a, err := newArena(s.share)
 	if err != nil {
@@ -196,14 +196,15 @@ func (s *Sorter) Writer() (*Writer, error) {
 	return w, nil
 }
 
-// Add adds a row and gives the room for its payload, which the caller fills
-// before the next call. Sequence numbers rise from call to call of one
-// writer; rows of one number, which a record has in several tables, go to
-// regions that rise. No two rows of a region share one. The key is copied.
+// Add adds a row and returns the room for its payload, which the caller must
+// fill before the next call. Sequence numbers must rise from call to call of
+// one writer. Rows with the same number, which a record has in several tables,
+// must go to rising regions, so no two rows of a region share a number. The key
+// is copied.
 //
-// A row that does not fit into a worker's share of the memory is [ErrMemory], a
-// disk that is used up [*LimitError] or the system's error. The sort is then to
-// be closed.
+// The error wraps [ErrMemory] if the row does not fit into a worker's share of
+// the memory. If the disk is full it is a [*LimitError] or the system's error.
+// The sort must then be closed.
 func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
 	if err := w.inOrder(region, seq); err != nil {
 		return nil, err
@@ -225,8 +226,9 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	return dst, nil
 }
 
-// AddShared adds a row with the payload that the row added last by [Writer.Add] has, of the same sequence number: the payload
-// is held once. With false it has added nothing, since that row is not in memory any more or there is no room: the row is for Add.
+// AddShared adds a row that shares the payload of the row added last by [Writer.Add], which must have the same sequence number.
+// The payload is stored once. AddShared returns false and adds nothing if that row is no longer in memory or there is no room: use
+// Add instead.
 func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	if w.payload == 0 || seq != w.lastSeq || !w.a.room(len(key)) {
 		return false, nil
@@ -241,7 +243,7 @@ func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	return true, nil
 }
 
-// inOrder refuses a row that does not follow the last one.
+// inOrder returns an error for a row that does not follow the last one.
 func (w *Writer) inOrder(region int, seq uint64) error {
 	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
 		return fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
@@ -249,9 +251,9 @@ func (w *Writer) inOrder(region int, seq uint64) error {
 	return nil
 }
 
-// Finish ends the filling: all writers are done. If anything was spilled,
-// the rest is too, so that merging has the budget for itself. It sorts and
-// spills with one goroutine for each writer.
+// Finish ends the filling, after all writers are done. If anything was spilled,
+// it spills the remaining rows too, so that merging has the whole budget. It
+// sorts and spills with one goroutine per writer.
 func (s *Sorter) Finish() error {
 	if s.done {
 		return errors.New("sort finished twice")
@@ -277,18 +279,18 @@ func (s *Sorter) Finish() error {
 	return s.reduceRuns()
 }
 
-// Regions returns how many there are, those without rows included.
+// Regions returns the number of regions, including those without rows.
 func (s *Sorter) Regions() int { return s.o.Regions }
 
-// Stats may be asked for after Finish.
+// Stats returns the counters. It may be called after Finish.
 func (s *Sorter) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats
 }
 
-// Close gives memory and disk back, but for runs of a sort with Keep. No region
-// may be in use. A second call does nothing.
+// Close releases memory and disk space, except for runs of a sort with Keep. No
+// region may be in use. A second call does nothing.
 func (s *Sorter) Close() error {
 	var errs []error
 	for _, w := range s.writers {

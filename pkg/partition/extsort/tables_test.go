@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTablesInOneSort puts records into one sort that have a row in each of several tables, and holds each table to a plain
-// sort of its rows alone, by its own policy.
+// TestTablesInOneSort sorts records with a row in each of several tables, and compares each table with a plain sort of its
+// rows alone, by its own policy.
 func TestTablesInOneSort(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		policies := rapid.SliceOfN(rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}), 2, 4).Draw(rt, "policies")
@@ -64,7 +64,7 @@ func TestTablesInOneSort(t *testing.T) {
 	})
 }
 
-// TestSequenceNumbersRise holds writers to the order of rows of one number.
+// TestSequenceNumbersRise checks that writers enforce the order of rows of one number.
 func TestSequenceNumbersRise(t *testing.T) {
 	s, err := New(Options{Regions: 3, Memory: MinMemory})
 	if err != nil {

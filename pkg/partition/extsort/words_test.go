@@ -9,8 +9,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestWords holds what is done with eight bytes of keys at a time to bytes.Compare and to one byte after the other: keys of 0 to 16 bytes,
-// at all places of a word, equal up to a bit, with zeros at their ends.
+// TestWords compares the functions that read eight bytes of a key at a time with bytes.Compare and with loops over single bytes: keys of 0
+// to 16 bytes, at all places of a word, equal up to a bit, with zeros at their ends.
 func TestWords(t *testing.T) {
 	const seed = 61
 	t.Logf("seed %d", seed)
@@ -44,7 +44,7 @@ func TestWords(t *testing.T) {
 		if load(a) != word {
 			t.Fatalf("%x: %x", a, load(a))
 		}
-		// Of one region a lesser sort value is a lesser key; a lesser region has lesser values whatever the keys are.
+		// Within a region a lesser sort value means a lesser key; a lesser region has lesser values for all keys.
 		s := &sortings[n%len(sortings)]
 		region := r.IntN(s.regions)
 		k, l := a, b
@@ -62,7 +62,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestBefore holds the order of entries without branches to that with them.
+// TestBefore compares the branchless order of entries with compare.
 func TestBefore(t *testing.T) {
 	const seed = 62
 	t.Logf("seed %d", seed)
@@ -89,7 +89,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestPayloads makes payloads of values of all lengths up to 40, and around those whose length takes another byte.
+// TestPayloads checks payloads of values of all lengths up to 40, and of lengths around those that need another byte.
 func TestPayloads(t *testing.T) {
 	const seed = 63
 	t.Logf("seed %d", seed)
