@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRights runs commands as users with exactly the rights on a table that docs/security.md names, and as users who have one fewer: those
-// learn the right that they need, before anything is changed.
+// TestRights runs commands as users with exactly the rights on a table that docs/security.md lists, and as users who lack one of them:
+// these get an error that names the missing right, before anything is changed.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -24,7 +24,7 @@ func TestRights(t *testing.T) {
 	for _, c := range []struct {
 		name, rights string
 		args         []string
-		needs        map[string]string // by the rights that a user has: the one that the message names
+		needs        map[string]string // missing right in the message, by the rights of the user
 	}{
 		{"run", "RC", load, map[string]string{"C": "READ", "R": "CREATE"}},
 		{"run without verification", "C", append(load, "--verify", "off"), map[string]string{"R": "CREATE"}},
@@ -73,7 +73,7 @@ func newRights(t *testing.T) *rights {
 	return r
 }
 
-// user is the user with these rights.
+// user returns the user with these rights.
 func (r *rights) user(letters string) string {
 	if letters == "hbase" { // the superuser
 		return letters
