@@ -80,8 +80,7 @@ func TestSharesOfAnotherSnapshot(t *testing.T) {
 	j.must(mergeArgs(1, 1)...)
 }
 
-// TestSharesRefuseTables checks that a table of which plan would take a snapshot is refused, also in a list of
-// inputs.
+// TestSharesRefuseTables checks that shares refuse a table input that needs a snapshot by plan, also in a list of inputs.
 func TestSharesRefuseTables(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))

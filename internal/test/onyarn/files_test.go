@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// table makes a table with a region for each salt, which the user may load.
+// table creates a table with a region for each salt, which the user may load.
 func (s *site) table(salts int) string {
 	s.Helper()
 	if !s.cluster.Security().Kerberos {
@@ -35,7 +35,7 @@ func (s *site) table(salts int) string {
 	return name
 }
 
-// digest is what the user's own Java client sees in a table.
+// digest returns the digest of a table by the user's own Java client.
 func (s *site) digest(table string) string {
 	s.Helper()
 	got, err := s.cluster.AdminAsT(s.T, testcluster.Loader).Digest(s.Context(), table)
@@ -76,7 +76,7 @@ func (s *site) put(local string) string {
 	return "hdfs://" + name
 }
 
-// sums are the digests of files, in order.
+// sums returns the digests of files, in order.
 func sums(all map[string][]byte) []string {
 	var list []string
 	for _, b := range all {
@@ -86,7 +86,7 @@ func sums(all map[string][]byte) []string {
 	return list
 }
 
-// local are the HFiles that one process builds.
+// local returns the HFiles that one process builds.
 func (s *site) local(job, input, splits string) []string {
 	s.Helper()
 	dir := filepath.Join(s.TempDir(), "hfiles")
@@ -94,7 +94,7 @@ func (s *site) local(job, input, splits string) []string {
 	return s.built(dir)
 }
 
-// built are the HFiles of one table in a directory.
+// built returns the HFiles of one table in a directory.
 func (s *site) built(dir string) []string {
 	s.Helper()
 	files := map[string][]byte{}
@@ -110,7 +110,7 @@ func (s *site) built(dir string) []string {
 	return sums(files)
 }
 
-// taken are the store files of a table: those that HBase was given.
+// taken returns the store files of a table: those that HBase has loaded.
 func (s *site) taken(table string) []string {
 	s.Helper()
 	namespace, name, ok := strings.Cut(table, ":")
@@ -147,7 +147,8 @@ func (s *site) taken(table string) []string {
 	return sums(files)
 }
 
-// holds holds what HBase has taken to what one process builds: the same files, each once.
+// holds compares the files that HBase has loaded with those that one process builds: they must be the same, each
+// once.
 func (s *site) holds(table string, want []string) {
 	s.Helper()
 	if got := s.taken(table); !slices.Equal(got, want) {
