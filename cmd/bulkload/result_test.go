@@ -111,7 +111,7 @@ func TestResultOfStop(t *testing.T) {
 	}
 }
 
-// bigInput is a CSV file that takes a second to read.
+// bigInput returns a CSV file that takes a second to read.
 func bigInput(t *testing.T, dir string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -126,7 +126,7 @@ func bigInput(t *testing.T, dir string) string {
 	return name
 }
 
-// stopInPhase starts a command, sends it a signal when its log names a phase, and gives its standard output.
+// stopInPhase starts a command, sends it a signal when its log names a phase, and returns its standard output.
 func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) []byte {
 	t.Helper()
 	var out, all bytes.Buffer

@@ -81,7 +81,7 @@ func (r *rights) user(letters string) string {
 	return r.users + strings.ToLower(letters)
 }
 
-// as runs the program as the user with these rights, and returns its exit code and what it printed.
+// as runs the program as the user with these rights, and returns its exit code and output.
 func (r *rights) as(t *testing.T, letters string, args []string) (code int, out string) {
 	t.Helper()
 	fill := strings.NewReplacer("{NAME}", testcheck.Name(t), "{DIR}", "file://"+t.TempDir(), "{STAGING}", "/tmp/"+testcheck.Name(t))

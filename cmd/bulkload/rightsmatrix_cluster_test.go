@@ -27,7 +27,7 @@ func TestRightsMatrix(t *testing.T) {
 		testcheck.Must(t, err)
 		return out
 	}
-	// The same rows are loaded again and again, some with an older timestamp: a compaction must drop none of them before it is verified.
+	// The same rows are loaded repeatedly, some with an older timestamp: a compaction must drop none of them before it is verified.
 	adm("create", r.table, "--splits", "k5", "--family", "f,g", "--versions", "100")
 	for user, grants := range map[string][]string{
 		"c": {r.table + " C"}, "rw": {r.table + " RW"}, "rwc": {r.table + " RWC"}, "a": {r.table + " A"}, "ns-c": {"@" + ns + " C"}, "ns-rwc": {"@" + ns + " RWC"},

@@ -152,7 +152,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		w.Flush()
 		rec, err := csv.NewReader(&b).Read()
-		// the library's reader takes \r\n within quotes for \n
+		// the library's reader converts \r\n within quotes to \n
 		if err != nil || rec[1] != strings.ReplaceAll(string(text), "\r\n", "\n") {
 			t.Fatalf("%q came back as %q, %v", text, rec, err)
 		}

@@ -80,7 +80,7 @@ func TestSharesOfAnotherSnapshot(t *testing.T) {
 	j.must(mergeArgs(1, 1)...)
 }
 
-// TestSharesRefuseTables checks that shares refuse a table input that needs a snapshot by plan, also in a list of inputs.
+// TestSharesRefuseTables checks that an input hbase:TABLE is refused, since shares need a snapshot, also in a list of inputs.
 func TestSharesRefuseTables(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))

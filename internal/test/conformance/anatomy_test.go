@@ -31,7 +31,7 @@ type anatomy struct {
 	levels      int
 }
 
-// A part is a block, decompressed.
+// A part is a decompressed block.
 type part struct {
 	magic   string
 	payload []byte

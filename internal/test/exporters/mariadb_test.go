@@ -153,7 +153,7 @@ var outfiles = []form{
 	{name: "utf16 enclosed", clause: `CHARACTER SET utf16 FIELDS TERMINATED BY ',' ENCLOSED BY '"'`, settings: "dialect: mysql-csv, charset: utf-16be", refused: true},
 }
 
-// TestMariaDB reads what MariaDB and its programs write.
+// TestMariaDB reads the exports of MariaDB and its programs.
 func TestMariaDB(t *testing.T) {
 	gate(t)
 	m := fillMariaDB(t)

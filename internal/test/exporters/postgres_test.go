@@ -149,7 +149,7 @@ func of(pieces []string, more string) []string {
 	})
 }
 
-// TestPostgres reads what PostgreSQL and its programs write.
+// TestPostgres reads the exports of PostgreSQL and its programs.
 func TestPostgres(t *testing.T) {
 	gate(t)
 	p := startPostgres(t)
@@ -235,7 +235,7 @@ func TestPostgres(t *testing.T) {
 	// The rows of a dump, between COPY and the line \. after them, are in the format of COPY.
 	t.Run("pg_dump rows", func(t *testing.T) {
 		dump := p.write(t, p.client(t.Context(), "pg_dump", "--data-only", "-t", "t"))
-		file := p.write(t, exec.CommandContext(t.Context(), "sh", "-c", `sed -n '/^COPY /,/^\\\.$/p' "$0" | sed '1d;$d'`, dump)) // as docs/sources.md says
+		file := p.write(t, exec.CommandContext(t.Context(), "sh", "-c", `sed -n '/^COPY /,/^\\\.$/p' "$0" | sed '1d;$d'`, dump)) // the command in docs/sources.md
 		n.check(t, export{form: form{settings: "dialect: postgres"}, want: awkward, paths: []string{file}})
 	})
 }

@@ -85,7 +85,7 @@ type form struct {
 	settings string            // bulkload's settings, in the form of a job file
 	sample   string            // of the manifest: the result of the awkward table; none: that of the exporter's plainest form
 	charset  string            // of the exporter's output
-	refused  bool              // no settings give the rows
+	refused  bool              // no settings read the rows correctly
 	change   func(any) any     // the exporter's change of a random value; nil: none
 	leave    func(string) bool // values that the exporter's form cannot hold; nil: none
 	ends     string            // the exporter's text after the last value of all

@@ -196,7 +196,7 @@ type written struct {
 	e  export
 }
 
-// TestSpark reads what Spark writes, and Hive's SerDes in it.
+// TestSpark reads the exports of Spark, and of Hive's SerDes in it.
 func TestSpark(t *testing.T) {
 	gate(t)
 	for _, v := range sparks {

@@ -155,7 +155,7 @@ func environment(set ...string) []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(drop, name)
 	})
-	// Java takes the encoding of arguments and of standard output from the locale.
+	// Java derives the encoding of arguments and of standard output from the locale.
 	return append(append(env, "LC_ALL=C.UTF-8"), set...)
 }
 

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// module writes a module with a package that starts goroutines and one that does not.
+// module writes a module with one package that starts goroutines and another one that does not.
 func module(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
