@@ -13,7 +13,7 @@ func after(seconds float64) time.Time {
 	return noon.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// goodReport is the report of a run without problems.
+// goodReport returns the report of a run without problems.
 func goodReport() *document {
 	r := &document{
 		Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
@@ -61,7 +61,7 @@ func goodReport() *document {
 	return r
 }
 
-// skewedReport is the report of a build with the given number of regions. A few of them have most rows.
+// skewedReport returns the report of a build with the given number of regions. A few of them have most rows.
 func skewedReport(regions int) *document {
 	r := goodReport()
 	r.Command, r.Load, r.Verify, r.Job, r.JobID, r.Attempts = "build", nil, "", "", "", nil
@@ -81,7 +81,7 @@ func skewedReport(regions int) *document {
 	return r
 }
 
-// failedReport is the report of a run that failed because of HBase.
+// failedReport returns the report of a run that failed because of HBase.
 func failedReport() *document {
 	r := goodReport()
 	r.Status, r.ExitCode, r.Verify, r.Load = "failed", 7, "", nil
@@ -94,7 +94,7 @@ func failedReport() *document {
 	return r
 }
 
-// splitReport is the report of a run over many directories that ended in one of them.
+// splitReport returns the report of a run over many directories that ended in one of them.
 func splitReport(parts int) *document {
 	r := failedReport()
 	r.Attempt, r.Attempts, r.Phases, r.Timestamp = 0, nil, nil, 0
@@ -108,14 +108,14 @@ func splitReport(parts int) *document {
 	return r
 }
 
-// refusedReport is the report of a run that did nothing.
+// refusedReport returns the report of a run that did nothing.
 func refusedReport() *document {
 	return &document{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
 		Advice: "bulkload check lists all that does not fit.", Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3),
 		Settings: []settingValue{{"table", "test:none", "flag"}}}
 }
 
-// alreadyReport is the report of a run whose job was done before.
+// alreadyReport returns the report of a run whose job was done before.
 func alreadyReport() *document {
 	r := goodReport()
 	r.Status, r.Phases, r.Samples, r.Ended = "already", nil, nil, after(0.4)
@@ -126,7 +126,7 @@ func alreadyReport() *document {
 // hostile is a text with everything that must be escaped.
 const hostile = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}&#0;\x00\xff\u202e"
 
-// hostileReport has that text everywhere, and long words too.
+// hostileReport returns a report with that text everywhere, and long words too.
 func hostileReport() *document {
 	r := failedReport()
 	long := hostile + strings.Repeat("W", 300)

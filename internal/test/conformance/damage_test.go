@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// damagedFile is a file with everything that can be damaged: four index levels or more, both filters in several
+// damagedFile returns a file with everything that can be damaged: four index levels or more, both filters in several
 // chunks, tags, markers of every type.
 func damagedFile(t testing.TB, o hfile.Options) []byte {
 	t.Helper()
@@ -117,7 +117,7 @@ type damage struct {
 	damage func(a *anatomy)
 }
 
-// file is a damaged file whose checksums are right.
+// file returns a damaged file whose checksums are right.
 func (d damage) file(t testing.TB) []byte {
 	t.Helper()
 	o := hfile.Options{Bloom: hfile.BloomRow, Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy}
@@ -289,7 +289,7 @@ var damages = []damage{
 	}},
 }
 
-// sharedAt is the position of the number of shared bytes in the second cell of a FAST_DIFF block of the damaged file:
+// sharedAt returns the position of the number of shared bytes in the second cell of a FAST_DIFF block of the damaged file:
 // after its flags and two lengths. The first cell has five bytes of tags.
 func sharedAt(p *part) int {
 	const first = 6 + 4

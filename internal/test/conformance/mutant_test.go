@@ -283,7 +283,7 @@ func mutate(r *random, file []byte) (mutant []byte, m *mutation) {
 	return mutant, m
 }
 
-// mutantBase is a small file with many blocks.
+// mutantBase returns a small file with many blocks.
 func mutantBase(r *random) ([]byte, error) {
 	c := &testCase{o: r.options()}
 	c.o.Compression = pick(r, hfile.CompressionNone, hfile.CompressionSnappy, hfile.CompressionGZ)

@@ -21,7 +21,7 @@ const avroSchema = `{"type":"record","name":"row","fields":[{"name":"c1","type":
 // no number.
 const avroMarker = "012301230123012\xff"
 
-// containers are object container files with blocks of each codec.
+// containers returns object container files with blocks of each codec.
 func containers() (all []kind) {
 	for _, codec := range []string{"null", "deflate", "snappy", "zstandard"} {
 		own := judge{How: "avro", Cols: 5}

@@ -128,7 +128,7 @@ func (k *kind) before() []byte {
 	return append([]byte(k.bom), k.encode(text)...)
 }
 
-// trails are characters of a set whose last byte has a meaning in most dialects, or ends a character of four bytes.
+// trails returns characters of a set whose last byte has a meaning in most dialects, or ends a character of four bytes.
 func trails(set encoding.Encoding) (all []string) {
 	seen := map[byte]bool{}
 	for r := rune(0x4e00); r < 0x9fff; r++ {

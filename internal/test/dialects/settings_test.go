@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// settings are dialects with settings other than their exporter's own.
+// settings returns dialects with settings other than their exporter's own.
 func settings(tb testing.TB) []kind {
 	all, text := join(marks, blanks, unicode, bytesIn), join(marks, blanks, unicode)
 	return []kind{

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// mariadb is a private MariaDB.
+// mariadb is a private MariaDB server.
 type mariadb struct {
 	dir, files string
 	env        []string
@@ -223,7 +223,7 @@ func (m *filledMariaDB) outfileIsRead(t *testing.T, i int, f form) {
 	}
 }
 
-// batchForms are forms of the client's output.
+// batchForms returns forms of the client's output.
 func batchForms() []form {
 	return []form{
 		{name: "batch", clause: "-B", settings: "dialect: mysql-batch", sample: "mysql/batch.tsv"},
@@ -260,7 +260,7 @@ func (m *filledMariaDB) batchIsRead(t *testing.T, f form) {
 	}
 }
 
-// dumpForms are forms of mariadb-dump.
+// dumpForms returns forms of mariadb-dump.
 func dumpForms() []form {
 	return []form{
 		{name: "dump", settings: "dialect: mysql"},

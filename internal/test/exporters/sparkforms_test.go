@@ -154,7 +154,7 @@ func (tab table) partitioned() table {
 	return out
 }
 
-// named is for messages.
+// String returns the form's name and clause, for messages.
 func (f form) String() string { return fmt.Sprintf("%s (%s)", f.name, f.clause) }
 
 // lines returns a table of one column as Spark's CSV writes it: without rows that would be empty lines.

@@ -20,7 +20,7 @@ type table struct {
 
 const samples = root + "/testdata/source/dialects/"
 
-// samplesTable is a file of rows of testdata/source/dialects.
+// samplesTable reads a file of rows of testdata/source/dialects.
 func samplesTable(t *testing.T, name string, columns ...string) table {
 	t.Helper()
 	f, err := os.Open(samples + name)

@@ -10,13 +10,13 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// someRows is a job that is subject to everything that can go wrong: several regions, cells in the table before, and
+// someRows returns a job that is subject to everything that can go wrong: several regions, cells in the table before, and
 // a sort that spills.
 func someRows() Job {
 	return Job{Spec: data.Spec{Table: data.Opinion, Rows: 16_000, Seed: 11, Regions: 6}, Form: data.Dump, Memory: "24MiB", Verify: "full", Before: 6}
 }
 
-// fewRows is a short job.
+// fewRows returns a short job.
 func fewRows() Job {
 	return Job{Spec: data.Spec{Table: data.Check, Rows: 1500, Seed: 7, Regions: 4}, Form: data.CSV, Memory: "64MiB", Verify: "full", Before: 4}
 }

@@ -131,7 +131,7 @@ type ended struct {
 // mostTime is the time limit of a command of the program.
 const mostTime = 8 * time.Minute
 
-// command is a command of the program that was not started.
+// command returns a command of the program that has not been started.
 func (s *site) command(t testing.TB, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), s.program, args...)
 	cmd.Dir, cmd.Env = root, s.environment()

@@ -30,7 +30,7 @@ type export struct {
 
 func (e export) job() string { return filepath.Join("examples", string(e.kind)+".yaml") }
 
-// small are the exports of the checkout: 3,000 rows, check as CSV and opinion as Parquet.
+// small returns the exports of the checkout: 3,000 rows, check as CSV and opinion as Parquet.
 func small(t testing.TB) []export {
 	t.Helper()
 	var all []export

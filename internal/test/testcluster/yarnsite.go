@@ -24,12 +24,12 @@ const (
 	yarnGroup  = "hadoop"
 )
 
-// yarnClassPath is the class path of containers, which has the clients' configuration and no keytab.
+// yarnClassPath returns the class path of containers, which has the clients' configuration and no keytab.
 func yarnClassPath(l layout, lib string) string {
 	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
 }
 
-// yarnSite is for clients and daemons.
+// yarnSite returns the settings of YARN for clients and daemons.
 func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 	y := p.YARN
 	site := map[string]string{

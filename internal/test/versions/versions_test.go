@@ -66,7 +66,7 @@ type lab struct {
 	digest        string // of the loaded table
 }
 
-// wantedDigest is the digest of a scan by HBase's client, computed by the generator of the rows.
+// wantedDigest returns the digest of a scan by HBase's client, computed by the generator of the rows.
 func wantedDigest(t *testing.T, root string) string {
 	text, err := os.ReadFile(filepath.Join(root, "testdata", "exports", "check.digest"))
 	if err != nil {
