@@ -18,7 +18,7 @@ type cellOf struct {
 	column abilities.Column
 }
 
-// refusedRuns returns the command lines of runs and of loads that the table refuses, in part or as a whole.
+// refusedRuns returns the command lines of runs and loads that the table refuses, in part or as a whole.
 func refusedRuns(t *testing.T) map[cellOf][]string {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -66,7 +66,8 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 	}
 }
 
-// refusedFlag returns the command line of another command, with the flag of an ability that it lacks. It is nil where no flag asks for that.
+// refusedFlag returns the command line of another command, with the flag of an ability that it lacks, or nil if no
+// flag requests that.
 func refusedFlag(c cellOf) []string {
 	name, value := c.column.Setting()
 	args, ok := map[abilities.Row][]string{abilities.Rekey: {"rekey", "--from=a", "--to=b", "--key=id"}, abilities.Undo: {"undo", "--job=j"},
@@ -77,7 +78,8 @@ func refusedFlag(c cellOf) []string {
 	return append(args, settings.Flag(name)+"="+value)
 }
 
-// TestRefusedAbilities: what the table of abilities refuses the program refuses, with that reason, before it asks a cluster.
+// TestRefusedAbilities checks that the program refuses what the table of abilities refuses, with that reason, before
+// it contacts a cluster.
 func TestRefusedAbilities(t *testing.T) {
 	for _, name := range []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "OPENLINEAGE_URL", "BULKLOAD_METRICS_PUSH"} {
 		t.Setenv(name, "")

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// java returns what HBase's own client says.
+// java returns the output of HBase's own client.
 func (l *exportLab) java(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := l.admin.Run(t.Context(), args...)
@@ -25,8 +25,8 @@ func (l *exportLab) java(t *testing.T, args ...string) string {
 	return out
 }
 
-// chosen exports parts of the table, by its files and by scans: what HBase's own client sees in a Scan with the same bounds. A job that reads
-// the table as its input has the same rows.
+// chosen exports parts of the table, by its files and by scans, and compares them with a Scan of HBase's own client with the same bounds. A
+// job that reads the table as its input has the same rows.
 func (l *exportLab) chosen(t *testing.T) {
 	t.Helper()
 	all := cellsOf(t, l.java(t, "scan", l.table))
@@ -85,8 +85,8 @@ func (l *exportLab) chosen(t *testing.T) {
 	}
 }
 
-// otherSalts: ranges of original keys by a wrong number of salts are refused, since they would leave out most rows. So is a table that is not there.
-// No snapshot is left behind.
+// otherSalts checks that ranges of original keys with a wrong number of salts are refused, since they would miss most rows, and so is a missing
+// table. No snapshot is left behind.
 func (l *exportLab) otherSalts(t *testing.T) {
 	t.Helper()
 	file := l.jobFile(t)
@@ -108,7 +108,7 @@ func exportedCells(t *testing.T, dir string) map[string]string {
 	return got
 }
 
-// eachExported calls a function with each cell of the JSON lines in a directory.
+// eachExported calls a function for each cell of the JSON lines in a directory.
 func eachExported(t *testing.T, dir string, do func(row map[string]any, column, value string)) {
 	t.Helper()
 	for name := range jobtest.Hashes(t, dir) {
@@ -133,7 +133,7 @@ func eachExported(t *testing.T, dir string, do func(row map[string]any, column, 
 	}
 }
 
-// cellsOf are lines of cells by row and column, the newest of each.
+// cellsOf returns the newest cell of each row and column from lines of cells.
 func cellsOf(t *testing.T, lines string) map[string]string {
 	t.Helper()
 	cells := map[string]string{}

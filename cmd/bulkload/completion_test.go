@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestCompletions: what completion offers for a flag is what its help text names.
+// TestCompletions checks that the completions of a flag are the values in its help text.
 func TestCompletions(t *testing.T) {
 	root := newRootCmd(&globals{})
 	for _, cmd := range append(commands(root), root) {
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			values, files, _ := settings.Completion(f)
 			if files || f.Value.Type() == "size" {
-				return // endings; sizes are suggestions
+				return // file name endings; sizes are only suggestions
 			}
 			for _, v := range values {
 				if !strings.Contains(f.Usage, v) && f.DefValue != v {

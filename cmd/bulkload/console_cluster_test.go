@@ -18,7 +18,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// consoled is the program's console as a client has it that may act on jobs.
+// consoled is the program's console, used by a client that may act on jobs.
 type consoled struct{ address string }
 
 // console shows the jobs of the migration.
@@ -31,7 +31,7 @@ func (m *migration) console(t *testing.T) consoled {
 	return consoled{"http://" + regexp.MustCompile(`msg=listening address=(\S+)`).FindStringSubmatch(p.log())[1]}
 }
 
-// ask sends a request; an answer is a status and, of jobs.json, what it has.
+// ask sends a request. It returns the status and, for jobs.json, the jobs.
 func (c consoled) ask(t *testing.T, method, path string) (status int, jobs []checkpoint.State) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, c.address+path, strings.NewReader(""))
@@ -48,8 +48,8 @@ func (c consoled) ask(t *testing.T, method, path string) (status int, jobs []che
 	return answer.StatusCode, list.Jobs
 }
 
-// goesOnByConsole starts the job that was stopped again, pauses and resumes it, all by the console, and returns the log of the command that was
-// started once so many jobs are done.
+// goesOnByConsole uses the console to restart the stopped job, to pause it and to resume it. It returns the log of the restarted command once n
+// jobs are done.
 func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	t.Helper()
 	c := m.console(t)
@@ -65,7 +65,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	held := m.holdRunning(t)
 	t.Cleanup(func() {
 		if t.Failed() {
-			testcheck.Must(t, syscall.Kill(held.PID, syscall.SIGCONT)) // that it can end
+			testcheck.Must(t, syscall.Kill(held.PID, syscall.SIGCONT)) // so that it can end
 		}
 	})
 	testcheck.Eventually(t, time.Minute, "the console pauses it", func() (bool, any) {
@@ -73,7 +73,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 		return status == http.StatusSeeOther, status
 	})
 	testcheck.Must(t, syscall.Kill(held.PID, syscall.SIGCONT))
-	running := "" // the held job, or the next one if little was left of it
+	running := "" // the held job, or the next one if it was almost finished
 	testcheck.Eventually(t, time.Minute, "a job is paused", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
 		i := slices.IndexFunc(jobs, func(s checkpoint.State) bool {
@@ -102,7 +102,8 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	return string(log)
 }
 
-// holdRunning stops the process of a job that runs, by a signal that it cannot handle, so that a request finds the job still under way.
+// holdRunning stops the process of a running job by a signal that it cannot handle, so that a request finds the job
+// running.
 func (m *migration) holdRunning(t *testing.T) (held *checkpoint.State) {
 	t.Helper()
 	find := func() *checkpoint.State {
@@ -123,7 +124,7 @@ func (m *migration) holdRunning(t *testing.T) (held *checkpoint.State) {
 		if held = find(); held != nil && held.Job == before.Job {
 			return true, held
 		}
-		return false, syscall.Kill(before.PID, syscall.SIGCONT) // it came to its end meanwhile
+		return false, syscall.Kill(before.PID, syscall.SIGCONT) // it ended meanwhile
 	})
 	return held
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// effectInputs are what the command lines of effects read.
+// effectInputs are the input files of the command lines of effects.
 var effectInputs = map[string]string{
 	"in.csv": "id,v,w\na,1,x\nb,,y\nc,3,z\n", "dup.csv": "id,v\na,1\na,2\n", "bad.csv": "id,v\na,1\nb\n", "none.csv": "",
 	"bare.csv": "a,1\nb,2\n", "start.csv": "x\nid,v\na,1\n", "end.csv": "id,v\na,1\nx\n", "comment.csv": "id,v\n#a,1\nb,2\n", "semi.csv": "id;v\na;1\n",
@@ -34,7 +34,7 @@ var effectInputs = map[string]string{
 	"id.yaml": "key: id\n", "times.yaml": "key: id\ncell_timestamp: {column: v, layout: unixms}\n", "check.yaml": "columns: [id, v]\nkey: id\nheader: no\n",
 }
 
-// effects are what shows that a flag is used: what a command line has besides, and the flag.
+// effects has, for each flag, the additional arguments and the flag that show its effect.
 var effects = map[string]string{
 	"allow-empty": "--input=none.csv --allow-empty", "bad-records": "--input=bad.csv --bad-records=1", "block-size": "--input=long.csv --block-size=1KiB", "bloom": "--input=long.csv --bloom=NONE",
 	"compression": "--input=long.csv --compression=NONE", "compression-level": "--input=long.csv --compression=GZ --compression-level=better", "encoding": "--input=long.csv --encoding=NONE",
@@ -52,13 +52,13 @@ var effects = map[string]string{
 	"since": "--since=1", "until": "--until=2", "only": "--only=f", "input-versions": "--input-versions=2", "parse": "--parse=id", "read-by": "--read-by=scan",
 }
 
-// effectsOf are the effects of one command, over those of all.
+// effectsOf has the effects of one command, which override those of all commands.
 var effectsOf = map[string]map[string]string{
 	"plan": {
 		"engine": "--engine=yarn", "map-memory": "--engine=yarn --map-memory=3GiB", "reduce-memory": "--engine=yarn --reduce-memory=3GiB", "maps": "--engine=yarn --maps=7", "reduces": "--engine=yarn --splits=b --reduces=2",
 		"max-file-size": "--max-file-size=1GiB", "skew": "--skew=9", "suggest": "--suggest=3", "svg": "--svg=plan.svg", "splits": "--splits=b", "replace": "--table=t --replace",
 		"max-deletes": "--table=t --replace --max-deletes=7", "into": "--table=t --replace --into=u", "table-splits": "--table-splits=t=a", "out": "--out=p.json",
-		// What the plan for shares has of a job is used by them.
+		// The shares use the job's settings in the plan.
 		"duplicates": "--input=dup.csv --out=p.json --duplicates=last", "expect-records": "--out=p.json --expect-records=9", "timestamp": "--out=p.json --timestamp=77",
 		"versions": "--job=times.yaml --input=dup.csv --out=p.json --duplicates=versions --versions=2", "split-size": "--input=long.csv --out=p.json --split-size=4KiB",
 	},
@@ -81,7 +81,7 @@ var effectsOf = map[string]map[string]string{
 	},
 }
 
-// withoutEffect are flags that leave no mark in the output of a small job, and why they are there.
+// withoutEffect are flags that leave no trace in the output of a small job, and their purposes.
 var withoutEffect = map[string]string{
 	"config output show-data log-level log-format quiet cpuprofile memprofile trace date time-zone": "of every command",
 	"zookeeper znode hdfs principal keytab ticket-cache user endpoint":                              "whom a command asks, and as who",
@@ -98,8 +98,8 @@ var effectBases = map[string][]string{
 	"inspect": {"inspect", "--output=json", "--workers=1"},
 }
 
-// TestEffects: each flag of these commands changes their result, or has a reason. A job file serves several commands, so that it may say what one
-// of them does not use; a flag that has no effect is not offered.
+// TestEffects checks that each flag of these commands changes their result, or has a reason. A job file serves several commands, so it may have
+// settings that one of them does not use; flags without an effect are not offered.
 func TestEffects(t *testing.T) {
 	race.Plain(t)
 	for _, name := range []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "OPENLINEAGE_URL", "BULKLOAD_METRICS_PUSH"} {
@@ -135,7 +135,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestWithoutEffect: these have no effect, also where no small job shows it.
+// TestWithoutEffect checks that these flags have no effect, also where no small job could show one.
 func TestWithoutEffect(t *testing.T) {
 	for command, flags := range map[string]string{
 		"plan":  "reject-file filtered-file duplicates-file verify replicate phoenix-indexes replace-rejected",
@@ -154,7 +154,7 @@ func TestWithoutEffect(t *testing.T) {
 	}
 }
 
-// checkEffect runs a command with its last argument and without.
+// checkEffect runs a command with and without its last argument.
 func checkEffect(t *testing.T, command, flag string, more []string) {
 	t.Helper()
 	last := len(more) - 1
@@ -178,7 +178,7 @@ func checkEffect(t *testing.T, command, flag string, more []string) {
 		}
 	}
 	without := resultOf(t, append(slices.Clone(args), more[:last]...))
-	if flag == "job" { // once a command: times are left out
+	if flag == "job" { // once for each command: times are removed
 		if again := resultOf(t, append(slices.Clone(args), more[:last]...)); again != without {
 			t.Fatalf("%q: two runs differ:\n%s\n%s", append(args, more[:last]...), without, again)
 		}
@@ -200,7 +200,8 @@ func writeEffectInputs(t *testing.T) {
 	testcheck.Must(t, os.WriteFile("long.csv", []byte(long), 0o600))
 }
 
-// resultOf returns the result of a command: its error, what it prints, and its files, which are removed. Times are left out.
+// resultOf returns the result of a command: its error, its output, and its files, which are removed. Times are left
+// out.
 func resultOf(t *testing.T, args []string) string {
 	t.Helper()
 	var out, all bytes.Buffer
@@ -240,7 +241,7 @@ func resultOf(t *testing.T, args []string) string {
 	return all.String()
 }
 
-// timeless returns a JSON object without what two runs of the same job differ in.
+// timeless returns a JSON object without the fields that differ between two runs of the same job.
 func timeless(text []byte) []byte {
 	var v any
 	if json.Unmarshal(text, &v) != nil {

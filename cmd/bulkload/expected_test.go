@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestExpectedByTheProgram: the results of a job file's expectations are in the result, the report, the metrics and the lineage; what is not
-// met is exit code 4, and shares find the same.
+// TestExpectedByTheProgram checks that the results of a job file's expectations are in the result, the report, the metrics and the lineage,
+// that an unmet expectation gives exit code 4, and that shares find the same.
 func TestExpectedByTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	doubled(t, filepath.Join(dir, "in.csv"), 3000)

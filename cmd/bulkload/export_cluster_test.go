@@ -26,7 +26,7 @@ import (
 type exportLab struct {
 	*migration
 	job, splits, empty string
-	files              map[string]string // what a build of the input gives
+	files              map[string]string // HFiles of a build of the input
 	fsys               hdfsio.FS         // HDFS
 	out                string            // on HDFS
 	root               string            // of HBase
@@ -67,7 +67,7 @@ func newExportLab(t *testing.T, conf, example, input, salts, empty string) *expo
 	return l
 }
 
-// must runs the program, which ends with a code, and gives its output.
+// must runs the program, which must end with a code, and returns its output.
 func (l *exportLab) must(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	p := l.start(t, append(args, l.states(args[0])...)...)
@@ -77,7 +77,7 @@ func (l *exportLab) must(t *testing.T, code int, args ...string) string {
 	return p.stdout.String()
 }
 
-// states returns the flags that an export has its state by.
+// states returns the flags of an export's state directory.
 func (l *exportLab) states(command string) []string {
 	if command == "export" {
 		return []string{"--state", l.state}
@@ -85,7 +85,7 @@ func (l *exportLab) states(command string) []string {
 	return nil
 }
 
-// build gives the sums of the HFiles of an input.
+// build returns the digests of the HFiles of an input.
 func (l *exportLab) build(t *testing.T, input string) map[string]string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "hfiles")
@@ -93,7 +93,7 @@ func (l *exportLab) build(t *testing.T, input string) map[string]string {
 	return jobtest.Hashes(t, out)
 }
 
-// nothingLeft says that no snapshot of the program is there.
+// nothingLeft checks that no snapshot of the program exists.
 func (l *exportLab) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{".hbase-snapshot/.tmp", ".hbase-snapshot"} {
@@ -109,8 +109,8 @@ func (l *exportLab) nothingLeft(t *testing.T) {
 	}
 }
 
-// TestExportOnCluster loads check and opinion, exports the tables to HDFS and to the disk in each format, and builds what was
-// exported: the HFiles are those of the load, byte for byte. The snapshots that were taken are gone, also after a failure and a signal.
+// TestExportOnCluster loads check and opinion, exports the tables to HDFS and to local disk in each format, and builds the exported
+// files: the HFiles must be those of the load, byte for byte. The snapshots must be deleted, also after a failure and a signal.
 func TestExportOnCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the test cluster, which -short leaves out")
@@ -169,7 +169,8 @@ func TestExportOnCluster(t *testing.T) {
 	}
 }
 
-// paused pauses an export before its first region, stops it, and has the same command export the table. Stopped by then nothing of it is left.
+// paused pauses an export before its first region, stops it, and exports the table with the same command. After the
+// stop there must be no remains of it.
 func (l *exportLab) paused(t *testing.T) {
 	t.Helper()
 	args := []string{"export", l.table, "--to", "hdfs://" + path.Join(l.out, "stopped"), "--format", "jsonl"}
@@ -192,7 +193,7 @@ func otherHour() string {
 	return at.Add(2*time.Hour).Format("15:04") + "-" + at.Add(3*time.Hour).Format("15:04")
 }
 
-// jobFile returns the example's with the policy of empty values that the table was loaded with.
+// jobFile returns the example's job file with the policy for empty values of the loaded table.
 func (l *exportLab) jobFile(t *testing.T) string {
 	t.Helper()
 	b := jobtest.ReadWhole(t, hdfsio.Local{}, jobtest.Absolute(t, l.job))

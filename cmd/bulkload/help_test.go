@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpOf returns what the program prints for arguments.
+// helpOf returns the program's output for arguments.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	root := newRootCmd(&globals{})
@@ -25,7 +25,7 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// leaves returns the commands that do something, below a command.
+// leaves returns the runnable commands below a command.
 func leaves(c *cobra.Command) (all []*cobra.Command) {
 	for _, c := range c.Commands() {
 		switch {
@@ -38,7 +38,8 @@ func leaves(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// TestHelpFitsAScreen: --help of a command has at most 50 lines, help has every flag of it, and neither lists exit codes.
+// TestHelpFitsAScreen checks that --help of a command has at most 50 lines, that help has all of its flags, and that
+// neither lists exit codes.
 func TestHelpFitsAScreen(t *testing.T) {
 	all := leaves(newRootCmd(&globals{}))
 	if len(all) < 25 {
@@ -66,7 +67,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
-// TestHelpOfExitCodes: each code is listed with what to do then.
+// TestHelpOfExitCodes checks that each code is listed with an instruction.
 func TestHelpOfExitCodes(t *testing.T) {
 	text := helpOf(t, "help", "exit-codes")
 	for _, s := range ending.Exits() {

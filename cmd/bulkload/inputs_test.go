@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestListedInputsAreTheJob: what a list holds is the job's identity, so that a resumed job may have it from a list of another name, and
-// not from the same list with other inputs.
+// TestListedInputsAreTheJob checks that the entries of a list are part of the job's identity: a resumed job may get them from a list of
+// another name, but not other inputs from the same list.
 func TestListedInputsAreTheJob(t *testing.T) {
 	env := jobtest.Env(t)
 	identity := func(s spec.Spec) checkpoint.Identity {
@@ -48,8 +48,8 @@ func TestListedInputsAreTheJob(t *testing.T) {
 	}
 }
 
-// TestPathsOfOneCluster: a path on HDFS leads to one file system with and without the cluster's name, so that a file that is given both ways
-// is seen to be one.
+// TestPathsOfOneCluster checks that a path on HDFS belongs to one file system with and without the cluster's name, so that a file that is
+// given in both forms is recognised as one.
 func TestPathsOfOneCluster(t *testing.T) {
 	env := jobtest.Env(t)
 	env.Conf.Set("fs.defaultFS", "hdfs://namenode:8020", "test")

@@ -23,13 +23,13 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas, which are optional.
+// pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas. Both are optional.
 const (
 	pythonEnv = "BULKLOAD_TEST_OPENLINEAGE_PYTHON"
 	specEnv   = "BULKLOAD_TEST_OPENLINEAGE_SPEC"
 )
 
-// TestOpenLineageClient has OpenLineage's own client read every kind of event, with every facet.
+// TestOpenLineageClient reads every kind of event, with every facet, with OpenLineage's own client.
 func TestOpenLineageClient(t *testing.T) {
 	python := os.Getenv(pythonEnv)
 	if python == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestSpareProcessors: the runtime gets two processors for each core, workers are as many as cores or as they were given, and
-// what the environment says holds.
+// TestSpareProcessors checks that the runtime gets two processors for each core, that there are as many workers as cores or
+// as given, and that the environment has precedence.
 func TestSpareProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// migration is a table of its own on the test cluster, and a state directory.
+// migration is a new table on the test cluster, and a state directory.
 type migration struct {
 	conf, table, name, state string
 	cluster                  *testcluster.Cluster
@@ -74,7 +74,7 @@ func (m *migration) run(t *testing.T, input string, args ...string) *process {
 		"--staging", "hdfs:///tmp/" + m.name, "--input", input, "--log-level", "info"}, args...)...)
 }
 
-// digest returns the digest of the table, by HBase's own client.
+// digest returns the digest of the table by HBase's own client.
 func (m *migration) digest(t *testing.T) string {
 	t.Helper()
 	got, err := m.cluster.AdminT(t).Run(t.Context(), "digest", m.table)
@@ -84,7 +84,7 @@ func (m *migration) digest(t *testing.T) string {
 	return got
 }
 
-// wantDigest returns the want digest of the check export, without empty cells.
+// wantDigest returns the digest of the check export, without empty cells.
 func wantDigest(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("../../testdata/exports/check.digest")
@@ -100,7 +100,7 @@ func wantDigest(t *testing.T) string {
 	return ""
 }
 
-// days returns the records of the check export, cut into files of so many directories.
+// days returns the records of the check export, divided into files of n directories.
 func days(t *testing.T, n int) map[string][]byte {
 	t.Helper()
 	b, err := os.ReadFile("../../testdata/exports/check.dump")
@@ -155,7 +155,7 @@ func (m *migration) plantHDFS(t *testing.T, files map[string][]byte) string {
 	return "hdfs://" + root
 }
 
-// process is bulkload as a process of its own.
+// process is bulkload as a separate process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -164,7 +164,7 @@ type process struct {
 
 	mu    sync.Mutex
 	lines []string
-	more  chan struct{} // closed when a line comes
+	more  chan struct{} // closed when a line arrives
 }
 
 func (m *migration) start(t *testing.T, args ...string) *process {
@@ -192,7 +192,7 @@ func (m *migration) start(t *testing.T, args ...string) *process {
 		_ = p.cmd.Wait() // the exit code shows
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // as a rule it has ended
+		_ = p.cmd.Process.Kill() // normally it has ended
 		<-p.ended
 	})
 	return p
@@ -239,7 +239,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// wait gives the exit code: 128 and the signal's number if one killed it.
+// wait returns the exit code, or 128 and the signal's number if a signal killed the process.
 func (p *process) wait() int {
 	p.t.Helper()
 	select {
@@ -262,9 +262,8 @@ func (p *process) result() *result.Result {
 	return r
 }
 
-// TestSplitByDirectoryGoesOn kills a run over five directories on HDFS in the
-// third. The same command leaves the first two alone and does the rest, and
-// once more it has nothing to do.
+// TestSplitByDirectoryGoesOn kills a run over five directories on HDFS in the third. The same command leaves the
+// first two unchanged and loads the rest, and a further one has nothing to do.
 func TestSplitByDirectoryGoesOn(t *testing.T) {
 	m := newMigration(t)
 	input := m.plantHDFS(t, days(t, 5))
@@ -327,7 +326,7 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 			t.Errorf("the report has no %q", want)
 		}
 	}
-	// What the last part says of those before it. The third was planned earlier, as a rule.
+	// The last part's description of the earlier parts. The third was usually planned before.
 	var live checkpoint.Live
 	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, checkpoint.LiveName))
 	if err != nil {
@@ -354,8 +353,8 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 	}
 }
 
-// TestPauseAndGoOn pauses a run by a signal. Meanwhile it keeps its lock and
-// stops at once when it is asked to; the next one is paused and resumed.
+// TestPauseAndGoOn pauses a run by a signal. Meanwhile the run keeps its lock, and stops at once on request; the next
+// one is paused and resumed.
 func TestPauseAndGoOn(t *testing.T) {
 	m := newMigration(t)
 	input := m.plantHDFS(t, days(t, 5))
@@ -387,8 +386,7 @@ func TestPauseAndGoOn(t *testing.T) {
 	}
 }
 
-// TestOnlyBetween begins outside of its window: it waits, and stops at once
-// when it is asked to. With a window that is open it runs.
+// TestOnlyBetween begins outside of its window: it waits, and stops at once on request. In an open window it runs.
 func TestOnlyBetween(t *testing.T) {
 	m := newMigration(t)
 	input := plantLocal(t, days(t, 1))
@@ -423,7 +421,7 @@ func TestOnlyBetween(t *testing.T) {
 	}
 }
 
-// TestUploadLimitSlows reports by how much.
+// TestUploadLimitSlows reports the slowdown by an upload limit.
 func TestUploadLimitSlows(t *testing.T) {
 	m := newMigration(t)
 	input := plantLocal(t, days(t, 1))

@@ -8,14 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// mostMistakeLines and mostMessage bound what a person reads of a mistake.
+// mostMistakeLines and mostMessage are the limits of an error message.
 const (
 	mostMistakeLines = 2
 	mostMessage      = 160
 )
 
-// mistake FILE CODE COMMAND… runs a command that ends with an exit code and appends what it says on standard error to a file, which
-// a script compares as a whole. A message is two lines at most, of 160 characters each at most.
+// mistake FILE CODE COMMAND… runs a command that ends with an exit code and appends its standard error to a file, which a script
+// compares as a whole. A message has at most two lines of at most 160 characters each.
 func mistake(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: mistake FILE CODE COMMAND…")

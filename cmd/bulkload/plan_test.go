@@ -33,8 +33,8 @@ func estimateOf(rows []int64, start func(i int) string) *estimate.Estimate {
 	return e
 }
 
-// TestSVG sees that a picture is well-formed whatever the keys are, that every
-// region is in a bar, and that nothing is drawn outside of it.
+// TestSVG checks that a picture is well-formed whatever the keys are, that every region is in a bar, and that nothing
+// is drawn outside of it.
 func TestSVG(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 2000).Draw(t, "rows")
@@ -90,7 +90,7 @@ func TestSVG(t *testing.T) {
 	})
 }
 
-// TestShareLines sees that lines cover all regions once.
+// TestShareLines checks that lines cover all regions once.
 func TestShareLines(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Int64Range(0, 1000), 1, 500).Draw(t, "rows")
@@ -113,7 +113,7 @@ func TestShareLines(t *testing.T) {
 	})
 }
 
-// TestRegionsFit sees that the table is no wider than the terminal.
+// TestRegionsFit checks that the table is no wider than the terminal.
 func TestRegionsFit(t *testing.T) {
 	for _, regions := range []int{1, 10, 40, 41, 1000} {
 		rows := make([]int64, regions)
@@ -146,7 +146,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// TestNamesHBase: a cluster without ZooKeeper is named by the servers of its registry.
+// TestNamesHBase checks that the servers of its registry identify a cluster without ZooKeeper.
 func TestNamesHBase(t *testing.T) {
 	registry := &hdfsio.Conf{}
 	registry.Set("hbase.client.bootstrap.servers", "rs2:16020,rs1:16020", "test")

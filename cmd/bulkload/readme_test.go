@@ -8,7 +8,8 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// TestReadmeIsComplete: README names every command and every format of inputs, each in the first column of a table.
+// TestReadmeIsComplete checks that README names every command and every input format, each in the first column of a
+// table.
 func TestReadmeIsComplete(t *testing.T) {
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -44,7 +45,7 @@ func TestReadmeIsComplete(t *testing.T) {
 	}
 }
 
-// commandsOf returns the names of the program's commands, without those that are hidden.
+// commandsOf returns the names of the program's commands, except hidden ones.
 func commandsOf(t *testing.T) (names []string) {
 	t.Helper()
 	root := newRootCmd(&globals{})

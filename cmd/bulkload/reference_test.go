@@ -31,7 +31,7 @@ func referenceExits() []reference.Exit {
 	return exits
 }
 
-// TestCommandsDoc: docs/commands.md is what the commands say of themselves.
+// TestCommandsDoc checks that docs/commands.md matches the help texts of the commands.
 func TestCommandsDoc(t *testing.T) {
 	const file = "../../docs/commands.md"
 	got := reference.Commands(newRootCmd(&globals{}), referenceExits())
@@ -50,8 +50,8 @@ func TestCommandsDoc(t *testing.T) {
 	}
 }
 
-// TestManPages writes a page for each command, and has the readers of man pages
-// that are installed check them. With -man the pages are for release archives.
+// TestManPages writes a page for each command, and checks them with the installed readers of man pages. With -man the
+// pages are for release archives.
 func TestManPages(t *testing.T) {
 	dir := *manDir
 	if dir == "" {

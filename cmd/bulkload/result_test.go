@@ -21,7 +21,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// checkResult holds the last line of an output to the published schema, and gives its fields.
+// checkResult validates the last line of an output with the published schema, and returns its fields.
 func checkResult(out []byte) (map[string]any, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -45,7 +45,8 @@ func checkResult(out []byte) (map[string]any, error) {
 	return fields, json.Unmarshal(last, &fields)
 }
 
-// TestSchemaHasKinds: the schema of results has the word of each kind of failure, and that of a command that was stopped.
+// TestSchemaHasKinds checks that the schema of results has the name of each kind of failure, and that of a command
+// that was stopped.
 func TestSchemaHasKinds(t *testing.T) {
 	b, err := os.ReadFile("../../docs/result.schema.json")
 	testcheck.Must(t, err)
@@ -125,7 +126,7 @@ func bigInput(t *testing.T, dir string) string {
 	return name
 }
 
-// stopInPhase starts a command, sends it a signal when its log names a phase, and gives its standard output.
+// stopInPhase starts a command, sends it a signal when its log names a phase, and returns its standard output.
 func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) []byte {
 	t.Helper()
 	var out, all bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRights runs commands as users with exactly the rights on a table that docs/security.md names, and as users who have one fewer: those
-// learn the right that they need, before anything is changed.
+// TestRights runs commands as users with exactly the rights on a table that docs/security.md lists, and as users who lack one of them:
+// these get an error that names the missing right, before anything is changed.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -24,7 +24,7 @@ func TestRights(t *testing.T) {
 	for _, c := range []struct {
 		name, rights string
 		args         []string
-		needs        map[string]string // by the rights that a user has: the one that the message names
+		needs        map[string]string // missing right in the message, by the rights of the user
 	}{
 		{"run", "RC", load, map[string]string{"C": "READ", "R": "CREATE"}},
 		{"run without verification", "C", append(load, "--verify", "off"), map[string]string{"R": "CREATE"}},
@@ -81,7 +81,7 @@ func (r *rights) user(letters string) string {
 	return r.users + strings.ToLower(letters)
 }
 
-// as runs the program as the user with these rights, and returns its exit code and what it printed.
+// as runs the program as the user with these rights, and returns its exit code and output.
 func (r *rights) as(t *testing.T, letters string, args []string) (code int, out string) {
 	t.Helper()
 	fill := strings.NewReplacer("{NAME}", testcheck.Name(t), "{DIR}", "file://"+t.TempDir(), "{STAGING}", "/tmp/"+testcheck.Name(t))

@@ -10,8 +10,9 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRightsMatrix runs commands as users with single rights: on a table, a family, a column, a namespace. A user who lacks a right learns the
-// statement that gives it before anything is loaded or made. A user with all rights that a command needs succeeds where HBase's client succeeds.
+// TestRightsMatrix runs commands as users with single rights: on a table, a family, a column, a namespace. A user who lacks a right gets the
+// statement that grants it, before anything is loaded or created. A user with all rights that a command needs succeeds where HBase's client
+// succeeds.
 func TestRightsMatrix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -26,7 +27,7 @@ func TestRightsMatrix(t *testing.T) {
 		testcheck.Must(t, err)
 		return out
 	}
-	// The same rows are loaded again and again, some with an older timestamp: a compaction must drop none of them before it is verified.
+	// The same rows are loaded repeatedly, some with an older timestamp: a compaction must drop none of them before it is verified.
 	adm("create", r.table, "--splits", "k5", "--family", "f,g", "--versions", "100")
 	for user, grants := range map[string][]string{
 		"c": {r.table + " C"}, "rw": {r.table + " RW"}, "rwc": {r.table + " RWC"}, "a": {r.table + " A"}, "ns-c": {"@" + ns + " C"}, "ns-rwc": {"@" + ns + " RWC"},
@@ -54,7 +55,7 @@ func TestRightsMatrix(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		args  []string
-		needs map[string]string // by user: the statement that the message names, empty where the command succeeds
+		needs map[string]string // by user: the statement in the message, empty if the command succeeds
 	}{
 		{"check", []string{"check", "--job", job, "--input", input}, reading},
 		{"run", run, reading},
@@ -86,7 +87,7 @@ func TestRightsMatrix(t *testing.T) {
 			})
 		}
 	}
-	// HBase's own client needs the same to make a table.
+	// HBase's own client needs the same rights to create a table.
 	for user, may := range map[string]bool{"ns-c": true, "rwc": false} {
 		a, err := c.AdminSimple(t.Context(), r.user(user))
 		testcheck.Must(t, err)

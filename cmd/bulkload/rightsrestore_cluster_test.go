@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRightsOfRestore: a user who took the snapshot needs ADMIN on the table to have it restored, and on the namespace for a new table; one who did not take
-// it does not see it. Each learns so before the table is out of service, and HBase agrees where the right is given.
+// TestRightsOfRestore checks that a user who took the snapshot needs ADMIN on the table to restore it, and on the namespace for a new table; another
+// user does not see the snapshot. Each gets the error before the table is disabled, and HBase agrees where the right is granted.
 func TestRightsOfRestore(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -61,7 +61,7 @@ func TestFormats(t *testing.T) {
 			`2\x00\xFE                        back\slash, comma     \x00\x01` + "\n"},
 	} {
 		got := printed(t, c.format, spec.Spec{Columns: c.known}, c.columns, rows...)
-		if c.format == "table" { // widths are for eyes: compare what stands where
+		if c.format == "table" { // ignore the widths: compare the contents of the columns
 			got = strings.Join(strings.Fields(got), " ")
 			c.want = strings.Join(strings.Fields(c.want), " ")
 		}
@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestTableWidths: columns begin at the same rune on each line.
+// TestTableWidths checks that columns begin at the same rune on each line.
 func TestTableWidths(t *testing.T) {
 	got := printed(t, "table", spec.Spec{}, []string{"name", "n"},
 		loader.Row{Key: []byte("订1"), Cells: []loader.Cell{cell("name", "贷款申请"), cell("n", "1")}},
@@ -82,7 +82,7 @@ func TestTableWidths(t *testing.T) {
 	}
 }
 
-// TestJobColumns: a CSV of rows that have no other columns than the job has all of the job's, in its order.
+// TestJobColumns checks that a CSV of rows with only columns of the job has all of the job's columns, in its order.
 func TestJobColumns(t *testing.T) {
 	row := loader.Row{Key: []byte("k"), Cells: []loader.Cell{cell("a", "1"), cell("c", "3")}}
 	if got, want := printed(t, "csv", spec.Spec{Columns: []string{"c", "b", "a"}}, nil, row), "rowkey,c,b,a\nk,3,,1\n"; got != want {
@@ -93,7 +93,7 @@ func TestJobColumns(t *testing.T) {
 	}
 }
 
-// TestLateColumn: a column that comes after the header was printed is an error, not a loss.
+// TestLateColumn checks that a column that appears after the header was printed is an error, not a loss.
 func TestLateColumn(t *testing.T) {
 	p := newRowPrinter(bufio.NewWriter(&bytes.Buffer{}), "csv", spec.Spec{}, nil)
 	var err error
@@ -112,7 +112,7 @@ func TestLateColumn(t *testing.T) {
 	}
 }
 
-// TestRoundTrip reads back what was printed, by the library's parsers.
+// TestRoundTrip parses printed rows with the library's parsers.
 func TestRoundTrip(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOf(rapid.Byte()).Draw(t, "value")
@@ -152,7 +152,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		w.Flush()
 		rec, err := csv.NewReader(&b).Read()
-		// the library's reader takes \r\n within quotes for \n
+		// the library's reader converts \r\n within quotes to \n
 		if err != nil || rec[1] != strings.ReplaceAll(string(text), "\r\n", "\n") {
 			t.Fatalf("%q came back as %q, %v", text, rec, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// compileSchema gives a schema to a validator that others have written.
+// compileSchema compiles a schema with a third-party validator.
 func compileSchema(t *testing.T, s *schema) *jsonschema.Schema {
 	t.Helper()
 	b, err := json.Marshal(s)
@@ -50,7 +50,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 	return s.Validate(v)
 }
 
-// TestJobSchema holds the schema to the program: what one takes, the other does.
+// TestJobSchema compares the schema with the program: both must accept the same files.
 func TestJobSchema(t *testing.T) {
 	root := newRootCmd(&globals{})
 	s := compileSchema(t, jobSchema(root))

@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bulkload": main})
 }
 
-// TestScripts runs the program as users do: what it prints, where, and its exit codes. With the race detector, which makes the start of a program
-// four times as dear, it runs the scripts in which the command's own goroutines work: they write the report, the result, what is rejected, and telemetry.
+// TestScripts runs the program like a user, and checks its output and exit codes. With the race detector, which makes the start of a program four
+// times as expensive, it runs only the scripts in which the command's own goroutines work: they write the report, the result, rejected records, and
+// telemetry.
 func TestScripts(t *testing.T) {
 	root := jobtest.Absolute(t, "../..")
 	scripts, err := filepath.Glob("testdata/*.txtar")
@@ -54,7 +55,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// clusterConf returns the configuration of the cluster that [testcluster.EnvConf] names, else of one that lives as long as the test.
+// clusterConf returns the configuration of the cluster that [testcluster.EnvConf] names, else of one that lasts as
+// long as the test.
 func clusterConf(t *testing.T) string {
 	t.Helper()
 	if conf := os.Getenv(testcluster.EnvConf); conf != "" {
@@ -63,14 +65,14 @@ func clusterConf(t *testing.T) string {
 	return testcluster.Own(t, testcluster.Options{}).ConfDir()
 }
 
-// TestClusterScripts runs the program on the test cluster, with a table of its own.
+// TestClusterScripts runs the program on the test cluster, with a table for each script.
 func TestClusterScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the test cluster, which -short leaves out")
 	}
 	conf := clusterConf(t)
 	root := jobtest.Absolute(t, "../..")
-	// Scripts kill the program after a record of its journal, which only one with this tag does.
+	// Scripts kill the program after a record of its journal, which requires a program built with this tag.
 	bin := filepath.Dir(jobtest.Program(t))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",

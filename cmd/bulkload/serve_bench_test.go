@@ -23,16 +23,16 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// Of the table that is measured: 300,000 rows of check, 15 of each key, 10 salts.
+// The measured table: 300,000 rows of check, 15 of each key, 10 salts.
 const (
 	benchKeys = 20_000
 	benchEach = 15
 	askedKeys = 1_000
 )
 
-// TestServeBench measures the built program against two services in Java on the test cluster (internal/test/bench/java/PlainService.java):
-// one that holds a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its
-// rounds. It needs BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
+// TestServeBench compares the built program with two services in Java on the test cluster (internal/test/bench/java/PlainService.java):
+// one that keeps a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its rounds. It
+// needs BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
 func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")
@@ -62,7 +62,7 @@ func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "short" {
 		rounds, each = 3, 5
 	}
-	for _, b := range []*serveBench{ours, java} { // until the JVM has compiled what is hot
+	for _, b := range []*serveBench{ours, java} { // until the JVM has compiled the hot code
 		b.closed(20, 10*each)
 		b.closed(200, each)
 	}
@@ -80,7 +80,7 @@ func TestServeBench(t *testing.T) {
 	}
 }
 
-// startPlain compiles the service in Java and starts it; the test's end ends it.
+// startPlain compiles the service in Java and starts it; it ends with the test.
 func startPlain(t *testing.T, conf string, args ...string) (port, pid string) {
 	t.Helper()
 	lib, err := testcluster.Jars(t.Context())
@@ -120,7 +120,8 @@ func startPlain(t *testing.T, conf string, args ...string) (port, pid string) {
 	return "", ""
 }
 
-// compareServices has services take turns at a load, and shows the medians, and of the first against the second.
+// compareServices runs a load on services in turn, and logs the medians and the ratios of the first service to the
+// second.
 func compareServices(t *testing.T, rounds int, of ...*serveBench) func(what string, load func(*serveBench) servedRound) {
 	t.Helper()
 	t.Logf("| load | service | a second | mean ms | p50 | p99 | most | not 200 | CPU ms a request | RSS MB |\n|---|---|---|---|---|---|---|---|---|---|")
@@ -128,7 +129,7 @@ func compareServices(t *testing.T, rounds int, of ...*serveBench) func(what stri
 		all := make([][]servedRound, len(of))
 		for round := range rounds {
 			for i := range of {
-				i := (i + round) % len(of) // each is first in turn
+				i := (i + round) % len(of) // each one is first in turn
 				all[i] = append(all[i], load(of[i]))
 			}
 		}
@@ -147,10 +148,11 @@ func compareServices(t *testing.T, rounds int, of ...*serveBench) func(what stri
 	}
 }
 
-// servedRound is what one round of a load has measured: requests a second, milliseconds, requests that were not answered by all rows.
+// servedRound has the results of one round of a load: requests a second, milliseconds, and requests without a
+// response of all rows.
 type servedRound struct{ rate, mean, p50, p99, most, bad, cpu float64 }
 
-// medianOf takes the median of each figure by itself.
+// medianOf returns the median of each figure separately.
 func medianOf(rounds []servedRound) servedRound {
 	of := func(figure func(servedRound) float64) float64 {
 		var all []float64
@@ -222,7 +224,8 @@ type serveBench struct {
 	turn           atomic.Uint64 // requests so far
 }
 
-// cpu returns what the service's process has used, in milliseconds; the kernel counts in hundredths of a second.
+// cpu returns the processor time of the service's process, in milliseconds; the kernel counts in hundredths of a
+// second.
 func (b *serveBench) cpu() float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/" + b.pid + "/stat")
@@ -248,14 +251,14 @@ func (b *serveBench) peak() float64 {
 	return float64(kb) / 1024
 }
 
-// asked is a request's outcome.
+// asked is the result of a request.
 type asked struct {
 	took time.Duration
 	ok   bool
 }
 
 func (b *serveBench) ask(c *http.Client, due time.Time) asked {
-	// Keys in the order of the multiples of a prime, which has each once.
+	// Keys in the order of the multiples of a prime, which includes each once.
 	r, err := c.Get(b.url + fmt.Sprintf("A%09d", b.turn.Add(1)*7919%askedKeys*(benchKeys/askedKeys)))
 	if err != nil {
 		return asked{took: time.Since(due)}
@@ -270,7 +273,7 @@ func benchClient(connections int) *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxIdleConns: connections}}
 }
 
-// closed has callers that ask again when they are answered.
+// closed runs callers that send the next request when they have received a response.
 func (b *serveBench) closed(callers, each int) servedRound {
 	c := benchClient(callers)
 	defer c.CloseIdleConnections()
@@ -288,7 +291,7 @@ func (b *serveBench) closed(callers, each int) servedRound {
 	return figures(slices.Concat(all...), time.Since(began), b.cpu()-cpu)
 }
 
-// open sends requests when they are due, whether or not those before are answered.
+// open sends requests at fixed times, whether or not earlier ones have been answered.
 func (b *serveBench) open(rate int, lasts time.Duration) servedRound {
 	c := benchClient(256)
 	defer c.CloseIdleConnections()

@@ -29,7 +29,7 @@ type served struct {
 	env       []string
 }
 
-// newServed has the built program, which is to read the cluster of a configuration.
+// newServed returns the built program, configured for the cluster of a configuration.
 func newServed(t *testing.T, conf string) *served {
 	t.Helper()
 	p := &served{bin: jobtest.Program(t), jobs: t.TempDir()}
@@ -37,7 +37,7 @@ func newServed(t *testing.T, conf string) *served {
 	return p
 }
 
-// TestServeIsGet: answers over HTTP are the rows that get and scan print, for random queries and pages.
+// TestServeIsGet compares responses over HTTP with the output of get and scan, for random queries and pages.
 func TestServeIsGet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the test cluster, which -short leaves out")
@@ -59,7 +59,7 @@ func TestServeIsGet(t *testing.T) {
 	for range 15 {
 		id := ids[rng.IntN(len(ids))]
 		if rng.IntN(5) == 0 {
-			id = id[:rng.IntN(len(id)-1)+1] // a beginning is another key
+			id = id[:rng.IntN(len(id)-1)+1] // a prefix is another key
 		}
 		p.compare(t, rng, address+"/v1/check/rows?check_id="+url.QueryEscape(id), "get", "--job", filepath.Join(p.jobs, "check.yaml"), id)
 	}
@@ -91,7 +91,7 @@ func TestServeIsGet(t *testing.T) {
 	}
 }
 
-// load makes a job file's table and loads a file.
+// load creates a job file's table and loads a file.
 func (p *served) load(t *testing.T, name, text, salts, input string) {
 	t.Helper()
 	file := filepath.Join(p.jobs, name+".yaml")
@@ -103,7 +103,7 @@ func (p *served) load(t *testing.T, name, text, salts, input string) {
 	p.run(t, "run", "--quiet", "--job", file, "--input", input)
 }
 
-// run gives what a command prints.
+// run returns the output of a command.
 func (p *served) run(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), p.bin, args...)
@@ -117,7 +117,7 @@ func (p *served) run(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// serve starts the service; stop ends it by SIGTERM and gives how it ended.
+// serve starts the service; stop ends it by SIGTERM and returns its error.
 func (p *served) serve(t *testing.T, args ...string) (address string, stop func() error) {
 	t.Helper()
 	cmd := exec.Command(p.bin, append([]string{"serve", "--jobs", p.jobs, "--listen", "127.0.0.1:0", "--log-format", "json", "--deadline", "30s"}, args...)...)
@@ -142,7 +142,7 @@ func (p *served) serve(t *testing.T, args ...string) (address string, stop func(
 		}
 	}()
 	address = "http://" + <-ready
-	for { // until HBase was found: requests wait for nothing
+	for { // until HBase was found: requests do not wait
 		r, err := http.Get(address + "/readyz")
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func (p *served) serve(t *testing.T, args ...string) (address string, stop func(
 	}
 }
 
-// compare reads all pages of a query, of random sizes, and holds the rows to those that a command prints.
+// compare reads all pages of a query, of random sizes, and compares the rows with the output of a command.
 func (p *served) compare(t *testing.T, rng *rand.Rand, address string, args ...string) {
 	t.Helper()
 	var got []map[string]any
@@ -206,7 +206,7 @@ func (p *served) compare(t *testing.T, rng *rand.Rand, address string, args ...s
 	}
 }
 
-// ordersCSV returns a file of orders with times; some are the same.
+// ordersCSV returns a file of orders with times; some times are the same.
 func ordersCSV(t *testing.T, rng *rand.Rand, n int) string {
 	t.Helper()
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/serve"
 )
 
-// TestServeExposed: an address that others reach needs clients and TLS, or to be meant.
+// TestServeExposed checks that an address that others can reach needs clients and TLS, or an explicit flag.
 func TestServeExposed(t *testing.T) {
 	others, own := &net.TCPAddr{IP: net.IPv4zero, Port: 8091}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8091}
 	tls := serve.TLSFiles{Cert: "c", Key: "k"}
@@ -41,7 +41,7 @@ func TestServeExposed(t *testing.T) {
 	}
 }
 
-// TestListenSystemd refuses to take a socket that systemd did not pass to this process.
+// TestListenSystemd checks that a socket is refused that systemd did not pass to this process.
 func TestListenSystemd(t *testing.T) {
 	for _, env := range [][2]string{{"", ""}, {"1", "1"}, {"", "1"}} {
 		t.Setenv("LISTEN_PID", env[0])
@@ -55,7 +55,7 @@ func TestListenSystemd(t *testing.T) {
 	}
 }
 
-// TestAppendFile writes to a new file when the name was given to another.
+// TestAppendFile checks that the file is reopened after its name was given to another file.
 func TestAppendFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	a, err := openAppend(path)

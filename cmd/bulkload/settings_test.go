@@ -26,7 +26,7 @@ func commands(c *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// sampleValue returns a text that a flag takes.
+// sampleValue returns a valid value of a flag.
 func sampleValue(t *testing.T, f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -53,8 +53,8 @@ func sampleValue(t *testing.T, f *pflag.Flag) string {
 	return ""
 }
 
-// freshCommands are commands whose flags were not given yet. A tree of all commands takes ten milliseconds to make, so each serves one
-// flag of each command.
+// freshCommands returns commands whose flags were not given yet. The tree of all commands takes ten milliseconds to build, so each
+// tree serves one flag of each command.
 type freshCommands struct {
 	trees []*freshTree
 }
@@ -64,8 +64,8 @@ type freshTree struct {
 	used     map[int]bool // by command
 }
 
-// with returns the nth command, with its flags parsed, of a tree in which neither it nor its flag of that name has a value: a flag of the root
-// is that of all commands.
+// with returns the nth command, with its flags parsed, of a tree in which neither it nor its flag of that name has a value: a flag of the
+// root belongs to all commands.
 func (c *freshCommands) with(t *testing.T, n int, name string) *cobra.Command {
 	t.Helper()
 	for i := 0; ; i++ {
@@ -88,8 +88,7 @@ func (c *freshCommands) with(t *testing.T, n int, name string) *cobra.Command {
 	}
 }
 
-// TestEveryFlag gives each flag of each command through the environment and
-// through a file.
+// TestEveryFlag sets each flag of each command through the environment and through a file.
 func TestEveryFlag(t *testing.T) {
 	race.Plain(t)
 	dir := t.TempDir()
@@ -105,7 +104,7 @@ func TestEveryFlag(t *testing.T) {
 			if value == "" || name == "help" || name == "config" || settings.IsJobFile(f) {
 				continue
 			}
-			if _, old := settings.NameNow(f); old || settings.Bare(cmd) { // of old names testdata/renamed.txtar
+			if _, old := settings.NameNow(f); old || settings.Bare(cmd) { // testdata/renamed.txtar tests old names
 				continue
 			}
 			key := settings.Name(f)
@@ -129,7 +128,7 @@ func TestEveryFlag(t *testing.T) {
 	}
 }
 
-// TestSecrets shows nothing of them.
+// TestSecrets checks that secret values are not shown.
 func TestSecrets(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	run, _, err := cmd.Find([]string{"run"})

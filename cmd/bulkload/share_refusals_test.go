@@ -12,15 +12,15 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// A refusalLab is a plan, with shares of it to damage.
+// A refusalLab is a plan, with shares of it that tests damage.
 type refusalLab struct {
 	sharedJob
 	input    string
-	files    map[string]string // of one build
+	files    map[string]string // of a single build
 	manifest map[string]any
 }
 
-// newRefusalLab makes an input and what one build makes of it.
+// newRefusalLab creates an input and builds it in one process.
 func newRefusalLab(t *testing.T) *refusalLab {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func newRefusalLab(t *testing.T) *refusalLab {
 	return r
 }
 
-// refused runs the program, which says why it ends with the exit code.
+// refused runs the program, which must end with the exit code and the message.
 func (r *refusalLab) refused(t *testing.T, what string, code int, text string, args ...string) {
 	t.Helper()
 	out, got := r.program(args...)
@@ -40,7 +40,7 @@ func (r *refusalLab) refused(t *testing.T, what string, code int, text string, a
 	}
 }
 
-// find returns the one file of the shares that has a name.
+// find returns the one file of the shares with a matching name.
 func (r *refusalLab) find(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.dir, "rows", pattern))
@@ -50,7 +50,7 @@ func (r *refusalLab) find(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// with does something while a file has other bytes.
+// with calls a function while a file has other bytes.
 func (r *refusalLab) with(t *testing.T, name string, b []byte, do func()) {
 	t.Helper()
 	was, err := os.ReadFile(name)
@@ -62,7 +62,7 @@ func (r *refusalLab) with(t *testing.T, name string, b []byte, do func()) {
 	testcheck.Must(t, os.WriteFile(name, was, 0o600))
 }
 
-// without does something while a file is not there.
+// without calls a function while a file does not exist.
 func (r *refusalLab) without(t *testing.T, name string, do func()) {
 	t.Helper()
 	hidden := filepath.Join(r.dir, "hidden")
@@ -71,7 +71,8 @@ func (r *refusalLab) without(t *testing.T, name string, do func()) {
 	testcheck.Must(t, os.Rename(hidden, name))
 }
 
-// TestShareRefusals: what is missing, damaged, or of another plan or input is refused by name, with the exit code that says what helps.
+// TestShareRefusals checks that missing or damaged files, and those of another plan or input, are refused by name,
+// with an exit code that shows what helps.
 func TestShareRefusals(t *testing.T) {
 	r := newRefusalLab(t)
 	r.plans(t)
@@ -84,10 +85,10 @@ func TestShareRefusals(t *testing.T) {
 	r.otherInput(t)
 }
 
-// plans: a plan stays as it is, and a share needs it.
+// plans checks that a plan is not overwritten, and that a share needs it.
 func (r *refusalLab) plans(t *testing.T) {
 	r.plan()
-	r.plan() // once more: the plan stays
+	r.plan() // again: the plan stays unchanged
 	r.refused(t, "another plan of that name", 2, `plan is there already, and is the plan of another job`, append(append([]string{"plan", "--quiet", "--out", "plan"}, r.args...), "--key", "n + id")...)
 	r.refused(t, "a flag that the plan has", 2, `--key is part of the plan`, append(shareArgs(1, 3), "--key", "id")...)
 	r.refused(t, "a share without a plan", 2, `--plan and --share go together`, "build", "--share", "1/3", "--out", "rows")
@@ -96,7 +97,7 @@ func (r *refusalLab) plans(t *testing.T) {
 	r.refused(t, "a stream", 2, `standard input can be read only once`, "plan", "--quiet", "--out", "other", "--key", "id", "--columns", "id", "--input", "-", "--splits", "a")
 }
 
-// shares: a share that is missing or damaged is named.
+// shares checks that the message names a missing or damaged share.
 func (r *refusalLab) shares(t *testing.T) {
 	r.refused(t, "another number of shares", 2, `has a share of 3, and of 4`, shareArgs(1, 4)...)
 
@@ -128,7 +129,7 @@ func (r *refusalLab) shares(t *testing.T) {
 	})
 }
 
-// otherPlans: a share of another plan, and a plan that was changed.
+// otherPlans checks a share of another plan, and a changed plan.
 func (r *refusalLab) otherPlans(t *testing.T) {
 	// The same job with another timestamp is another plan.
 	r.must(append(append([]string{"plan", "--quiet", "--split-size", "20KiB", "--out", "later"}, r.args...), "--timestamp", "1700000000001")...)
@@ -142,7 +143,7 @@ func (r *refusalLab) otherPlans(t *testing.T) {
 	})
 }
 
-// outputs: an output in use, and merges of another number. What is done again is harmless.
+// outputs checks an output in use, and merges with another number. Repeated merges are harmless.
 func (r *refusalLab) outputs(t *testing.T) {
 	err := errors.Join(os.RemoveAll(filepath.Join(r.dir, "hfiles")), os.MkdirAll(filepath.Join(r.dir, "hfiles", "f"), 0o700))
 	if err != nil {
@@ -154,13 +155,13 @@ func (r *refusalLab) outputs(t *testing.T) {
 	}
 	r.must(mergeArgs(1, 2)...)
 	r.refused(t, "another number of merges", 2, `has files of merge 1/2, and this is one of 3`, mergeArgs(2, 3)...)
-	r.must(mergeArgs(1, 2)...) // once more
+	r.must(mergeArgs(1, 2)...) // again
 	r.must(mergeArgs(2, 2)...)
 	r.must(mergeArgs(2, 2)...) // done already
 	r.hold(r.files, r.manifest)
 }
 
-// otherInput: the input is another one since the plan.
+// otherInput checks an input that has changed since the plan.
 func (r *refusalLab) otherInput(t *testing.T) {
 	f, err := os.OpenFile(r.input, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

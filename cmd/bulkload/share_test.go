@@ -23,14 +23,14 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// sharedJob is a job that several processes do over a directory.
+// sharedJob is a job that several processes do in a directory.
 type sharedJob struct {
 	t    *testing.T
 	dir  string
-	args []string // of plan and of build, but for the output
+	args []string // of plan and of build, except the output
 }
 
-// program runs the program to its end, with its exit code.
+// program runs the program to its end, and returns its exit code.
 func (j sharedJob) program(args ...string) (out string, code int) {
 	j.t.Helper()
 	cmd := exec.CommandContext(j.t.Context(), "bulkload", args...)
@@ -45,7 +45,7 @@ func (j sharedJob) program(args ...string) (out string, code int) {
 	return string(b), 0
 }
 
-// must is program that must succeed.
+// must is program with exit code 0.
 func (j sharedJob) must(args ...string) string {
 	j.t.Helper()
 	out, code := j.program(args...)
@@ -68,7 +68,7 @@ func mergeArgs(k, m int) []string {
 	return []string{"merge", "--quiet", "--plan", "plan", "--shares", "rows", "--out", "hfiles", "--share", fmt.Sprintf("%d/%d", k, m)}
 }
 
-// local returns the files of one build, by name, and its manifests, by directory.
+// local returns the files of a single build, by name, and its manifests, by directory.
 func (j sharedJob) local() (map[string]string, map[string]any) {
 	j.t.Helper()
 	j.must(append([]string{"build", "--quiet", "--out", "local"}, j.args...)...)
@@ -97,7 +97,8 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// manifestsOf returns the manifest of a directory, and of several tables those in directories below it, without what depends on how the work was done.
+// manifestsOf returns the manifest of a directory, or for several tables those of its subdirectories, without the
+// fields that depend on how the work was done.
 func manifestsOf(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -118,7 +119,7 @@ func manifestsOf(t *testing.T, dir string) map[string]any {
 	return all
 }
 
-// hold compares the merged files and manifests with those of one build.
+// hold compares the merged files and manifests with those of a single build.
 func (j sharedJob) hold(files map[string]string, manifest map[string]any) {
 	j.t.Helper()
 	dir := filepath.Join(j.dir, "hfiles")
@@ -135,7 +136,7 @@ func (j sharedJob) hold(files map[string]string, manifest map[string]any) {
 	}
 }
 
-// clean removes what shares and merges have made.
+// clean removes the files of shares and merges.
 func (j sharedJob) clean() {
 	j.t.Helper()
 	for _, name := range []string{"rows", "hfiles"} {
@@ -145,7 +146,7 @@ func (j sharedJob) clean() {
 	}
 }
 
-// doubled writes records whose keys come in places far apart; a few have none.
+// doubled writes records whose keys are repeated far apart; a few have no key.
 func doubled(t *testing.T, name string, n int) {
 	t.Helper()
 	var b bytes.Buffer
@@ -163,7 +164,7 @@ func doubled(t *testing.T, name string, n int) {
 	}
 }
 
-// sharedJobs are jobs of each kind.
+// sharedJobs returns jobs of each kind.
 func sharedJobs(t *testing.T) map[string][]string {
 	t.Helper()
 	root := jobtest.Absolute(t, "../..")
@@ -219,15 +220,16 @@ tables:
 	return jobs
 }
 
-// TestSharesAreOneBuild runs shares and merges as processes: whatever their number, the files and the manifest are those of one build.
+// TestSharesAreOneBuild runs shares and merges as processes: for any number of them, the files and the manifest must
+// be those of a single build.
 func TestSharesAreOneBuild(t *testing.T) {
-	shares := map[int]int{1: 2, 2: 1, 7: 3} // and their merges
+	shares := map[int]int{1: 2, 2: 1, 7: 3} // numbers of shares and of their merges
 	jobs := sharedJobs(t)
 	if race.Reduced(t) {
 		shares = map[int]int{2: 1}
 	}
 	if race.On {
-		maps.DeleteFunc(jobs, func(name string, _ []string) bool { // others differ in what they read and in their cells
+		maps.DeleteFunc(jobs, func(name string, _ []string) bool { // the other jobs differ in their inputs and cells
 			return !slices.Contains([]string{"check.parquet", "families, last", "a table and an index", "a snapshot and a file", "several tables, last"}, name)
 		})
 	}
@@ -266,7 +268,7 @@ func TestSharesAreOneBuild(t *testing.T) {
 	}
 }
 
-// TestSharesHaveOneSecret: the plan has a digest of the secret, by which a share refuses another.
+// TestSharesHaveOneSecret checks that the plan has a digest of the secret, so that a share refuses another one.
 func TestSharesHaveOneSecret(t *testing.T) {
 	dir := t.TempDir()
 	doubled(t, filepath.Join(dir, "in.csv"), 300)
@@ -286,7 +288,8 @@ func TestSharesHaveOneSecret(t *testing.T) {
 	}
 }
 
-// TestSharesBeginElsewhere: a plan has the places of local inputs, wherever shares are started.
+// TestSharesBeginElsewhere checks that a plan has the absolute paths of local inputs, so that shares may start in any
+// directory.
 func TestSharesBeginElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	doubled(t, filepath.Join(dir, "in.csv"), 300)
@@ -305,7 +308,8 @@ func TestSharesBeginElsewhere(t *testing.T) {
 	j.hold(files, manifest)
 }
 
-// TestBudgetOfAllShares: bad records are judged over all shares, though one alone has more than its part; each share keeps its own.
+// TestBudgetOfAllShares checks that the budget of bad records applies to all shares together, even if one share has
+// more than its part; each share keeps its own bad records.
 func TestBudgetOfAllShares(t *testing.T) {
 	dir := t.TempDir()
 	doubled(t, filepath.Join(dir, "in.csv"), 3000) // 3 bad records
@@ -339,7 +343,7 @@ func TestBudgetOfAllShares(t *testing.T) {
 	}
 }
 
-// killedShare kills a share when it has begun to write. It is false when the share was complete before.
+// killedShare kills a share after it has begun to write. It returns false if the share was complete before.
 func killedShare(t *testing.T, dir string) bool {
 	t.Helper()
 	cmd := exec.Command("bulkload", shareArgs(1, 2)...)
@@ -365,14 +369,15 @@ func killedShare(t *testing.T, dir string) bool {
 	return !cmd.ProcessState.Success()
 }
 
-// TestSharesKilledAndDoubled: a share that is killed, a share that runs twice at once and a merge that does, are harmless.
+// TestSharesKilledAndDoubled checks that a killed share, and a share and a merge that run twice at once, are
+// harmless.
 func TestSharesKilledAndDoubled(t *testing.T) {
 	dir := t.TempDir()
 	doubled(t, filepath.Join(dir, "in.csv"), 200_000)
 	j := sharedJob{t, dir, []string{"--key", "id", "--input", "in.csv", "--duplicates", "last", "--bad-records", "1%", "--splits", "k03,k05", "--timestamp", "1700000000000"}}
 	files, manifest := j.local()
 	j.plan()
-	// A share that is done before it is seen to have begun is made again.
+	// A share that is complete before it was found running is run again.
 	testcheck.Eventually(t, 3*time.Minute, "a share is killed", func() (bool, any) {
 		testcheck.Must(t, os.RemoveAll(filepath.Join(dir, "rows")))
 		return killedShare(t, dir), "it was done before it was killed"
@@ -394,19 +399,19 @@ func TestSharesKilledAndDoubled(t *testing.T) {
 		wait.Wait()
 	}
 	twice(shareArgs(1, 2))
-	j.must(shareArgs(1, 2)...) // once more: it replaces what is there
+	j.must(shareArgs(1, 2)...) // again: it replaces the existing files
 	if left, err := filepath.Glob(filepath.Join(dir, "rows", "share-00001-*.json")); err != nil || len(left) != 1 {
 		t.Errorf("%v %v", left, err)
 	}
 	twice(mergeArgs(1, 2))
 	twice(mergeArgs(2, 2))
 	j.hold(files, manifest)
-	testcheck.Must(t, os.Mkdir(filepath.Join(dir, "hfiles", "_writing"), 0o755)) // of a merge that was killed once the manifest was there
+	testcheck.Must(t, os.Mkdir(filepath.Join(dir, "hfiles", "_writing"), 0o755)) // of a merge that was killed after it wrote the manifest
 	j.must(mergeArgs(2, 2)...)
 	j.hold(files, manifest)
 }
 
-// TestBelow: a URI keeps both slashes after its scheme.
+// TestBelow checks that a URI keeps both slashes after its scheme.
 func TestBelow(t *testing.T) {
 	for dir, want := range map[string]string{"out": "out/f/x", "./out/": "out/f/x", "/out": "/out/f/x", "hdfs:///tmp/out/": "hdfs:///tmp/out/f/x", "hdfs://nn:8020/out": "hdfs://nn:8020/out/f/x"} {
 		if got := below(dir, "f/x"); got != want {

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// exampleCommands are the commands of an example in their order, each with how many processes it is for. $N is the number of one,
-// from 0.
+// exampleCommands are the commands of an example in order, each with its number of processes. $N is the number of a process, from
+// 0.
 type exampleCommand struct {
 	args  []string
 	times int
@@ -41,7 +41,7 @@ func kubernetesCommands(t *testing.T, text string) (all []exampleCommand) {
 	return all
 }
 
-// airflowCommands returns the airflow commands of examples/airflow/shares_bash.py.
+// airflowCommands returns the commands of examples/airflow/shares_bash.py.
 func airflowCommands(t *testing.T, text string) (all []exampleCommand) {
 	t.Helper()
 	constant := func(name string) string {
@@ -66,7 +66,8 @@ func airflowCommands(t *testing.T, text string) (all []exampleCommand) {
 	return all
 }
 
-// TestExamplesOfShares runs the commands of the examples as processes, on local files: they give the files of one build.
+// TestExamplesOfShares runs the commands of the examples as processes, on local files: they must give the files of a
+// single build.
 func TestExamplesOfShares(t *testing.T) {
 	root := jobtest.Absolute(t, "../..")
 	input := filepath.Join(root, "testdata", "exports", "check.csv")
@@ -98,7 +99,7 @@ func TestExamplesOfShares(t *testing.T) {
 						a = strings.ReplaceAll(a, "/shared", dir)
 						args[i] = strings.ReplaceAll(a, "=/spill", "="+dir)
 					}
-					if args[0] == "plan" { // without a table to ask
+					if args[0] == "plan" { // without a table to query
 						args = append(args, "--splits", "salt:10", "--timestamp", "1700000000000", "--split-size", "40KiB")
 					}
 					j.must(args...)

@@ -16,13 +16,14 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// sharedSnapshot is the snapshot s of a table, in a directory that programs find by a configuration.
+// sharedSnapshot is the snapshot s of a table, in a directory that programs find through a configuration.
 type sharedSnapshot struct {
 	*testsnapshot.Table
 	conf string
 }
 
-// newSharedSnapshot makes a table of ten regions. Its column n, by which other tables are keyed, has each value in three of them; each fifth row has two versions.
+// newSharedSnapshot creates a table of ten regions. Each value of its column n, which is the key of other tables, is
+// in three regions; each fifth row has two versions.
 func newSharedSnapshot(t *testing.T) *sharedSnapshot {
 	t.Helper()
 	var regions []string
@@ -46,13 +47,14 @@ func newSharedSnapshot(t *testing.T) *sharedSnapshot {
 	return s
 }
 
-// TestSharesOfAnotherSnapshot: shares and merges refuse a snapshot that has the name of the plan's and is another one, or is gone.
+// TestSharesOfAnotherSnapshot checks that shares and merges refuse a snapshot that has the name of the plan's
+// snapshot but is another one, or is missing.
 func TestSharesOfAnotherSnapshot(t *testing.T) {
 	s := newSharedSnapshot(t)
 	t.Setenv("HBASE_CONF_DIR", s.conf)
 	j := sharedJob{t, t.TempDir(), []string{"--input", "snapshot:s", "--key", "n + id", "--columns", "n,v,id", "--parse", "id", "--splits", "k01"}}
 	j.plan()
-	j.plan() // once more: the plan stays
+	j.plan() // again: the plan stays unchanged
 	for k := 1; k <= 2; k++ {
 		j.must(shareArgs(k, 2)...)
 	}
@@ -78,7 +80,7 @@ func TestSharesOfAnotherSnapshot(t *testing.T) {
 	j.must(mergeArgs(1, 1)...)
 }
 
-// TestSharesRefuseTables: a table that plan would take a snapshot of is refused, also one that a list names.
+// TestSharesRefuseTables checks that an input hbase:TABLE is refused, since shares need a snapshot, also in a list of inputs.
 func TestSharesRefuseTables(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))

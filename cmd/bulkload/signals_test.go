@@ -16,7 +16,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestPauseSignalsAfterAStopAreIgnored: what pauses a run does not kill one that is stopping and writes down how it ended.
+// TestPauseSignalsAfterAStopAreIgnored checks that the signals of pausing do not kill a run that is stopping and
+// recording its end.
 func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	if os.Getenv("BULKLOAD_TEST_STOPPING") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestPauseSignalsAfterAStopAreIgnored$")

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestSettingsOfLibraries: every setting that a library names is one of a command, and an operator reads its flag.
+// TestSettingsOfLibraries checks that every setting that a library names is a setting of a command, and is shown as
+// its flag.
 func TestSettingsOfLibraries(t *testing.T) {
 	root := newRootCmd(&globals{})
 	known := settings.Known(root)
@@ -29,7 +30,7 @@ func TestSettingsOfLibraries(t *testing.T) {
 	}
 }
 
-// TestChecksReadFlags: checks, and what the state of a job says, name flags.
+// TestChecksReadFlags checks that checks, and errors in the state of a job, name flags.
 func TestChecksReadFlags(t *testing.T) {
 	check := preflight.Doubtful("spill", setting.Textf("give %s", setting.SpillDir), "%s allows less", setting.SpillLimit)
 	spoken, err := json.Marshal(spokenChecks([]preflight.Check{check}))

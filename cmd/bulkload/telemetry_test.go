@@ -27,7 +27,7 @@ import (
 
 const exports = "../../testdata/exports/check.csv"
 
-// quiet returns a build's command in an environment that says nothing, with more flags.
+// quiet returns a build's command in an environment without settings, with more flags.
 func quiet(t *testing.T, more ...string) []string {
 	t.Helper()
 	for _, name := range []string{"BULKLOAD_METRICS_PUSH", "OPENLINEAGE_URL", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_NAMESPACE", "OPENLINEAGE_API_KEY", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"} {
@@ -36,7 +36,7 @@ func quiet(t *testing.T, more ...string) []string {
 	return append([]string{"build", "--quiet", "--job", "../../examples/check.yaml", "--out", filepath.Join(t.TempDir(), "hfiles")}, more...)
 }
 
-// received is what a server got.
+// received is the data that a server received.
 type received struct {
 	mu   sync.Mutex
 	list []string
@@ -75,7 +75,7 @@ func events(t *testing.T, name string) []lineage.Event {
 	return list
 }
 
-// TestTold has a build report itself everywhere.
+// TestTold runs a build with all kinds of telemetry.
 func TestTold(t *testing.T) {
 	gateway, marquez := &received{}, &received{}
 	gatewayServer, marquezServer := httptest.NewServer(gateway), httptest.NewServer(marquez)
@@ -107,7 +107,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestLineageOfBuild looks at a build's events, of one that ends well and one that does not.
+// TestLineageOfBuild checks the events of a build that succeeds and of one that fails.
 func TestLineageOfBuild(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.jsonl")
 	args := quiet(t, "--openlineage", file, "--input", exports, "--date", "2026-03-01", "--time-zone", "Asia/Shanghai")
@@ -173,7 +173,7 @@ func TestLineageOfBuild(t *testing.T) {
 	}
 }
 
-// TestTelemetryUsage has what is wrong with a flag refused before anything is done.
+// TestTelemetryUsage checks that invalid flags are refused before any work.
 func TestTelemetryUsage(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

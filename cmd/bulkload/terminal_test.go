@@ -20,19 +20,20 @@ import (
 	"github.com/creack/pty"
 )
 
-// terminal keeps what a program wrote to it, as a person would see it: only what the live view uses is understood.
+// terminal records the output of a program as a user would see it. It supports only the sequences that the live view
+// uses.
 type terminal struct {
 	width, height int
-	lines         []string // all, those that have scrolled away too
+	lines         []string // all lines, including those that have scrolled away
 	row           int      // of the cursor, which is at the end of its line
-	widest        int      // of rows that were drawn over
-	frames        int      // how often the cursor went up
-	erased        []string // lines of the log that were drawn over
-	unknown       []string // sequences that are not understood
+	widest        int      // width of the widest row that was overwritten
+	frames        int      // number of times the cursor moved up
+	erased        []string // log lines that were overwritten
+	unknown       []string // unsupported sequences
 	colours       int
 }
 
-// isLog reports whether a line is one of the log.
+// isLog reports whether a line is a log line.
 func isLog(l string) bool { return strings.HasPrefix(l, "time=") || strings.HasPrefix(l, "{") }
 
 var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
@@ -98,14 +99,14 @@ func onTerminal(t *testing.T, width, height int, env []string, args ...string) (
 	slave.Close()
 	seen := &terminal{width: width, height: height}
 	b, err := io.ReadAll(master)
-	if err != nil && !errors.Is(err, syscall.EIO) { // that is how its end shows
+	if err != nil && !errors.Is(err, syscall.EIO) { // this error is the end of the terminal
 		t.Fatal(err)
 	}
 	seen.write(string(b))
 	return seen, out.String(), cmd.Wait()
 }
 
-// manyRows writes a file of rows with keys of their own, enough for a job of one worker to take many frames.
+// manyRows writes a file of rows with unique keys, enough for a job of one worker to take many frames.
 func manyRows(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "rows.csv")
@@ -125,7 +126,7 @@ func manyRows(t *testing.T) string {
 	return name
 }
 
-// TestLiveView runs the program on a terminal and looks at what is left there.
+// TestLiveView runs the program on a terminal and checks the final screen.
 func TestLiveView(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the built program, which -short leaves out")
@@ -141,7 +142,7 @@ func TestLiveView(t *testing.T) {
 		env           []string
 		args          []string
 		view, colours bool
-		lines         bool // of the log
+		lines         bool // log lines
 	}{
 		{name: "80 columns", width: 80, height: 24, view: true, colours: true},
 		{name: "120 columns", width: 120, height: 40, view: true, colours: true},
@@ -214,7 +215,7 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestLiveViewOfFailure sees the view go before the error is said.
+// TestLiveViewOfFailure checks that the view ends before the error is printed.
 func TestLiveViewOfFailure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the built program, which -short leaves out")
@@ -236,7 +237,7 @@ func TestLiveViewOfFailure(t *testing.T) {
 	}
 }
 
-// TestWithoutTerminal sees that nothing but the log goes to a file, and nothing at all with --quiet.
+// TestWithoutTerminal checks that only the log is written to a file, and nothing with --quiet.
 func TestWithoutTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the built program, which -short leaves out")

@@ -14,7 +14,8 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// versionsOf returns a table whose rows have up to four versions, by a job that is in a file: loaded ones, others by HBase's client, and deletions.
+// versionsOf creates a table whose rows have up to four versions, with a job in a file: loaded ones, others by
+// HBase's client, and deletions.
 func (l *exportLab) versionsOf(t *testing.T, name string) (job string) {
 	t.Helper()
 	r := testcheck.Rand(t)
@@ -41,15 +42,15 @@ func (l *exportLab) versionsOf(t *testing.T, name string) (job string) {
 	return job
 }
 
-// newVersions is a table that keeps five versions.
+// newVersions creates a table that keeps five versions.
 func (l *exportLab) newVersions(t *testing.T, name string) {
 	t.Helper()
 	l.java(t, "create", name, "--splits", "050,120", "--versions", "5")
 	t.Cleanup(func() { dropTable(t, l.conf, strings.TrimPrefix(name, "test:")) })
 }
 
-// versions exports the versions of rows, which are those that HBase's client sees, and loads them into other tables: from files by the same job, and
-// with the table as an input.
+// versions exports the versions of rows, compares them with those that HBase's client reads, and loads them into other tables: from files by the
+// same job, and with the table as an input.
 func (l *exportLab) versions(t *testing.T) {
 	t.Helper()
 	name := l.table + "_v"

@@ -169,7 +169,7 @@ func TestConsoleAway(t *testing.T) {
 	}
 }
 
-// clientsOfConsole has clients with and without rights.
+// clientsOfConsole returns clients with and without rights.
 func clientsOfConsole() string {
 	var b strings.Builder
 	b.WriteString("clients:\n")

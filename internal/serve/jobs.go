@@ -22,7 +22,7 @@ type JobIndex struct {
 	Query []string `json:"query"`
 }
 
-// JobColumn is a column with the type of its values in the words of JSON Schema.
+// JobColumn is a column with the type of its values in the terms of JSON Schema.
 type JobColumn struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`

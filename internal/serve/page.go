@@ -198,7 +198,7 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 	return page.fill(b.Bytes(), res.shape, keys)
 }
 
-// send builds a complete page before it sends it. A page with a problem has the problem's status.
+// sendPage builds a complete page before it sends it. A page with a problem has the problem's status.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Template, page any) error {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "page", page); err != nil {

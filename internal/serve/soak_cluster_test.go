@@ -175,7 +175,7 @@ func (s *soak) load() {
 	}
 }
 
-// changes are the changes of one round.
+// changes makes the changes of one round.
 func (s *soak) changes(round int) {
 	admin := s.cluster.AdminT(s.T)
 	do := func(what string, args ...string) {

@@ -161,7 +161,7 @@ func differingText(s progress.Start) string {
 	return text
 }
 
-// inFiles returns the same as part of a sentence; it is empty if there is no such file.
+// inFiles returns the files as part of a sentence, or "" if there is no such file.
 func inFiles(r *result.Result, first string, of func(result.Part) string) string {
 	if first == "" {
 		return ""

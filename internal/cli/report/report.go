@@ -13,7 +13,7 @@ type document struct {
 	Status   string // done, already, failed or stopped
 	ExitCode int
 	Error    string // why the job is not done
-	Advice   string // what to do about it
+	Advice   string // what the user can do about it
 
 	Table     string
 	Job       string // directory of its state

@@ -126,7 +126,7 @@ func alreadyReport() *document {
 // hostile is a text with everything that must be escaped.
 const hostile = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}&#0;\x00\xff\u202e"
 
-// hostileReport has that text everywhere, and long words too.
+// hostileReport returns a report with that text everywhere, and long words too.
 func hostileReport() *document {
 	r := failedReport()
 	long := hostile + strings.Repeat("W", 300)

@@ -22,7 +22,7 @@ import (
 // A Setting is the value of one setting of a command, with its origin.
 type Setting struct {
 	Name   string `json:"name"`   // name in files: a field of the job file, or a flag with underscores
-	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
+	Value  string `json:"value"`  // with dates filled in and secrets masked; "" without a value
 	Origin string `json:"origin"` // default, or the file with its line, the variable or the flag
 }
 

@@ -137,7 +137,7 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 	field := FieldName(name)
 	if line, ok := s.lines[field]; ok && s.spec != nil && IsField(field) {
 		s.Origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
-		return nil // specFlags.merge takes the value from there
+		return nil // JobSpec takes the value from the job file
 	}
 	if s.spec != nil {
 		if o, ok := option(s.spec.Options, name); ok {

@@ -116,7 +116,7 @@ func TestReadByAnIndex(t *testing.T) {
 				}
 			}
 			q := Query{Values: []string{day}, Limit: int64(rapid.IntRange(0, 5).Draw(t, "limit")), Columns: []string{"note", "id"}}
-			stop := rapid.IntRange(0, 6).Draw(t, "stop") // number of the row of a page at which the reader ends; 0: never
+			stop := rapid.IntRange(0, 6).Draw(t, "stop") // row of a page at which the reader ends; 0 and 1: never
 			errStop := errors.New("full")
 			if rapid.Bool().Draw(t, "bounded") {
 				q.RowBytes = 1000

@@ -159,7 +159,7 @@ func TestJavaSalt(t *testing.T) {
 	}
 }
 
-// userName returns a name whose hash is negative or positive.
+// userName returns a name. The hashes of names have either sign.
 func userName(i int) string { return fmt.Sprintf("申请%04d-%x", i, i*7919*104729) }
 
 // TestModulusIsHeld checks that split points are refused that imply another number of salts than the first ones.

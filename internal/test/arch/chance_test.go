@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// names returns the names by which a file calls the packages that it imports.
+// names returns the names by which a file refers to the packages that it imports.
 func names(f *ast.File) map[string]string {
 	names := map[string]string{}
 	for _, spec := range f.Imports {
@@ -32,8 +32,8 @@ func names(f *ast.File) map[string]string {
 	return names
 }
 
-// chances returns the places of a test file where its outcome depends on chance: a pause in place of a wait for a condition, and random
-// numbers that are others in each run.
+// chances returns the places of a test file where its outcome depends on chance: a pause instead of a wait for a condition, and
+// random numbers that differ in each run.
 func chances(files *token.FileSet, f *ast.File) (places []string) {
 	packages := names(f)
 	bubbles := false
@@ -51,7 +51,7 @@ func chances(files *token.FileSet, f *ast.File) (places []string) {
 		}
 		return "", ""
 	}
-	selected := map[ast.Node]bool{} // what a select waits for, besides others
+	selected := map[ast.Node]bool{} // calls that a select waits for, with other channels
 	note := func(n ast.Node, format string, args ...any) {
 		places = append(places, fmt.Sprintf("%s: ", files.Position(n.Pos()))+fmt.Sprintf(format, args...))
 	}
@@ -80,7 +80,8 @@ func chances(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// seedless says that a name of math/rand is a function whose numbers have no seed of the caller: neither a type nor what makes one.
+// seedless reports whether a name of math/rand is a function whose numbers have no explicit seed, rather than a type
+// or its constructor.
 func seedless(name string) bool {
 	return !strings.HasPrefix(name, "New") && name != "Rand" && name != "Source" && name != "Source64" && name != "PCG" && name != "ChaCha8" && name != "Zipf"
 }
@@ -107,7 +108,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChances has statements that are refused, and those that are not.
+// TestChances has statements that are refused, and statements that are not.
 func TestChances(t *testing.T) {
 	for _, c := range []struct {
 		imports, statement string

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// shown returns the packages below internal that exported declarations of a file name: in signatures, exported fields, and other types.
+// shown returns the packages below internal that exported declarations of a file refer to: in signatures, exported
+// fields, and other types.
 func shown(module string, files *token.FileSet, f *ast.File) (places []string) {
 	packages := names(f)
 	look := func(what string, n ast.Node) {
@@ -81,7 +82,8 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// TestDoorsShowNothingInternal: no exported declaration below pkg names a type of a package that programs of others cannot import.
+// TestDoorsShowNothingInternal checks that no exported declaration below pkg has a type of a package that other
+// modules cannot import.
 func TestDoorsShowNothingInternal(t *testing.T) {
 	module := modulePath(t, root)
 	read := 0
@@ -104,7 +106,7 @@ func TestDoorsShowNothingInternal(t *testing.T) {
 	}
 }
 
-// TestShown has declarations that show an internal type, and those that do not.
+// TestShown has declarations that refer to an internal type, and declarations that do not.
 func TestShown(t *testing.T) {
 	for text, want := range map[string]int{
 		"func F(a.T) {}": 1,

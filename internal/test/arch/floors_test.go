@@ -5,20 +5,20 @@ import (
 	"testing"
 )
 
-// floors are the groups of packages from the top to the bottom, by the beginnings of their paths; the longest that fits is a package's floor.
-// A package imports packages of its own floor and of those below it.
+// floors are the groups of packages from top to bottom, by path prefixes; the longest matching one is a package's floor. A package imports
+// packages of its own floor and of those below it.
 var floors = []string{
 	"cmd",
 	"internal/test",     // test clusters, judges and whole-program tests
-	"internal/cli",      // what commands have in common: settings, the console, reports, metrics
+	"internal/cli",      // shared by commands: settings, the console, reports, metrics
 	"internal/serve",    // the reader service
-	"internal/jobs",     // what a command does: run, load, rekey, undo, export, plan, inspect
-	"internal/engine",   // a job's history, its steps and where its state is
+	"internal/jobs",     // the work of a command: run, load, rekey, undo, export, plan, inspect
+	"internal/engine",   // a job's history, its steps and its state
 	"internal/pipeline", // rows to HFiles to the table
-	"internal/hbase",    // a cluster, its tables, snapshots and staging directories as a job sees them
-	"internal/model",    // what is asked for, what is made, how it ends
+	"internal/hbase",    // a cluster, its tables, snapshots and staging directories in the form that jobs need
+	"internal/model",    // specifications, manifests, results
 	"pkg/source",
-	"pkg/source/listing", // files that inputs name
+	"pkg/source/listing", // files of inputs
 	"pkg/loader",
 	"pkg/hdfsio",
 	"pkg/hfile",
@@ -34,7 +34,7 @@ var floors = []string{
 	"pkg/setting",
 }
 
-// doors is how many packages at most pkg has at its top: what programs of others import.
+// doors is the greatest number of packages at the top of pkg, which other modules import.
 const doors = 8
 
 // floorOf returns the index of a package's floor, -1 if it has none.
@@ -48,7 +48,8 @@ func floorOf(pkg string) int {
 	return found
 }
 
-// TestFloors: every package is on a floor, and imports nothing from a floor above. Programs of others have few doors.
+// TestFloors checks that every package is on a floor, and imports nothing from a floor above. Other modules have few
+// packages to import.
 func TestFloors(t *testing.T) {
 	top := map[string]bool{}
 	for pkg, ours := range imports(t) {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// formatName is a constant of pkg/source that is one format. FormatAuto is none.
+// formatName matches a constant of pkg/source for one format. FormatAuto is not one.
 var formatName = regexp.MustCompile(`^Format(CSV|Dump|Parquet|ORC|JSON|Avro|Table|Text|Rejects)$`)
 
-// askedFormats returns the places where a file compares something with one format.
+// askedFormats returns the places where a file compares a value with one format.
 func askedFormats(files *token.FileSet, f *ast.File) (places []string) {
 	note := func(exprs ...ast.Expr) {
 		for _, e := range exprs {
@@ -44,7 +44,8 @@ func askedFormats(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestNothingAsksForOneFormat: what is true of some formats is a trait in their facts, so that a further one is a type and a line in pkg/source/formats.go.
+// TestNothingAsksForOneFormat checks that properties of some formats are traits in their facts, so that a new format
+// is a type and a line in pkg/source/formats.go.
 func TestNothingAsksForOneFormat(t *testing.T) {
 	for _, name := range goFiles(t) {
 		if strings.HasSuffix(name, "_test.go") {

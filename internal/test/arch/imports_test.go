@@ -19,14 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "write arrows.txt again, in the order that it has")
 
-// A room is a package of this module with the packages of it that it imports.
+// A room is a package of this module with its imports of this module.
 type room struct {
 	name    string
 	imports []string
 }
 
-// readArrows reads arrows.txt: a line for each package, above all that it
-// imports. Lines that begin with # and empty ones are for readers.
+// readArrows reads arrows.txt: a line for each package, above all of its imports. Empty lines and lines that begin
+// with # are ignored.
 func readArrows(t *testing.T) (rooms []room, lines []string) {
 	t.Helper()
 	text, err := os.ReadFile("arrows.txt")
@@ -45,7 +45,7 @@ func readArrows(t *testing.T) (rooms []room, lines []string) {
 // root is the directory of the module.
 const root = "../../.."
 
-// goFiles returns the names of all Go files of this module, from its root.
+// goFiles returns the names of all Go files of this module, relative to its root.
 func goFiles(t *testing.T) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
@@ -79,8 +79,7 @@ func modulePath(t *testing.T, dir string) string {
 	return strings.TrimPrefix(line, "module ")
 }
 
-// imports returns the imports of all packages of this module but for tests, each with
-// the packages of this module that it imports.
+// imports returns all packages of this module, without tests, each with its imports of this module.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	module := modulePath(t, root)
@@ -114,8 +113,8 @@ func imports(t *testing.T) map[string][]string {
 	return sorted
 }
 
-// TestArrows holds arrows.txt to the imports: every package is in it with
-// exactly what it imports, and imports only packages that stand below it.
+// TestArrows compares arrows.txt with the imports: it must have every package with exactly its imports, and imports
+// only packages that are below it.
 func TestArrows(t *testing.T) {
 	have := imports(t)
 	rooms, lines := readArrows(t)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// longest is how many lines a function of a test may have, with the one that names it and the one that ends it.
+// longest is the greatest number of lines of a test's function, including its first and last line.
 const longest = 100
 
 // long returns the functions of a file that have more lines.
@@ -29,7 +29,8 @@ func long(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestLengths refuses functions of tests that do not fit a screen: a function of a scenario has a name that says what it shows.
+// TestLengths refuses functions of tests that do not fit a screen: a function of a scenario has a name that describes
+// it.
 func TestLengths(t *testing.T) {
 	names := slices.DeleteFunc(goFiles(t), func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
 	if len(names) < 400 {
@@ -38,7 +39,7 @@ func TestLengths(t *testing.T) {
 	refuse(t, names, long)
 }
 
-// longestFile is how many lines a file has at most that is no test's: it is one idea.
+// longestFile is the greatest number of lines of a file that is not a test: a file has one idea.
 const longestFile = 350
 
 // TestFileLengths refuses files of more than one idea.
@@ -54,7 +55,7 @@ func TestFileLengths(t *testing.T) {
 	}
 }
 
-// TestLong has functions at the bound and above it.
+// TestLong has functions at the limit and above it.
 func TestLong(t *testing.T) {
 	for _, c := range []struct {
 		lines int

@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestSetLicence puts a small module under one licence and then under another: Go files have the identifier once, before everything else.
+// TestSetLicence sets one licence and then another for a small module: Go files have the identifier once, before
+// everything else.
 func TestSetLicence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSetModulePath gives a copy of the module another path. Every import then leads to a package, and the old path is in no import.
+// TestSetModulePath gives a copy of the module another path. Afterwards every import resolves to a package, and no
+// import has the old path.
 func TestSetModulePath(t *testing.T) {
 	const path = "git.example.org/data-team/bulkload.v2"
 	dir := t.TempDir()
@@ -18,7 +19,7 @@ func TestSetModulePath(t *testing.T) {
 		t.Skip("not a git checkout:", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		if strings.HasPrefix(name, "testdata/") { // which is large, and names no package
+		if strings.HasPrefix(name, "testdata/") { // which is large, and refers to no package
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(root, name))

@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// bitOperators are the bit operators that people do not know a precedence of: Go gives | and ^ that of +, and &, &^, << and >> that of *.
+// bitOperators are the operators whose precedence readers do not know: in Go | and ^ have that of +, and &, &^, <<
+// and >> that of *.
 var bitOperators = []token.Token{token.OR, token.XOR, token.AND, token.AND_NOT, token.SHL, token.SHR}
 
-// mixed says that two operators of one precedence stand side by side without parentheses, and one of them at least is of bits: a^b | c^d is
-// ((a^b)|c)^d. Chains of one operator, of + and -, and of *, / and % are read from left to right by all readers; 1<<n - 1 and a&m | b&m have
-// two precedences, and gofmt's blanks show them.
+// mixed reports whether two operators of the same precedence are adjacent without parentheses, and at least one of them is a bit operator:
+// a^b | c^d is ((a^b)|c)^d. Chains of one operator, of + and -, and of *, / and % are read from left to right by all readers; 1<<n - 1 and
+// a&m | b&m have two precedences, which gofmt's blanks show.
 func mixed(left, right token.Token) bool {
 	return left != right && left.Precedence() == right.Precedence() && (slices.Contains(bitOperators, left) || slices.Contains(bitOperators, right))
 }
@@ -33,7 +34,7 @@ func mixtures(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestPrecedence refuses expressions of bits whose order of steps is known from the table of precedences alone.
+// TestPrecedence refuses bit expressions whose evaluation order only the table of precedences shows.
 func TestPrecedence(t *testing.T) {
 	names := goFiles(t)
 	if len(names) < 1000 {
@@ -42,7 +43,7 @@ func TestPrecedence(t *testing.T) {
 	refuse(t, names, mixtures)
 }
 
-// refuse reports each place of the files that a rule finds.
+// refuse reports each place in the files that a rule finds.
 func refuse(t *testing.T, names []string, rule func(*token.FileSet, *ast.File) []string) {
 	t.Helper()
 	for _, name := range names {
@@ -57,7 +58,7 @@ func refuse(t *testing.T, names []string, rule func(*token.FileSet, *ast.File) [
 	}
 }
 
-// TestMixtures has expressions that are refused, and those that are not.
+// TestMixtures has expressions that are refused, and expressions that are not.
 func TestMixtures(t *testing.T) {
 	for expr, want := range map[string]int{
 		"a&m ^ t | s ^ z": 2, "a | b ^ c": 1, "a + b | c": 1, "a - b ^ c": 1, "a >> 1 & b": 1, "a & b << 2": 1, "a &^ b >> 63": 1, "a * b >> 56 << 8": 2, "a % b & c": 1,

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// leastLines is how many lines of code a package has that needs no reason to be one.
+// leastLines is the number of lines of code from which a package needs no reason to exist.
 const leastLines = 150
 
-// reason stands in the doc comment of a smaller one, followed by who shares it.
+// reason is in the doc comment of a smaller package, followed by the packages that share it.
 const reason = "small leaf of its own"
 
-// TestSmallPackages: a package is one idea of some size, or many share it and its comment says who.
+// TestSmallPackages checks that a package is one idea of some size, or that many share it and its comment names them.
 func TestSmallPackages(t *testing.T) {
 	lines, said := map[string]int{}, map[string]bool{}
 	for _, name := range goFiles(t) {
@@ -32,10 +32,10 @@ func TestSmallPackages(t *testing.T) {
 			comment, code = b[:i], b[i+1:]
 		}
 		said[dir] = said[dir] || bytes.Contains(bytes.ReplaceAll(comment, []byte("\n// "), []byte(" ")), []byte(reason))
-		lines[dir] += bytes.Count(code, []byte{'\n'}) - 1 // that which names the package
+		lines[dir] += bytes.Count(code, []byte{'\n'}) - 1 // without the package clause
 	}
 	for dir, n := range lines {
-		if n <= 1 { // tests alone
+		if n <= 1 { // only tests
 			continue
 		}
 		if (n < leastLines) != said[dir] {

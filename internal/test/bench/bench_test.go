@@ -86,7 +86,7 @@ func TestUsageOf(t *testing.T) {
 }
 
 func TestRunMeasuresTheChild(t *testing.T) {
-	// A child of the child counts too, once it was waited for.
+	// A grandchild counts too, once it was waited for.
 	out, u, err := command{argv: []string{"/bin/sh", "-c", `sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; echo done`}}.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestRunMeasuresTheChild(t *testing.T) {
 	}
 }
 
-// TestPeakIsTheChilds: memory that this process had once is not taken for the child's.
+// TestPeakIsTheChilds checks that earlier memory of this process does not count as the child's.
 func TestPeakIsTheChilds(t *testing.T) {
 	const much = 256 << 20
 	ballast := make([]byte, much)
@@ -138,7 +138,7 @@ func TestKibField(t *testing.T) {
 	}
 }
 
-// fake returns a tool whose runs take the given times, that of round 0 first.
+// fake returns a tool whose runs take the given times, beginning with round 0.
 func fake(name string, rows int64, order *[]string, walls ...time.Duration) Tool {
 	return Tool{Name: name, Rows: rows, Run: func(_ context.Context, round int) (Sample, error) {
 		*order = append(*order, name)
@@ -180,7 +180,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureWarm: rounds that warm up do not count, however many there are.
+// TestMeasureWarm checks that rounds that warm up do not count, whatever their number.
 func TestMeasureWarm(t *testing.T) {
 	var order []string
 	c := Case{Name: "x", Title: "y", Rounds: 2, WarmRounds: 3, Tools: []Tool{fake("a", 10, &order, 1000, 1000, 1000, 10, 20)}}

@@ -43,7 +43,7 @@ func clusterEnv(c *testcluster.Cluster) []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(drop, name)
 	})
-	// Java takes the encoding of files and arguments from the locale.
+	// Java derives the encoding of files and arguments from the locale.
 	return append(append(env, "LC_ALL=C.UTF-8"), c.Environment()...)
 }
 

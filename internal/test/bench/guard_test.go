@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestByChance holds the count of orders to all orders, one by one.
+// TestByChance compares the probability with an enumeration of all orders.
 func TestByChance(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(1, 5).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "m")
@@ -109,7 +109,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestLimit: no round begins after the limit, but as many are measured as a verdict needs.
+// TestLimit checks that no round begins after the limit, but that a verdict's minimum of rounds is measured.
 func TestLimit(t *testing.T) {
 	var order []string
 	walls := make([]time.Duration, 10)
@@ -126,7 +126,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// guarded returns what a case of the guard came to for tools that take seconds each round.
+// guarded returns the report of a case of the guard for tools with the given seconds in each round.
 func guarded(t *testing.T, name string, floor, before, today float64) CaseReport {
 	t.Helper()
 	var order []string
@@ -196,7 +196,7 @@ func TestReleaseRow(t *testing.T) {
 	}
 }
 
-// TestBaselineCommit: which release is the one before.
+// TestBaselineCommit checks which release is the previous one.
 func TestBaselineCommit(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) string {
@@ -283,7 +283,7 @@ func TestBaselineCommit(t *testing.T) {
 	}
 }
 
-// TestGuardCase measures a few rows with the real programs, today's against itself.
+// TestGuardCase measures a few rows with the real programs, today's program against itself.
 func TestGuardCase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs the program twice")
@@ -299,7 +299,7 @@ func TestGuardCase(t *testing.T) {
 		}
 		names := GuardCases()
 		if base == "" {
-			names = names[:1] // there may be a tag or none
+			names = names[:1] // there may be no tag
 		} else if _, err := lab.git(t.Context(), "rev-parse", "HEAD"); err != nil {
 			t.Skip("no repository: " + err.Error())
 		}

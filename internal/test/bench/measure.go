@@ -21,7 +21,7 @@ type Case struct {
 	Rounds int
 	// WarmRounds is the number of rounds before those. Default 1.
 	WarmRounds int
-	// Limit is the time after which no further round begins, once there are as many as a [Verdict] needs. Default: none.
+	// Limit is the time after which no further round begins, once there are enough rounds for a [Verdict]. Default: none.
 	Limit time.Duration
 	// Touch is the number of bytes of memory to touch before each run: as many as any of the tools takes. Default 6
 	// GiB.

@@ -20,7 +20,7 @@ const (
 	nightlyTouch = 512 << 20
 )
 
-// nightlyCase returns a small load into a table with earlier nights, which the rounds that warm up load. The details show the waiting
+// nightlyCase measures a small load into a table with earlier nights, which the rounds that warm up load. The details show the waiting
 // times; the rest of the wall time is before the first record is read and after the last one is verified.
 func (l *Lab) nightlyCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: nightlyRows, Seed: l.Seed, Regions: 10}

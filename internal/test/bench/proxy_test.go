@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// echo answers each connection with what it sends.
+// echo returns the data of each connection to the sender.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	return testcheck.Serve(t, func(c net.Conn) { io.Copy(c, c) })
@@ -46,7 +46,7 @@ func TestProxyCarriesAll(t *testing.T) {
 	}
 }
 
-// TestProxyDelays: nothing arrives early. How late it is depends on the machine and is not looked at.
+// TestProxyDelays checks that nothing arrives early. How late it arrives depends on the machine and is not checked.
 func TestProxyDelays(t *testing.T) {
 	l := echo(t)
 	const delay = 20 * time.Millisecond

@@ -2,7 +2,7 @@ package bench
 
 import "testing"
 
-// TestStatCPU reads lines of proc(5), with names of programs that look like more fields.
+// TestStatCPU parses lines of proc(5), with program names that look like further fields.
 func TestStatCPU(t *testing.T) {
 	for line, want := range map[string]float64{
 		"7 (java) S 1 7 7 0 -1 4194560 9 9 9 9 150 25 0 0 20 0 40 0 1 2 3": 1.75,

@@ -61,7 +61,7 @@ func TestAirflowNightly(t *testing.T) {
 	})
 }
 
-// TestAirflowExitCodes ends the program in every way, and sees what becomes of the task.
+// TestAirflowExitCodes ends the program with every kind of exit code, and checks the state of the task.
 func TestAirflowExitCodes(t *testing.T) {
 	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		s := newSite(t, day)
@@ -94,7 +94,7 @@ func TestAirflowExitCodes(t *testing.T) {
 	})
 }
 
-// TestAirflowTimeLimit sees that a task's execution_timeout stops the program.
+// TestAirflowTimeLimit checks that a task's execution_timeout stops the program.
 func TestAirflowTimeLimit(t *testing.T) {
 	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		// Airflow 2's dag.test() itself ends with the task's time limit.
@@ -118,7 +118,7 @@ func TestAirflowResume(t *testing.T) {
 		if ti.State != "success" || ti.Try != 2 || ti.XCom["attempt"] != 2.0 || !strings.Contains(r.log, "was killed by SIGKILL") {
 			t.Fatalf("%+v: %s", ti, r.log)
 		}
-		// Ten regions, ten files: the six of the first try were not written again.
+		// Ten regions, ten files: the six of the first try are not written again.
 		if e := s.events(t, "check"); e["written"] != 10 || e["attempt"] != 2 || e["done"] != 1 {
 			t.Errorf("journal %v", e)
 		}
@@ -126,8 +126,8 @@ func TestAirflowResume(t *testing.T) {
 	})
 }
 
-// TestAirflowOtherWorker kills the program while it sends files; the retry is on a worker that has nothing of the first one's, and resumes by the
-// table of states.
+// TestAirflowOtherWorker kills the program while it sends files; the retry runs on a worker without any files of the first one, and resumes
+// through the table of states.
 func TestAirflowOtherWorker(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -149,7 +149,7 @@ func TestAirflowOtherWorker(t *testing.T) {
 	})
 }
 
-// TestAirflowKill has Airflow end a task in the middle: the program gets a SIGTERM, ends with 143, and another run of the
+// TestAirflowKill makes Airflow end a running task: the program gets a SIGTERM, ends with 143, and another run of the
 // task continues.
 func TestAirflowKill(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
@@ -168,7 +168,7 @@ func TestAirflowKill(t *testing.T) {
 			return e["written"] > 0, e
 		})
 		pid := s.holder("check")
-		// Held, so that it cannot end before it is asked to.
+		// It is suspended, so that it cannot end before the request.
 		if err := errors.Join(syscall.Kill(pid, syscall.SIGSTOP), cmd.Process.Signal(syscall.SIGTERM)); err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// cronDaemon gives Debian's cron: the machine's, else one that is unpacked into the user's cache, so that nothing is
-// installed and no service started.
+// cronDaemon returns Debian's cron: the machine's, else one that is unpacked into the user's cache, so that nothing
+// is installed and no service is started.
 func cronDaemon(t *testing.T) string {
 	t.Helper()
 	if name, err := exec.LookPath("/usr/sbin/cron"); err == nil {
@@ -42,7 +42,7 @@ func cronDaemon(t *testing.T) string {
 	return name
 }
 
-// cronScript runs cron among files of its own: the crontab, the users, /run, and a sendmail.
+// cronScript runs cron with private files: the crontab, the users, /run, and a sendmail.
 const cronScript = `
 mount -t tmpfs none /run
 mount -t tmpfs none /var/spool && mkdir -p -m 1730 /var/spool/cron/crontabs
@@ -55,21 +55,21 @@ mount -t tmpfs none /usr/sbin && cp "$DIR/sendmail" /usr/sbin/ && chmod 755 /usr
 exec "$DIR/cron" -f
 `
 
-// A cronLab is a site whose jobs cron runs.
+// A cronLab is a site whose jobs run by cron.
 type cronLab struct {
 	site    *site
 	dir     string
 	mails   string        // a directory
 	codes   string        // a file of the jobs' exit codes
-	missing string        // the export that comes late
-	ended   chan struct{} // that cron has ended
+	missing string        // the export that arrives late
+	ended   chan struct{} // closed when cron has ended
 	said    strings.Builder
 }
 
 // yesterday returns the day that the crontab's jobs load.
 func yesterday(t *testing.T) string {
 	t.Helper()
-	shanghai, err := time.LoadLocation("Asia/Shanghai") // as the crontab says
+	shanghai, err := time.LoadLocation("Asia/Shanghai") // the time zone of the crontab
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,13 +80,13 @@ func yesterday(t *testing.T) string {
 	return now.AddDate(0, 0, -1).Format("20060102")
 }
 
-// newCronLab makes a site with the files that cron needs.
+// newCronLab creates a site with the files that cron needs.
 func newCronLab(t *testing.T) *cronLab {
 	t.Helper()
 	day := yesterday(t)
 	c := &cronLab{site: newSite(t, day), dir: t.TempDir(), ended: make(chan struct{})}
 	c.mails, c.codes = filepath.Join(c.dir, "mails"), filepath.Join(c.dir, "codes")
-	// Others than root pass through the directories of a test.
+	// Users other than root must traverse the directories of a test.
 	if err := errors.Join(os.Chmod(filepath.Dir(c.dir), 0o755), os.Mkdir(c.mails, 0o777), os.Chmod(c.mails, 0o777), os.Chown(c.site.state, 65532, 65532)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func newCronLab(t *testing.T) *cronLab {
 		c.write(t, table+".yaml", strings.Replace(string(b), "\ntable: "+table+"\n", "\ntable: "+c.site.tables+table+"\n", 1))
 	}
 	c.write(t, "sendmail", fmt.Sprintf("#!/bin/sh\ncat >%[1]s/.$$ && mv %[1]s/.$$ %[1]s/mail.$$\n", c.mails))
-	conf := filepath.Join(c.dir, "conf") // the cluster's own may be its user's only
+	conf := filepath.Join(c.dir, "conf") // only its user may be able to read the cluster's own
 	if err := os.CopyFS(conf, os.DirFS(c.site.cluster.ConfDir())); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,8 @@ func (c *cronLab) write(t *testing.T, name, text string) {
 	}
 }
 
-// crontab returns the example's, each minute instead of each night, with a line more for a run that meets another.
+// crontab returns the example's crontab, with each minute instead of each night, and an additional line for a
+// concurrent run.
 func (c *cronLab) crontab(t *testing.T, conf string) string {
 	t.Helper()
 	crontab, err := os.ReadFile(root + "/examples/cron/bulkload")
@@ -140,7 +141,7 @@ func (c *cronLab) crontab(t *testing.T, conf string) string {
 			}
 			line = fmt.Sprintf("%s; c=$?; echo %s $c >>%s; exit $c\n", strings.TrimSpace(line), name, c.codes)
 			if name == "check" {
-				line += line // one run meets the other
+				line += line // a concurrent run of the same job
 			}
 		}
 		lines = append(lines, line)
@@ -168,7 +169,7 @@ func (c *cronLab) start(t *testing.T) {
 	})
 }
 
-// alive is true, and ends the test when cron has ended.
+// alive returns true, or ends the test if cron has ended.
 func (c *cronLab) alive(t *testing.T) bool {
 	t.Helper()
 	select {
@@ -179,7 +180,7 @@ func (c *cronLab) alive(t *testing.T) bool {
 	return true
 }
 
-// code says that a job has ended with a code.
+// code checks that a job has ended with an exit code.
 func (c *cronLab) code(t *testing.T, want string) func() (bool, any) {
 	return func() (bool, any) {
 		b, _ := os.ReadFile(c.codes)
@@ -187,8 +188,8 @@ func (c *cronLab) code(t *testing.T, want string) func() (bool, any) {
 	}
 }
 
-// TestCron lets cron itself start the example's lines, each minute instead of each night: a success is silent, a
-// failure is one mail with the error, and a run that meets another exits 75.
+// TestCron runs the example's lines with cron itself, each minute instead of each night: a success is silent, a
+// failure is one mail with the error, and a run that is concurrent with another exits 75.
 func TestCron(t *testing.T) {
 	if testing.Short() || os.Getenv("BULKLOAD_TEST_CRON") == "" {
 		t.Skip("takes minutes: make test-cron")
@@ -202,9 +203,10 @@ func TestCron(t *testing.T) {
 	c.failuresAreMailed(t)
 }
 
-// jobsRun: one run meets another, one is too early, and each ends well at last. Then there is nothing to do.
+// jobsRun checks that one run finds another, that one is too early, and that each succeeds in the end. Then there is
+// nothing to do.
 func (c *cronLab) jobsRun(t *testing.T) {
-	// Of two runs one is held for as long as the other takes to meet it.
+	// One of two runs is suspended until the other has found it.
 	testcheck.Eventually(t, 2*time.Minute, "a first run", func() (bool, any) { return c.alive(t) && c.site.holder("check") != 0, c.said.String() })
 	first := c.site.holder("check")
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
@@ -229,9 +231,9 @@ func (c *cronLab) jobsRun(t *testing.T) {
 	})
 }
 
-// failuresAreMailed: each failure is one mail with the error, and a success is none.
+// failuresAreMailed checks that each failure is one mail with the error, and that a success sends none.
 func (c *cronLab) failuresAreMailed(t *testing.T) {
-	// A mail follows the end of its command.
+	// A mail is sent after the end of its command.
 	testcheck.Eventually(t, time.Minute, "the mails", func() (bool, any) {
 		b, _ := os.ReadFile(c.codes)
 		came := readMails(t, c.mails)

@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// kwargs returns the kwargs of a trigger that waits for a process of this host.
+// kwargs returns the arguments of a trigger that waits for a process of this host.
 func kwargs(t *testing.T, dir string, pid int, state string) string {
 	t.Helper()
 	host, err := os.Hostname()
@@ -27,7 +27,7 @@ func kwargs(t *testing.T, dir string, pid int, state string) string {
 	return string(b)
 }
 
-// trigger are arguments of Python that run trigger.py.
+// trigger returns Python's arguments to run trigger.py.
 func (a *airflow) trigger(t *testing.T, args ...string) []string {
 	t.Helper()
 	return append([]string{jobtest.Absolute(t, "testdata/airflow/trigger.py")}, args...)
@@ -52,7 +52,7 @@ func (a *airflow) ask(t *testing.T, s *site, args ...string) string {
 	return out.String()
 }
 
-// held starts a load that is deferred, holds its program, and kills everything of Airflow that has to do with it.
+// held starts a deferred load, suspends its program, and kills all related processes of Airflow.
 func (a *airflow) held(t *testing.T, s *site, dag, date string) (pid int) {
 	t.Helper()
 	cmd := a.command(t, s, dag, date, "{}", deferring)
@@ -72,12 +72,13 @@ func (a *airflow) held(t *testing.T, s *site, dag, date string) (pid int) {
 	return pid
 }
 
-// TestAirflowDeferred kills everything of Airflow while a task is deferred. The program works on; the next try finds it, and its outcome.
+// TestAirflowDeferred kills all processes of Airflow while a task is deferred. The program continues; the next try
+// finds it, and its outcome.
 func TestAirflowDeferred(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
 		const dag, date = "killed", "2026-11-20T00:00:00+00:00"
-		pid := a.held(t, s, dag, date) // so that it is there when the next try begins
+		pid := a.held(t, s, dag, date) // so that it still runs when the next try begins
 		next := a.command(t, s, dag, date, "{}", deferring)
 		again := &lockedBuffer{}
 		next.Stdout, next.Stderr = again, again
@@ -97,7 +98,7 @@ func TestAirflowDeferred(t *testing.T) {
 	})
 }
 
-// TestAirflowOtherHost sees that a triggerer on another host learns by the table of states when a job has ended.
+// TestAirflowOtherHost checks that a triggerer on another host detects the end of a job through the table of states.
 func TestAirflowOtherHost(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -125,7 +126,7 @@ func TestAirflowOtherHost(t *testing.T) {
 	})
 }
 
-// pendingTerm says whether a SIGTERM waits for a process that is held.
+// pendingTerm reports whether a SIGTERM is pending for a suspended process.
 func pendingTerm(pid int) bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(b), "ShdPnd:")
@@ -134,7 +135,7 @@ func pendingTerm(pid int) bool {
 	return pending&(1<<(syscall.SIGTERM-1)) != 0
 }
 
-// TestAirflowTriggerer lets real triggerers wait for a program: the first is killed, the second one has the event. When the task is marked as
+// TestAirflowTriggerer waits for a program with real triggerers: the first is killed, the second one gets the event. If the task is marked as
 // failed meanwhile, the program is stopped.
 func TestAirflowTriggerer(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
@@ -153,7 +154,7 @@ func TestAirflowTriggerer(t *testing.T) {
 					cmd, out := a.start(t, s, "-m", "airflow", "triggerer", "--skip-serve-logs")
 					cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 					testcheck.Eventually(t, 2*time.Minute, "the trigger runs", func() (bool, any) {
-						said := out.String() // Airflow 3 says it every minute alone
+						said := out.String() // Airflow 3 logs it only every minute
 						return strings.Contains(said, "trigger killed/") || strings.Contains(said, "1 triggers currently running"), said
 					})
 					return cmd, out

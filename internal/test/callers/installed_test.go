@@ -17,17 +17,18 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// airflowVersions are the lines of Airflow that the examples are for; requirements-VERSION.txt pins all packages.
+// airflowVersions are the release lines of Airflow that the examples support; requirements-VERSION.txt pins all
+// packages.
 var airflowVersions = []string{"2.11.2", "3.3.2"}
 
-// airflow is an installation of Airflow with a metadata database and the provider of its own.
+// airflow is an installation of Airflow with its own metadata database and provider.
 type airflow struct {
 	python   string
 	home     string
 	provider string // a directory for PYTHONPATH
 }
 
-// openAirflow takes the virtual environment of a version out of the user's cache, or builds it, which takes minutes.
+// openAirflow uses the virtual environment of a version in the user's cache, or builds it, which takes minutes.
 func openAirflow(t *testing.T, version string) *airflow {
 	t.Helper()
 	requirements := jobtest.Absolute(t, "testdata/airflow/requirements-"+version+".txt")
@@ -59,10 +60,10 @@ func openAirflow(t *testing.T, version string) *airflow {
 			python = "python3"
 		}
 		run(time.Minute, python, "-m", "venv", "--clear", venv)
-		// uv takes ten seconds for what takes pip minutes.
+		// uv takes ten seconds where pip takes minutes.
 		run(5*time.Minute, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--constraint", requirements, "uv")
 		run(20*time.Minute, venv+"/bin/uv", "pip", "install", "--quiet", "--python", venv+"/bin/python", "--requirement", requirements)
-		// An empty database is made once, since that takes as long as a load.
+		// An empty database is created once, since that takes as long as a load.
 		run(5*time.Minute, venv+"/bin/airflow", "db", "migrate")
 		t.Logf("Airflow %s was installed in %s", version, time.Since(start).Round(time.Second))
 	}
@@ -72,7 +73,7 @@ func openAirflow(t *testing.T, version string) *airflow {
 	run(time.Minute, a.python, "-m", "hatchling", "build", "--target", "wheel", "--directory", wheel)
 	run(time.Minute, venv+"/bin/uv", "pip", "install", "--quiet", "--offline", "--python", a.python, "--no-deps", "--target", a.provider,
 		wheel+"/airflow_provider_bulkload-0.1.0-py3-none-any.whl")
-	for _, name := range []string{"airflow.db", "empty.db"} { // the one that is used, and one to begin again with
+	for _, name := range []string{"airflow.db", "empty.db"} { // the one in use, and a copy to restore
 		copyFile(t, complete, filepath.Join(a.home, name))
 	}
 	for _, from := range []string{root + "/examples/airflow", "testdata/airflow/dags"} {
@@ -83,20 +84,20 @@ func openAirflow(t *testing.T, version string) *airflow {
 	return a
 }
 
-// airflowEnv returns the settings of an Airflow that has its files in home and reports nothing about itself.
+// airflowEnv returns the settings of an Airflow whose files are in home and that reports nothing about itself.
 func airflowEnv(home string) []string {
 	return []string{"AIRFLOW_HOME=" + home, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=sqlite:///" + home + "/airflow.db",
 		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER=" + home + "/dags", "AIRFLOW__LOGGING__BASE_LOG_FOLDER=" + home + "/logs",
 		"AIRFLOW__USAGE_DATA_COLLECTION__ENABLED=False", "PYTHONDONTWRITEBYTECODE=1", "NO_COLOR=1"}
 }
 
-// env returns the settings of this Airflow with its provider.
-// Programs that are killed leave their sorted rows in the temporary directory, which goes with the test.
+// env returns the settings of this Airflow with its provider. Killed programs leave their sorted rows in the
+// temporary directory, which is removed after the test.
 func (a *airflow) env() []string {
 	return append(airflowEnv(a.home), "PYTHONPATH="+a.provider, "TMPDIR="+a.home)
 }
 
-// dagRun is what run_dag.py says of a run.
+// dagRun is the output of run_dag.py about a run.
 type dagRun struct {
 	State string
 	Tasks map[string]struct {
@@ -109,7 +110,7 @@ type dagRun struct {
 	log    string
 }
 
-// command is dag.test() of a DAG's file, with the site's tables and exports.
+// command returns dag.test() of a DAG's file, with the site's tables and exports.
 func (a *airflow) command(t *testing.T, s *site, dag, date, conf string, more ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -133,7 +134,7 @@ func (a *airflow) run(t *testing.T, s *site, dag, date, conf string, more ...str
 func parseRun(t *testing.T, out string) dagRun {
 	t.Helper()
 	r := dagRun{log: out}
-	for line := range strings.Lines(out) { // the last one that is there; Airflow may log after it
+	for line := range strings.Lines(out) { // the last one; Airflow may log after it
 		if rest, ok := strings.CutPrefix(line, "ran: "); ok {
 			if err := json.Unmarshal([]byte(rest), &r); err != nil {
 				t.Fatalf("%v: %s", err, line)
@@ -146,10 +147,10 @@ func parseRun(t *testing.T, out string) dagRun {
 	return r
 }
 
-// deferring are the settings under which operators give their slots back.
+// deferring are the settings with which operators release their slots.
 const deferring = "AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE=True"
 
-// eachWay runs a test with every version, with operators that keep their slots and with those that give them back.
+// eachWay runs a test with every version, with operators that keep their slots and with operators that release them.
 func eachWay(t *testing.T, test func(t *testing.T, a *airflow, way string)) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		for name, way := range map[string]string{"slot": "BULKLOAD_LOG_LEVEL=info", "deferred": deferring} {
@@ -168,7 +169,7 @@ func eachAirflow(t *testing.T, test func(*testing.T, *airflow)) {
 	}
 }
 
-// lockedBuffer is a buffer that is read while a process writes to it.
+// lockedBuffer is a buffer that can be read while a process writes to it.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestLibrary builds examples/library, a module of its own that imports what programs of others may, and runs it: on local disk, and into a
-// table.
+// TestLibrary builds examples/library, a separate module that imports only packages for other modules, and runs it: on local disk, and into
+// a table.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

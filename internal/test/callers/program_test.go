@@ -18,30 +18,30 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// root is the top of the checkout.
+// root returns the top of the checkout.
 const root = "../../.."
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// program gives a directory that holds the built program, for PATH.
+// program returns a directory with the built program, for PATH.
 func program(t *testing.T) string {
 	t.Helper()
 	return filepath.Dir(jobtest.Program(t))
 }
 
-// site is a place with exports, job files and tables, as the examples expect it.
+// site has exports, job files and tables in the layout that the examples expect.
 type site struct {
 	cluster *testcluster.Cluster
-	tables  string // what stands before check and opinion in the names of the tables
+	tables  string // prefix of check and opinion in the names of the tables
 	jobs    string // directory of check.yaml and opinion.yaml
 	exports string // directory with check/DAY and opinion/DAY
 	state   string // directory of all jobs' state
 }
 
-// salts are the salts of the tables, and of the digests of their exports.
+// salts are the numbers of salts of the tables, and of the digests of their exports.
 var salts = map[string]int{"check": 10, "opinion": 50}
 
-// newSite makes the tables and lays out the exports of a day.
+// newSite creates the tables and the exports of a day.
 func newSite(t *testing.T, day string) *site {
 	t.Helper()
 	s := &site{cluster: testcluster.Shared(t), tables: "test:" + testcheck.Name(t) + "_", jobs: jobtest.Absolute(t, root+"/examples"),
@@ -55,17 +55,17 @@ func newSite(t *testing.T, day string) *site {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		// No link: the times of a file change with each link to it, and the program sees that.
+		// No link: each link changes the times of a file, which the program would detect.
 		copyFile(t, root+"/testdata/exports/"+export, filepath.Join(dir, export))
 	}
 	return s
 }
 
-// drops drops a table after the test.
+// drop drops a table after the test.
 func (s *site) drops(t *testing.T, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own is over by then
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended by then
 		defer cancel()
 		admin, err := s.cluster.Admin(ctx)
 		if err == nil {
@@ -87,7 +87,7 @@ func (s *site) adm(t *testing.T, args ...string) string {
 	return out
 }
 
-// judge sees that a table holds just what its export holds.
+// judge checks that a table has exactly the rows of its export.
 func (s *site) judge(t *testing.T, table string) {
 	t.Helper()
 	b, err := os.ReadFile(root + "/testdata/exports/" + table + ".digest")
@@ -105,7 +105,7 @@ func (s *site) judge(t *testing.T, table string) {
 	}
 }
 
-// environ is this process's environment with the cluster and the program in it.
+// environ returns this process's environment with the cluster and the program.
 func (s *site) environ(t *testing.T, more ...string) []string {
 	t.Helper()
 	env := append(os.Environ(), "PATH="+program(t)+":"+os.Getenv("PATH"), "HADOOP_CONF_DIR="+s.cluster.ConfDir(),
@@ -114,7 +114,7 @@ func (s *site) environ(t *testing.T, more ...string) []string {
 	return append(env, more...)
 }
 
-// events counts the records of the one journal of a table by their event; there may be no journal yet.
+// events counts the records of the one journal of a table by event; there may be no journal yet.
 func (s *site) events(t *testing.T, table string) map[string]int {
 	t.Helper()
 	n := map[string]int{}
@@ -139,7 +139,7 @@ func (s *site) events(t *testing.T, table string) map[string]int {
 	return n
 }
 
-// holder returns the process that has the lock of the table's job, 0 if it is not signed.
+// holder returns the process that holds the lock of the table's job, 0 if the lock has no process id.
 func (s *site) holder(table string) (pid int) {
 	names, _ := filepath.Glob(filepath.Join(s.state, strings.ReplaceAll(s.tables, ":", "_")+table+"-*", journal.LockName))
 	for _, name := range names {

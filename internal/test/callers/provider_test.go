@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestProviderParses sees that the provider's files are Python, where there is one.
+// TestProviderParses checks that the provider's files are valid Python, if there is a Python.
 func TestProviderParses(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestProviderParses(t *testing.T) {
 	}
 }
 
-// connection returns the site as a connection of Airflow has it; the environment of the worker has nothing of it.
+// connection returns the site as a connection of Airflow; the environment of the worker has no settings of it.
 func (s *site) connection(t *testing.T) []string {
 	t.Helper()
 	uri, err := json.Marshal(map[string]any{"conn_type": "bulkload", "extra": map[string]any{"program": program(t) + "/bulkload",
@@ -53,7 +53,8 @@ func (a *airflow) cli(t *testing.T, env []string, args ...string) string {
 	return string(out)
 }
 
-// TestAirflowProvider sees that Airflow knows the provider of the wheel, its operators' link, and connections of its type.
+// TestAirflowProvider checks that Airflow knows the wheel's provider, its operators' link, and connections of its
+// type.
 func TestAirflowProvider(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -72,7 +73,8 @@ func TestAirflowProvider(t *testing.T) {
 	})
 }
 
-// TestAirflowOperators runs each operator and the sensor on a table, with the outcome in the XCom and the report behind the link.
+// TestAirflowOperators runs each operator and the sensor on a table, and checks the outcome in the XCom and the
+// report behind the link.
 func TestAirflowOperators(t *testing.T) {
 	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		s := newSite(t, day)
@@ -120,7 +122,8 @@ func TestAirflowOperators(t *testing.T) {
 	})
 }
 
-// TestAirflowLineage sees that Airflow's event of a task has the datasets of the program's own, whose parent is the task's run.
+// TestAirflowLineage checks that Airflow's event of a task has the datasets of the program's own event, whose parent
+// is the task's run.
 func TestAirflowLineage(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -146,7 +149,7 @@ func TestAirflowLineage(t *testing.T) {
 	})
 }
 
-// lineageEvent is what the test reads of an OpenLineage event.
+// lineageEvent has the fields of an OpenLineage event that the test reads.
 type lineageEvent struct {
 	EventType string
 	Run       struct {
@@ -165,7 +168,7 @@ type lineageEvent struct {
 	}
 }
 
-// lastEvent returns a file's last event of success, of a job if one is named.
+// lastEvent returns a file's last event of success, of the given job if there is one.
 func lastEvent(t *testing.T, file, job string) (e lineageEvent) {
 	t.Helper()
 	b, err := os.ReadFile(file)

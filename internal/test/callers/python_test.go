@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestPython runs the tests of the Python package with this program, on tables of a cluster. Data frames are loaded by make test-release, where the
-// libraries are.
+// TestPython runs the tests of the Python package with this program, on tables of a cluster. make test-release tests the loading of data frames,
+// since it installs the libraries.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

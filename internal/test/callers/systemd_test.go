@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSystemdUnits has systemd judge the units, with the program where they say it is.
+// TestSystemdUnits checks the units with systemd, with the program at the path that they name.
 func TestSystemdUnits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs systemd and the built program")
@@ -26,13 +26,13 @@ func TestSystemdUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		unit := strings.ReplaceAll(string(b), "/usr/local/bin/bulkload", filepath.Join(program(t), "bulkload"))
-		// There are no manual pages here; verify asks man for them.
+		// There are no manual pages here; verify looks for them with man.
 		unit = regexp.MustCompile(`(?m)^Documentation=.*\n`).ReplaceAllString(unit, "")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// What a secured cluster adds.
+	// The additional settings of a secured cluster.
 	secured, err := os.ReadFile(root + "/examples/systemd/secured.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestSystemdUnits(t *testing.T) {
 	}
 	for _, name := range []string{"bulkload@.service", "bulkload@.timer"} {
 		out, err := run("verify", "--man=no", filepath.Join(dir, name))
-		// Units of the machine that verify loads along the way may have faults of their own.
+		// Units of the machine that verify also loads may have errors of their own.
 		if err != nil || strings.Contains(out, "bulkload") {
 			t.Errorf("verify %s: %v: %s", name, err, out)
 		}

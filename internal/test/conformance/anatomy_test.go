@@ -21,9 +21,8 @@ const (
 	trailerSize = 4096
 )
 
-// An anatomy is a file taken apart, so that a field or a byte in it can be
-// changed and the file put together again with every size, offset and checksum
-// right that the change does not concern.
+// An anatomy is a dissected file, so that a field or a byte in it can be changed and the file reassembled with
+// correct sizes, offsets and checksums, except those that the change concerns.
 type anatomy struct {
 	compression hfile.Compression
 	parts       []*part
@@ -32,17 +31,17 @@ type anatomy struct {
 	levels      int
 }
 
-// A part is a block, decompressed.
+// A part is a decompressed block.
 type part struct {
 	magic   string
 	payload []byte
-	packed  []byte // in place of the compressed payload, if a mutation sets it
-	was     []byte // a payload and how it is compressed, so that what is not changed keeps its bytes
+	packed  []byte // replaces the compressed payload, if a mutation sets it
+	was     []byte // a payload and its compressed form, so that an unchanged payload keeps its bytes
 	wasIn   []byte
 	prev    int64
 	sum     byte
 	perSum  int
-	old     int64 // offset and size as they were
+	old     int64 // original offset and size
 	oldSize int32
 	header  func(h []byte) // changes the finished header, before the checksums are made
 }
@@ -167,10 +166,9 @@ func (a *anatomy) compress(payload []byte) []byte {
 	return payload
 }
 
-// assemble puts the file together. Offsets and sizes that still say what was
-// so in the old file are made to say what is so in the new one.
+// assemble reassembles the file. It updates the offsets and sizes that were correct in the old file.
 func (a *anatomy) assemble() ([]byte, error) {
-	for range 20 { // a new offset can change how a block is packed, and so all after it
+	for range 20 { // a new offset can change the packed size of a block, and so all blocks after it
 		file, settled := a.layOut()
 		if settled {
 			return file, nil
@@ -293,7 +291,7 @@ func (a *anatomy) marshalTrailer() []byte {
 	return t
 }
 
-// find gives the parts of a magic.
+// find returns the parts with a magic.
 func (a *anatomy) find(magic string) []*part {
 	var found []*part
 	for _, p := range a.parts {
@@ -304,8 +302,7 @@ func (a *anatomy) find(magic string) []*part {
 	return found
 }
 
-// references returns the places in a payload that hold an offset and a size, as
-// far as the payload can be taken apart.
+// references returns the places in a payload that hold an offset and a size, as far as the payload can be parsed.
 func (a *anatomy) references(p *part) [][]byte {
 	var refs [][]byte
 	for _, e := range a.entries(p) {
@@ -364,7 +361,7 @@ func rootEntries(b []byte) []entry {
 	return entries
 }
 
-// vlong reads Hadoop's variable number of at most two bytes after the first.
+// vlong parses Hadoop's variable-length number with at most two bytes after the first.
 func vlong(b []byte) (v int64, n int) {
 	switch {
 	case len(b) > 0 && int8(b[0]) >= -112:

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// clock is the clock of every file, and of every cell whose time is LATEST.
+// clock is the time of every file, and of every cell with the timestamp LATEST.
 const clock = 1700000000000
 
 // A testCase is the input of a writer: cells in order and settings.
@@ -21,7 +21,7 @@ type testCase struct {
 	o     hfile.Options
 }
 
-// text returns the cells in the lines that both sides read.
+// text returns the cells in the line format that both sides read.
 func (c *testCase) text() []byte {
 	var b []byte
 	for i := range c.cells {
@@ -30,7 +30,7 @@ func (c *testCase) text() []byte {
 	return b
 }
 
-// words returns the settings as HFileJudge's write command takes them.
+// words returns the settings as arguments of HFileJudge's write command.
 func (c *testCase) words() []string {
 	o := &c.o
 	w := []string{"--now", strconv.Itoa(clock), "--compression", o.Compression.String(), "--encoding", o.Encoding.String(),
@@ -50,7 +50,7 @@ func (c *testCase) words() []string {
 	return w
 }
 
-// randomCase is case number i of a seed.
+// randomCase returns case number i of a seed.
 func randomCase(seed uint64, i int) *testCase {
 	r := &random{rand.New(rand.NewPCG(seed, uint64(i)))}
 	c := &testCase{name: fmt.Sprintf("seed%d-case%04d", seed, i), o: r.options()}
@@ -87,7 +87,7 @@ func (r *random) options() hfile.Options {
 	return o
 }
 
-// bytesLike makes byte strings of one of many shapes.
+// bytesLike generates byte strings of one of many shapes.
 func (r *random) bytesLike(most int) func() []byte {
 	sized := func(n int, f func() byte) []byte {
 		b := make([]byte, min(n, most))
@@ -121,7 +121,7 @@ func (r *random) bytesLike(most int) func() []byte {
 	case 4: // any bytes
 		n := 1 + r.IntN(300)
 		return func() []byte { return sized(1+r.IntN(n), func() byte { return byte(r.Uint32()) }) }
-	case 5: // long, much in common
+	case 5: // long, with much in common
 		n := pick(r, 127, 128, 129, 1000, 5000, 32767)
 		long := sized(n, func() byte { return byte(r.Uint32()) })
 		return func() []byte {
@@ -134,7 +134,7 @@ func (r *random) bytesLike(most int) func() []byte {
 			}
 			return b
 		}
-	default: // fixed length, as salted keys have
+	default: // fixed length, like salted keys
 		n := 1 + r.IntN(65)
 		return func() []byte { return sized(n, func() byte { return "0123456789abcdef"[r.IntN(16)] }) }
 	}
@@ -163,7 +163,7 @@ func (r *random) values() func() []byte {
 	}
 }
 
-// tags returns one or more: a time to live, or any.
+// tags returns one or more tags: a time to live, or any.
 func (r *random) tags() []byte {
 	var b []byte
 	for range 1 + r.IntN(3) {

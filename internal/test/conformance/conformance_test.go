@@ -52,8 +52,7 @@ func TestRandomCases(t *testing.T) {
 	t.Logf("compared: %v", counts)
 }
 
-// TestZstdFrames compares files of plain Zstandard frames, which a JVM of its
-// own must be configured to use.
+// TestZstdFrames compares files of plain Zstandard frames, which need a JVM with special configuration.
 func TestZstdFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")
@@ -69,7 +68,7 @@ func TestZstdFrames(t *testing.T) {
 	}
 }
 
-// keep saves what a failing case was made of.
+// keep saves the input of a failing case.
 func (c *testCase) keep(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("BULKLOAD_CONFORMANCE_DIR")
@@ -88,7 +87,7 @@ func (c *testCase) keep(t testing.TB) string {
 	return base + ".cells"
 }
 
-// hold returns all that is asked of one case. The directory's files are written over.
+// hold runs all checks of one case. It overwrites the directory's files.
 func (c *testCase) hold(dir string, java *jvm, counts map[string]int) error {
 	text := c.text()
 	ours, err := c.write()
@@ -124,8 +123,7 @@ func (c *testCase) hold(dir string, java *jvm, counts map[string]int) error {
 	return c.judge(java, out, oursName, ours, theirsName, theirs, text)
 }
 
-// judge lets HBase read our file, and holds what we say of its file against
-// what is said of it in Java.
+// judge reads our file with HBase, and compares our report on HBase's file with Java's.
 func (c *testCase) judge(java *jvm, out, oursName string, ours []byte, theirsName string, theirs, text []byte) error {
 	got, _, err := java.run("", out, "cells", oursName)
 	if err != nil {
@@ -153,7 +151,7 @@ func (c *testCase) judge(java *jvm, out, oursName string, ours []byte, theirsNam
 	return nil
 }
 
-// sameCheck compares the two reports on one file, which HBase must find good. Each draws its own keys for the false-positive
+// sameCheck compares the two reports on one file, which HBase must accept. Each draws its own keys for the false-positive
 // rate.
 func (c *testCase) sameCheck(theirs []byte, ours hfile.CheckResult) error {
 	var judged, mine map[string]any
@@ -201,7 +199,7 @@ func (c *testCase) write() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// readBack reads a file with our reader and finds the cells.
+// readBack reads a file with our reader and compares the cells.
 func readBack(whose string, file, text []byte) error {
 	r, err := hfile.Open(bytes.NewReader(file), int64(len(file)), hfile.ReaderOptions{})
 	if err != nil {
@@ -235,8 +233,8 @@ func dump(file []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// firstDifference names the first line in which the dumps of two files differ,
-// without what the packed size of blocks decides.
+// firstDifference returns the first line in which the dumps of two files differ, ignoring everything that depends on
+// the packed size of blocks.
 func (c *testCase) firstDifference(ours, theirs []byte) string {
 	a, err := dump(ours)
 	if err != nil {
@@ -258,7 +256,7 @@ func (c *testCase) firstDifference(ours, theirs []byte) string {
 	return ""
 }
 
-// placeless blanks the fields of a dump that follow from packed sizes.
+// placeless blanks the fields of a dump that depend on packed sizes.
 func placeless(dump []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(dump)) {

@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// damagedFile returns a file with all that can be damaged: four index levels or
-// more, both filters in several chunks, tags, markers of every type.
+// damagedFile returns a file with everything that can be damaged: four index levels or more, both filters in several
+// chunks, tags, markers of every type.
 func damagedFile(t testing.TB, o hfile.Options) []byte {
 	t.Helper()
 	o.CreateTime, o.BulkloadTime, o.Zstd = clock, clock, hfile.ZstdBlocks
@@ -53,7 +53,7 @@ func put64(p *part, at int, v uint64) { binary.BigEndian.PutUint64(p.payload[at:
 func get32(p *part, at int) uint32    { return binary.BigEndian.Uint32(p.payload[at:]) }
 func get64(p *part, at int) uint64    { return binary.BigEndian.Uint64(p.payload[at:]) }
 
-// The parts of a filter's metadata, by position.
+// The parts of a filter's metadata, by offset.
 const (
 	bloomVersionAt = 0
 	bloomBytesAt   = 4
@@ -64,7 +64,7 @@ const (
 	bloomChunksAt  = 36
 )
 
-// nth gives a block of a magic, counted from the end if negative.
+// nth returns a block with a magic, counted from the end if n is negative.
 func (a *anatomy) nth(magic string, i int) *part {
 	found := a.find(magic)
 	if i < 0 {
@@ -109,11 +109,11 @@ func becomes(text string) func([]byte) []byte { return func([]byte) []byte { ret
 
 func remove([]byte) []byte { return nil }
 
-// A damage is one wrong thing in a file.
+// A damage is one error in a file.
 type damage struct {
 	name   string
 	bloom  hfile.BloomType
-	plain  bool // in a file without compression or encoding
+	plain  bool // for a file without compression or encoding
 	damage func(a *anatomy)
 }
 
@@ -139,8 +139,7 @@ func (d damage) file(t testing.TB) []byte {
 	return damaged
 }
 
-// damages are the ways in which a file can say something that is not so after
-// checksums that are right, by what is damaged.
+// damages are the ways in which a file with correct checksums can have wrong contents, by the damaged part.
 var damages = []damage{
 	{name: "root index key past its block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[1], 1) }},
 	{name: "root index key before its block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[1], -1) }},
@@ -290,9 +289,8 @@ var damages = []damage{
 	}},
 }
 
-// sharedAt returns where the second cell of a FAST_DIFF block of the damaged file
-// says how many bytes it shares: after its flags and two lengths. The first
-// cell has five bytes of tags.
+// sharedAt returns the position of the number of shared bytes in the second cell of a FAST_DIFF block of the damaged file:
+// after its flags and two lengths. The first cell has five bytes of tags.
 func sharedAt(p *part) int {
 	const first = 6 + 4
 	return first + int(p.payload[7]) + int(p.payload[8]) + 1 + 5 + 1 + 3
@@ -338,9 +336,8 @@ func swapChunks(a *anatomy, magic string) {
 	c[0].payload, c[1].payload = c[1].payload, c[0].payload
 }
 
-// TestDamageBehindChecksums changes one thing in a file, makes checksums, sizes
-// and offsets right again, and has Check refuse the file. HBase's own reader
-// says of each what it would have done with it.
+// TestDamageBehindChecksums changes one thing in a file, corrects checksums, sizes and offsets, and checks that Check
+// refuses the file. HBase's own reader reports what it would have done with each.
 func TestDamageBehindChecksums(t *testing.T) {
 	var judge *judge
 	if !race.Reduced(t) {
@@ -362,7 +359,7 @@ func TestDamageBehindChecksums(t *testing.T) {
 	}
 }
 
-// TestUndamagedFileIsPutTogetherAgain holds that taking a file apart damages nothing.
+// TestUndamagedFileIsPutTogetherAgain checks that dissecting and reassembling a file does not damage it.
 func TestUndamagedFileIsPutTogetherAgain(t *testing.T) {
 	for _, o := range []hfile.Options{
 		{Bloom: hfile.BloomRow, Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy},
@@ -375,7 +372,7 @@ func TestUndamagedFileIsPutTogetherAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range a.parts {
-			p.wasIn = nil // is compressed again
+			p.wasIn = nil // compress it again
 		}
 		again, err := a.assemble()
 		if err != nil {
@@ -390,8 +387,8 @@ func TestUndamagedFileIsPutTogetherAgain(t *testing.T) {
 	}
 }
 
-// TestFilterOfManyFalseAnswersIsGood holds that a filter which was asked for a
-// tenth of false answers, and gives them, is not called damaged.
+// TestFilterOfManyFalseAnswersIsGood checks that a filter that was built for a tenth of false positives, and has
+// them, is not reported as damaged.
 func TestFilterOfManyFalseAnswersIsGood(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, bloom := range []hfile.BloomType{hfile.BloomRow, hfile.BloomRowCol} {
@@ -410,8 +407,7 @@ func TestFilterOfManyFalseAnswersIsGood(t *testing.T) {
 	}
 }
 
-// TestFiltersOfEveryHash holds that files of HBase's own are proven whichever
-// of its hashes their filters have.
+// TestFiltersOfEveryHash checks that HBase's own files pass with each of HBase's hashes in their filters.
 func TestFiltersOfEveryHash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")

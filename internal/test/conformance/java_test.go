@@ -27,8 +27,8 @@ const (
 	compatDir = root + "/testdata/hfile/compat"
 )
 
-// profileJars returns the directory of the jars of a profile of the pom, fetched by
-// Maven when they are not in the user's cache.
+// profileJars returns the directory of the jars of a profile of the pom. Maven downloads them if they are not in the
+// user's cache.
 func profileJars(ctx context.Context, profile string) (string, error) {
 	pom := filepath.Join(compatDir, "pom.xml")
 	text, err := os.ReadFile(pom)
@@ -64,7 +64,7 @@ func profileJars(ctx context.Context, profile string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("fetch the jars of profile %s (is a Maven repository reachable?): %w\n%s", profile, err, out)
 	}
-	// Another process may have been faster; then its directory is as good.
+	// Another process may have been faster; then its directory is used.
 	if err := os.Rename(part, dir); err != nil {
 		if _, gone := os.Stat(dir); gone != nil {
 			return "", err
@@ -82,8 +82,7 @@ func compile(ctx context.Context, dir, classPath string, sources ...string) erro
 	return nil
 }
 
-// A jvm runs one command after the other, each with files for its standard
-// input and output.
+// A jvm runs commands in sequence, each with files for its standard input and output.
 type jvm struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -91,7 +90,7 @@ type jvm struct {
 	stderr  bytes.Buffer
 }
 
-// openJVM runs a main class with its words; options of the JVM come before the usual ones. The caller ends it.
+// openJVM runs a main class with its arguments; options of the JVM precede the usual ones. The caller ends it.
 func openJVM(t testing.TB, classPath string, program, options []string) *jvm {
 	t.Helper()
 	args := slices.Concat(options, []string{"-Xmx1536m"}, testcluster.JudgeOptions(), []string{"-cp", classPath}, program)
@@ -126,7 +125,7 @@ func startJVM(t testing.TB, classPath string, program ...string) *jvm {
 	return j
 }
 
-// run gives what the command printed and its status.
+// run returns the output of a command and its status.
 func (j *jvm) run(stdin, stdout string, words ...string) (output []byte, status int, err error) {
 	if stdin == "" {
 		stdin = "-"
@@ -147,8 +146,8 @@ func (j *jvm) run(stdin, stdout string, words ...string) (output []byte, status 
 	return output, status, err
 }
 
-// startHBase is HBase 2.6.4 with all its codecs until the test ends: HFileJudge, many commands in one JVM. zstdCodec is the
-// class that HBase is configured to use for ZSTD.
+// startHBase starts HBase 2.6.4 with all its codecs until the test ends: HFileJudge, many commands in one JVM. zstdCodec is
+// the class that HBase is configured to use for ZSTD.
 func startHBase(t testing.TB, zstdCodec string) *jvm {
 	t.Helper()
 	classPath, err := testcluster.JudgeClassPath(t.Context())

@@ -11,9 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// A judge is HBase 2.6.4 that reads files as a region server does (HFileJudge verdicts).
-// A damaged file can end its JVM, or leave it with memory that is not its own;
-// then another takes its place.
+// A judge is HBase 2.6.4, which reads files like a region server (HFileJudge verdicts). A damaged file can end its
+// JVM, or corrupt the JVM's memory; then another JVM replaces it.
 type judge struct {
 	*jvm
 	classPath string
@@ -21,10 +20,10 @@ type judge struct {
 	files     int
 }
 
-// judgeFiles is how many files one JVM judges.
+// judgeFiles is the number of files that one JVM judges.
 const judgeFiles = 100
 
-// newJudge returns a judge until the test ends.
+// newJudge returns a judge that lasts until the test ends.
 func newJudge(t testing.TB) *judge {
 	t.Helper()
 	classPath, err := testcluster.JudgeClassPath(t.Context())
@@ -43,14 +42,14 @@ func (j *judge) start(t testing.TB) {
 		[]string{"-XX:ErrorFile=" + filepath.Join(j.dumps, "crash%p.log"), "-XX:-CreateCoredumpOnCrash"})
 }
 
-// stop ends the JVM; how it ends is of no interest.
+// stop ends the JVM; its exit status does not matter.
 func (j *judge) stop() {
 	_ = j.in.Close()
 	_, _ = io.Copy(io.Discard, j.answers)
 	_ = j.cmd.Wait()
 }
 
-// anew has another JVM answer.
+// anew returns the verdict of a new JVM.
 func (j *judge) anew(t testing.TB, dir string, file []byte) string {
 	t.Helper()
 	j.stop()
@@ -58,7 +57,7 @@ func (j *judge) anew(t testing.TB, dir string, file []byte) string {
 	return j.verdict(t, dir, file)
 }
 
-// verdict returns what HBase does with a file: "reads …", "misreads …" or "refuses …".
+// verdict returns HBase's result for a file: "reads …", "misreads …" or "refuses …".
 func (j *judge) verdict(t testing.TB, dir string, file []byte) string {
 	t.Helper()
 	if j.files++; j.files%judgeFiles == 0 {
@@ -78,7 +77,7 @@ func (j *judge) verdict(t testing.TB, dir string, file []byte) string {
 				return strings.TrimSuffix(answer, "\n")
 			}
 		}
-		// this file ended the JVM, or one before it did
+		// this file, or one before it, ended the JVM
 		j.stop()
 		j.start(t)
 	}

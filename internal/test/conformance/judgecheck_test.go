@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// unfelt are the damages that HBase's readers do not feel: HFileJudge need not find them, and [hfile.Check] alone does.
+// unfelt are the damages that HBase's readers do not detect: HFileJudge need not find them; only [hfile.Check] does.
 var unfelt = []string{
 	"root index key's type", "intermediate index's first key", "mid key's entry", "mid key's leaf",
 	"general bloom: a bit too many", "general bloom: byte size", "general bloom: key limit",
@@ -20,8 +20,7 @@ var unfelt = []string{
 	"size of a block's cells", "a cell's sequence id", "a block behind the last",
 }
 
-// TestJudgeFindsDamage holds that HFileJudge's check, to which the other tests hold our files, does find fault with files that
-// have one.
+// TestJudgeFindsDamage checks that HFileJudge's check, which the other tests run on our files, detects damaged files.
 func TestJudgeFindsDamage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")

@@ -15,9 +15,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestLarge writes a file of BULKLOAD_CONFORMANCE_CELLS cells for each of a
-// few settings, block sizes from 256 bytes to a megabyte, and asks of it what
-// is asked of the random cases.
+// TestLarge writes a file of BULKLOAD_CONFORMANCE_CELLS cells for each of a few settings, with block sizes from 256
+// bytes to a megabyte, and runs the checks of the random cases on it.
 func TestLarge(t *testing.T) {
 	cells := int(envInt(t, "BULKLOAD_CONFORMANCE_CELLS", 0))
 	if cells == 0 {

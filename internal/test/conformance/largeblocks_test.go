@@ -9,9 +9,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestLargeBlocks: blocks of several pieces of the codec's stream, in which
-// values are repeated from near and from farther than 64 KiB, at each level of
-// each codec.
+// TestLargeBlocks checks blocks of several pieces of the codec's stream, in which values are repeated within 64 KiB
+// and beyond, at each level of each codec.
 func TestLargeBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")

@@ -17,13 +17,12 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// A mutation changes one thing of a file at random. Those of a dissected file
-// leave every checksum right.
+// A mutation changes one thing of a file at random. Mutations of a dissected file keep every checksum correct.
 type mutation struct {
 	name   string
-	raw    func(r *random, file []byte) // in place, or
+	raw    func(r *random, file []byte) // changes the file in place
 	within func(r *random, a *anatomy) bool
-	cells  bool // what it makes may be a file of other cells
+	cells  bool // the result may be a valid file of other cells
 }
 
 // flip changes one bit or one byte.
@@ -40,7 +39,7 @@ func flip(r *random, b []byte) bool {
 	return true
 }
 
-// inPayload flips in the payload of a random block of the given magics.
+// inPayload flips a bit or byte in the payload of a random block with one of the given magics.
 func inPayload(magics ...string) func(r *random, a *anatomy) bool {
 	return func(r *random, a *anatomy) bool {
 		p := anyPart(r, a, magics...)
@@ -263,7 +262,7 @@ func mutateOrder(r *random, a *anatomy) bool {
 	return true
 }
 
-// mutate makes a mutant, and says with what; nil if there is none.
+// mutate creates a mutant, and returns its mutation, or nil if there is none.
 func mutate(r *random, file []byte) (mutant []byte, m *mutation) {
 	m = &mutations[r.IntN(len(mutations))]
 	if m.raw != nil {
@@ -291,7 +290,7 @@ func mutantBase(r *random) ([]byte, error) {
 	c.o.BlockSize = pick(r, 100, 256, 1000)
 	c.o.IndexBlockSize = pick(r, 64, 128, 300, 131072)
 	c.cells = r.cells(c.o)
-	// HBase's judgement takes as long as the file is large
+	// HBase's time for a verdict is proportional to the size of the file
 	size := 0
 	for i := range c.cells {
 		if size += len(c.cells[i].Row) + len(c.cells[i].Qualifier) + len(c.cells[i].Value) + len(c.cells[i].Tags); size > 40_000 || i == 200 {
@@ -302,10 +301,10 @@ func mutantBase(r *random) ([]byte, error) {
 	return c.write()
 }
 
-// checksumTypeAt is where a block's header, the first of a file here, holds the type.
+// checksumTypeAt is the position of the checksum type in the header of a block, the first of a file here.
 const checksumTypeAt = 24
 
-// verdicts counts mutants by what is said of them.
+// verdicts counts mutants by the results for them.
 type verdicts map[string]map[string]int
 
 func (v verdicts) count(kind, verdict string) {
@@ -328,10 +327,9 @@ func (v verdicts) String() string {
 	return b.String()
 }
 
-// TestMutants changes files at random and asks both sides. What Check accepts,
-// HBase reads: the cells that this package reads in it, which are the
-// undamaged file's but for changes in the cells themselves.
-// BULKLOAD_MUTANTS is their number, BULKLOAD_MUTANTS_SEED makes the same ones.
+// TestMutants changes files at random and reads them with both sides. HBase must read what Check accepts, with the
+// cells that this package reads, which are those of the undamaged file except for changes in the cells themselves.
+// BULKLOAD_MUTANTS is the number of mutants, BULKLOAD_MUTANTS_SEED makes them reproducible.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")
@@ -357,7 +355,7 @@ func TestMutants(t *testing.T) {
 				t.Fatalf("the undamaged file: %v", res.Errors)
 			}
 			if base = judge.verdict(t, dir, file); !strings.HasPrefix(base, "reads\t") {
-				base = judge.anew(t, dir, file) // a mutant before it may have damaged the JVM
+				base = judge.anew(t, dir, file) // an earlier mutant may have damaged the JVM
 			}
 			if !strings.HasPrefix(base, "reads\t") {
 				t.Fatalf("the undamaged file: HBase %s\nkept in %s", base, keepMutant(t, keep, n, file, file))
@@ -366,17 +364,17 @@ func TestMutants(t *testing.T) {
 		mutant, m := mutate(r, file)
 		if mutant == nil {
 			if misses++; misses == 20 {
-				file = nil // little can be done with it
+				file = nil // few mutations apply to it
 			}
 			continue
 		}
 		n++
 		res := checkBytes(mutant)
 		theirs := judge.verdict(t, dir, mutant)
-		// without checksums a flipped value is a value
+		// without checksums a changed value is a valid value
 		cells := m.cells || m.raw != nil && file[checksumTypeAt] == 0
 		if res.OK && fault(t, theirs, base, mutant, cells) != "" {
-			theirs = judge.anew(t, dir, mutant) // a mutant before this one may have damaged the JVM
+			theirs = judge.anew(t, dir, mutant) // an earlier mutant may have damaged the JVM
 		}
 		word, _, _ := strings.Cut(theirs, "\t")
 		same := theirs == base
@@ -406,9 +404,8 @@ func TestMutants(t *testing.T) {
 	t.Logf("verdicts:%s", counts)
 }
 
-// fault returns what is wrong with accepting a mutant for which HBase says theirs;
-// of the file that it was made of it says base. Cells says that the mutant may
-// be a file of other cells.
+// fault returns the reason why accepting a mutant is wrong when HBase's result for it is theirs; base is HBase's
+// result for the original file. cells means that the mutant may be a file of other cells.
 func fault(t testing.TB, theirs, base string, mutant []byte, cells bool) string {
 	t.Helper()
 	says, said := strings.Split(theirs, "\t"), strings.Split(base, "\t")
@@ -423,7 +420,7 @@ func fault(t testing.TB, theirs, base string, mutant []byte, cells bool) string 
 	return ""
 }
 
-// digest returns the digest of a file's cells as this package reads them.
+// digest returns the digest of a file's cells as read by this package.
 func digest(t testing.TB, file []byte) []byte {
 	t.Helper()
 	r, err := hfile.Open(bytes.NewReader(file), int64(len(file)), hfile.ReaderOptions{})
@@ -443,7 +440,7 @@ func digest(t testing.TB, file []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// keepMutant saves a mutant and what it was made of.
+// keepMutant saves a mutant and its original.
 func keepMutant(t testing.TB, dir string, n int, file, mutant []byte) string {
 	t.Helper()
 	if dir == "" {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestRoll ends files where HFileOutputFormat2 ends them.
+// TestRoll checks that files end where HFileOutputFormat2 ends them.
 func TestRoll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")
@@ -49,7 +49,7 @@ func TestRoll(t *testing.T) {
 	}
 }
 
-// roll gives the cells of each file.
+// roll returns the cells of each file.
 func (c *testCase) roll(most int64) []int64 {
 	var files []int64
 	written := int64(0)
@@ -67,7 +67,7 @@ func (c *testCase) roll(most int64) []int64 {
 	return files
 }
 
-// filesByRow gives the number of cells of each file, in the order of their rows.
+// filesByRow returns the number of cells of each file, in the order of their rows.
 func filesByRow(t *testing.T, dir string) []int64 {
 	t.Helper()
 	type file struct {

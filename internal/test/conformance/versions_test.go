@@ -12,11 +12,10 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// versions are the profiles of testdata/hfile/compat/pom.xml that are a
-// version of HBase.
+// versions are the profiles of testdata/hfile/compat/pom.xml for versions of HBase.
 var versions = []string{"1.4.14", "2.4.18", "2.5.13-hadoop3", "3.0.0-beta-1"}
 
-// TestVersions lets other versions of HBase read our files, and reads theirs.
+// TestVersions reads our files with other versions of HBase, and reads theirs.
 func TestVersions(t *testing.T) {
 	if os.Getenv("BULKLOAD_COMPAT") != "1" {
 		t.Skip("BULKLOAD_COMPAT=1 fetches four versions of HBase and runs each")
@@ -43,7 +42,7 @@ func TestVersions(t *testing.T) {
 			for i := range cases {
 				c := randomCase(seed, i)
 				if c.o.Compression == hfile.CompressionZSTD {
-					c.o.Compression = hfile.CompressionSnappy // its classes differ from version to version
+					c.o.Compression = hfile.CompressionSnappy // its classes differ between versions
 				}
 				if c.o.Bloom == hfile.BloomRowPrefix {
 					c.o.Bloom = hfile.BloomRow // not in 1.4

@@ -17,10 +17,11 @@ import (
 const avroSchema = `{"type":"record","name":"row","fields":[{"name":"c1","type":"string"},{"name":"c2","type":["null","string"]},` +
 	`{"name":"c3","type":"bytes"},{"name":"c4","type":["long","null"]},{"name":"c5","type":["null","string"]}]}`
 
-// avroMarker stands behind each block. Values have parts of it, and never the whole, whose last byte is in no text and begins no number.
+// avroMarker follows each block. Values have parts of it, but never the whole: its last byte is in no text and begins
+// no number.
 const avroMarker = "012301230123012\xff"
 
-// containers are object container files with blocks of each codec.
+// containers returns object container files with blocks of each codec.
 func containers() (all []kind) {
 	for _, codec := range []string{"null", "deflate", "snappy", "zstandard"} {
 		own := judge{How: "avro", Cols: 5}
@@ -37,7 +38,7 @@ func containers() (all []kind) {
 	return all
 }
 
-// avroRow makes of a row one that the schema has: c4 is a number, c1 and c3 are never NULL.
+// avroRow converts a row to the schema: c4 is a number, c1 and c3 are never NULL.
 func avroRow(row []value, n int64) []value {
 	out := append([]value(nil), row...)
 	for _, c := range []int{0, 2} {
@@ -72,7 +73,7 @@ func appendAvro(dst []byte, row []value) []byte {
 	return dst
 }
 
-// avroHeader returns the avro header of a file, with so many bytes of metadata that are not read.
+// avroHeader returns the header of a file, with the given number of bytes of metadata that are not read.
 func avroHeader(codec string, pad int) []byte {
 	dst := binary.AppendVarint([]byte("Obj\x01"), 3)
 	for _, kv := range [][2]string{{"avro.schema", avroSchema}, {"pad", string(bytes.Repeat([]byte{'p'}, pad))}, {"avro.codec", codec}} {
@@ -122,7 +123,7 @@ func (a *avroBlocks) end() {
 	a.block, a.records = a.block[:0], 0
 }
 
-// newContainer writes a file of about so many bytes before they are packed.
+// newContainer writes a file of about the given number of bytes before compression.
 func newContainer(k *kind, size int64, seed uint64) *text {
 	t := &text{k: k, rest: newDigest(k.cols), seed: seed, size: size}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
@@ -141,7 +142,7 @@ func newContainer(k *kind, size int64, seed uint64) *text {
 	return t
 }
 
-// avroRows are about as many rows as a size has.
+// avroRows returns the approximate number of rows of a size.
 func (t *text) avroRows(yield func(row []value) bool) {
 	tab := newTable(t.k, t.seed)
 	for n := int64(0); n < t.size/60; n++ {

@@ -13,7 +13,7 @@ import (
 	utf16 "golang.org/x/text/encoding/unicode"
 )
 
-// charsets are files in other character sets than UTF-8. They are encoded by golang.org/x/text and decoded by Python.
+// charsets returns files in character sets other than UTF-8. They are encoded by golang.org/x/text and decoded by Python.
 func charsets(tb testing.TB) []kind {
 	rfc := quoted{sep: ",", end: "\n", quote: '"', need: ",\"\r\n", quoteEmpty: true}
 	csv := func(name, charset string) judge {

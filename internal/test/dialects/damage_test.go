@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestDamage reads files that are cut off, or have bytes changed, added or taken out: whatever the result, rows, bad records
+// TestDamage reads files that are cut off, or have bytes changed, added or removed: whatever the result, rows, bad records
 // and the error must be the same in one split by one worker and in many by seven.
 func TestDamage(t *testing.T) {
 	s := seed(t)
@@ -46,7 +46,7 @@ func TestDamage(t *testing.T) {
 func (k *kind) damage(good []byte, r *rand.Rand) (data []byte, what string) {
 	data = slices.Clone(good)
 	if r.IntN(2) == 0 {
-		// Of few records, as faults hide those after them.
+		// With few records, since errors hide the records after them.
 		n := min(len(data), 1+r.IntN(600))
 		data, what = data[:n], fmt.Sprintf("cut to %d bytes ", n)
 	}

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// full says that large files are read, by all judges.
+// full reports whether large files are read, with all judges.
 func full() bool { return os.Getenv("BULKLOAD_DIALECTS") == "1" }
 
 func number64(t *testing.T, name string, otherwise uint64) uint64 {
@@ -41,7 +41,8 @@ func kinds(tb testing.TB) []kind {
 	return all
 }
 
-// TestDialects reads a file of each kind as a judge does: with the splits that jobs have, by 1, 2 and 7 workers, moved byte by byte.
+// TestDialects reads a file of each kind and compares it with a judge: with the splits of jobs, by 1, 2 and 7
+// workers, shifted byte by byte.
 func TestDialects(t *testing.T) {
 	s := seed(t)
 	size, pads, splits := int64(320<<10), []int{0, 1, 5}, []int64{zone}
@@ -74,7 +75,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// judged has the judges read a file.
+// judged reads a file with the judges.
 func (x *text) judged(t *testing.T, m *mem, want *digest) {
 	t.Helper()
 	if race.Reduced(t) {
@@ -91,7 +92,7 @@ func (x *text) judged(t *testing.T, m *mem, want *digest) {
 	}
 }
 
-// agrees says that a file is read as it was written, and an error if not.
+// agrees returns an error unless a file is read as it was written.
 func (x *text) agrees(t *testing.T, m *mem, o source.Options, want *digest, workers int, how string) bool {
 	t.Helper()
 	got := read(t.Context(), m, x.k.name, o, x.k.cols, workers)
@@ -105,7 +106,7 @@ func (x *text) agrees(t *testing.T, m *mem, o source.Options, want *digest, work
 	return false
 }
 
-// TestBoundaries reads small files in splits and chunks of a few bytes, so that each place is a boundary.
+// TestBoundaries reads small files in splits and chunks of a few bytes, so that each position is a boundary.
 func TestBoundaries(t *testing.T) {
 	s := seed(t)
 	for _, k := range kinds(t) {
@@ -125,7 +126,7 @@ func TestBoundaries(t *testing.T) {
 						return
 					}
 				}
-				// A place where no cut is found shows as a longer split: the rest of the file, where quotes are misread.
+				// A position without a cut leads to a longer split: the rest of the file, where quotes are misread.
 				got := read(t.Context(), m, k.name, withSplit(k.options(), split), k.cols, 1)
 				if cut = got.splits > 1; split > 0 && !k.sequential() && got.longest > 1000 {
 					t.Errorf("in splits of %d one has %d bytes", split, got.longest)
@@ -143,8 +144,8 @@ func withSplit(o source.Options, size int64) source.Options {
 	return o
 }
 
-// sequential says that a file of the kind is read from its beginning, or is not cut after the first quote that has blanks
-// before it.
+// sequential reports whether a file of the kind is read from its beginning, or is not cut after the first quote that
+// follows blanks.
 func (k *kind) sequential() bool {
 	if k.name == "csv-trim" {
 		return true

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// A digest stands for rows in their order, a column at a time: sum = sum*base + value, modulo a prime. Two of them that
-// stand for rows one after the other make that of both. testdata/judge.py has the same.
+// A digest is computed over rows in order, for each column: sum = sum*base + value, modulo a prime. The digests of two
+// adjacent groups of rows can be combined. testdata/judge.py has the same algorithm.
 type digest struct {
 	rows int64
 	sums []uint64
@@ -16,7 +16,7 @@ type digest struct {
 const (
 	prime = 1<<61 - 1
 	base  = 1152921504606846883
-	mark  = 1000 // rows after which a judge says its sums
+	mark  = 1000 // number of rows after which a judge reports its sums
 )
 
 func newDigest(cols int) digest { return digest{sums: make([]uint64, cols), pow: 1} }
@@ -35,7 +35,7 @@ func addmod(a, b uint64) uint64 {
 	return s
 }
 
-// number stands for a value; 1 for NULL.
+// number returns the number of a value; 1 for NULL.
 func number(v []byte, null bool) uint64 {
 	if null {
 		return 1

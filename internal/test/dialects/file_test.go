@@ -13,23 +13,23 @@ import (
 	"bulkload/pkg/source"
 )
 
-// zone is the distance of the places of a file around which its rows are awkward: what package source looks at together
-// to find splits. The default split is a multiple of it.
+// zone is the distance between the positions of a file around which its rows are awkward: the bytes that package source
+// reads together to find splits. The default split is a multiple of it.
 const zone = 256 << 10
 
-// A text is a file of a kind, with what its rows are.
+// A text is a file of a kind, with the digest of its rows.
 type text struct {
 	k      *kind
 	before []byte // the first record
 	first  []value
 	body   []byte // all after the first record
-	rest   digest // of the rows in it
+	rest   digest // of its rows
 	seed   uint64
 	size   int64
 	small  bool
 }
 
-// newText writes a file of about so many bytes. In a small one all rows are awkward.
+// newText writes a file of about the given number of bytes. In a small one all rows are awkward.
 func newText(k *kind, size int64, small bool, seed uint64) *text {
 	if k.container != "" {
 		return newContainer(k, size, seed)
@@ -49,7 +49,7 @@ func newText(k *kind, size int64, small bool, seed uint64) *text {
 		}
 		if head == 0 {
 			head = len(record)
-			return true // with another first value each time
+			return true // with a different first value each time
 		}
 		t.body = append(t.body, record...)
 		d := rowOf(row)
@@ -59,7 +59,7 @@ func newText(k *kind, size int64, small bool, seed uint64) *text {
 	return t
 }
 
-// walk makes all rows again, with their records, and nil at the end.
+// walk generates all rows again, with their records, and nil at the end.
 func (t *text) walk(each func(row []value, record []byte) bool) {
 	tab := newTable(t.k, t.seed)
 	r := rand.New(rand.NewPCG(t.seed, 7))
@@ -75,7 +75,8 @@ func (t *text) walk(each func(row []value, record []byte) bool) {
 		at += int64(len(record))
 	}
 	for n := int64(1); more && at < t.size; n++ {
-		// Records of letters lead to a place before the zone: one of another awkward row, at another of its bytes, each time.
+		// Records of letters fill the file up to a position before the zone: a different awkward row, at a different
+		// byte of it, each time.
 		for to := n*zone - 2048; !t.small && more && at < min(to, t.size); {
 			put(tab.row(false))
 		}
@@ -101,7 +102,7 @@ func (t *text) rows() func(yield func(row []value) bool) {
 	}
 }
 
-// filler returns a row whose record has about so many bytes.
+// filler returns a row whose record has about the given number of bytes.
 func filler(k *kind, size int64) []value {
 	row := make([]value, k.cols)
 	for c := range row {
@@ -116,7 +117,7 @@ func filler(k *kind, size int64) []value {
 	return row
 }
 
-// padded returns the file whose first value has so many bytes more, and the digest of its rows.
+// padded returns the file with the given number of additional bytes in its first value, and the digest of its rows.
 func (t *text) padded(pad int) (*mem, digest) {
 	if t.k.container != "" {
 		return &mem{parts: [][]byte{avroHeader(t.k.container, pad), t.body}}, t.rest
@@ -128,7 +129,7 @@ func (t *text) padded(pad int) (*mem, digest) {
 	return &mem{parts: [][]byte{t.before, t.k.encode(t.k.write(nil, row, quiet())), t.body}}, d
 }
 
-// mem is a file in memory, of parts, and the file system of it.
+// mem is a file in memory, made of parts, and its file system.
 type mem struct {
 	name  string
 	parts [][]byte
@@ -153,7 +154,7 @@ func (m *mem) Size() (n int64) {
 
 func (m *mem) bytes() []byte { return bytes.Join(m.parts, nil) }
 
-// open is an open file of it.
+// open is an open file of mem.
 type open struct{ m *mem }
 
 func (o *open) Stat() (fs.FileInfo, error) { return o.m, nil }

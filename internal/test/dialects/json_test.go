@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// lines is JSON lines as any writer may write them: escapes for any character, members in any order and others between
-// them, NULL as null or left out, blanks and blank lines.
+// lines writes JSON lines in every valid form: escapes for any character, members in any order with others between
+// them, NULL as null or omitted, blanks and blank lines.
 func lines() kind {
 	return kind{name: "json-lines", format: source.FormatJSON, cols: 5, nulls: true, write: appendLine,
 		tokens: join(marks, blanks, unicode, []string{"\x00", "\u0080", "\ufeff", "\ufffd", "12.50", "-0", "1e400", "123456789012345678901234567890", "true"}),

@@ -19,7 +19,8 @@ func python() string {
 	return "python3"
 }
 
-// verdict is what a judge says: the rows that it has read, the sums of their columns, and those after each thousandth row.
+// verdict is the output of a judge: the number of rows, the sums of their columns, and the sums after each thousandth
+// row.
 type verdict struct {
 	Rows  int64      `json:"rows"`
 	Sums  []uint64   `json:"sums"`
@@ -27,7 +28,7 @@ type verdict struct {
 	Show  [][]*string
 }
 
-// ask has a judge read a file. from and to are rows that it shows, as text of Latin-1.
+// ask reads a file with a judge. from and to limit the rows that it prints, as Latin-1 text.
 func ask(t *testing.T, j judge, file string, from, to int64) (v verdict) {
 	t.Helper()
 	say, err := json.Marshal(struct {
@@ -50,7 +51,7 @@ func ask(t *testing.T, j judge, file string, from, to int64) (v verdict) {
 	return v
 }
 
-// hold compares what a judge reads in a file with what the table has: the first row that differs is an error.
+// hold compares a judge's reading of a file with the table: the first row that differs is an error.
 func (x *text) hold(t *testing.T, j judge, file string, want *digest) {
 	t.Helper()
 	v := ask(t, j, file, 0, 0)
@@ -87,7 +88,7 @@ func (x *text) hold(t *testing.T, j judge, file string, want *digest) {
 	t.Errorf("the judge %s has %d rows, the table %d: the first that differs is not found", j.How, v.Rows, want.rows)
 }
 
-// latin returns a row of bytes, and each is a character.
+// latin returns a row of bytes with each byte as a character.
 func latin(row []*string) [][]byte {
 	out := make([][]byte, len(row))
 	for c, s := range row {

@@ -11,28 +11,28 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// A kind of file is a dialect with what its exporter writes in it.
+// A kind of file is a dialect with the texts that its exporter writes in it.
 type kind struct {
 	name    string
-	dialect *dialect.Dialect // nil: the format has none
+	dialect *dialect.Dialect // nil: the format has no dialect
 	format  source.Format
 	cols    int
 
 	write      writer
-	container  string // codec of Avro, instead of write
+	container  string // codec of Avro, which replaces write
 	charset    encoding.Encoding
 	bom        string
-	head, tail string // lines that are no records
+	head, tail string // lines that are not records
 	header     bool
 	nulls      bool
-	emptyNull  bool                   // '' is written as NULL is
-	tokens     []string               // what is awkward
+	emptyNull  bool                   // '' is written like NULL
+	tokens     []string               // awkward texts
 	lost       func(text string) bool // the exporter cannot write it
-	firstLost  func(text string) bool // nor this in the first column
+	firstLost  func(text string) bool // the exporter cannot write it in the first column either
 	judges     []judge
 }
 
-// A judge is how judge.py reads a file.
+// A judge has the options with which judge.py reads a file.
 type judge struct {
 	How      string `json:"how"` // plain, escaped, quoted, lenient, csv, json, avro; fastavro, duckdb
 	Sep      string `json:"sep,omitempty"`
@@ -40,18 +40,18 @@ type judge struct {
 	Quote    string `json:"quote,omitempty"`
 	Escape   string `json:"escape,omitempty"`  // within quotes; "": they are doubled
 	Outside  bool   `json:"outside,omitempty"` // Escape counts outside of quotes too
-	Letters  string `json:"letters,omitempty"` // mysql, batch, copy, hive, jq
+	Letters  string `json:"letters,omitempty"` // letters of escapes: mysql, batch, copy, hive, jq
 	Null     string `json:"null"`
 	HasNull  bool   `json:"has_null"`
-	Quoted   bool   `json:"null_quoted"` // what is quoted can be NULL
+	Quoted   bool   `json:"null_quoted"` // a quoted value can be NULL
 	Header   bool   `json:"header"`
-	Skip     int    `json:"skip"` // lines
+	Skip     int    `json:"skip"` // number of lines
 	SkipEnd  int    `json:"skip_end"`
 	Comment  string `json:"comment,omitempty"`
 	Trim     bool   `json:"trim"`
-	Charset  string `json:"charset,omitempty"` // as Python names it
+	Charset  string `json:"charset,omitempty"` // Python's name of it
 	Cols     int    `json:"cols"`
-	Packages bool   `json:"-"` // needs more than Python
+	Packages bool   `json:"-"` // needs Python packages
 }
 
 func (k *kind) options() source.Options {
@@ -70,7 +70,7 @@ func names(cols int) []string {
 	return all
 }
 
-// preset returns a kind of a preset that changes are made to.
+// preset returns a kind for a preset, to which changes are applied.
 func preset(tb testing.TB, name, of string, k kind, change func(*dialect.Dialect)) kind {
 	tb.Helper()
 	d, err := dialect.Preset(of)
@@ -92,7 +92,7 @@ func preset(tb testing.TB, name, of string, k kind, change func(*dialect.Dialect
 	return k
 }
 
-// complete says to the judges what the kind says itself.
+// complete derives the judges' options from the kind.
 func (k *kind) complete() {
 	for i := range k.judges {
 		j := &k.judges[i]
@@ -103,7 +103,7 @@ func (k *kind) complete() {
 	}
 }
 
-// encode is text in the kind's character set.
+// encode returns a text in the kind's character set.
 func (k *kind) encode(text []byte) []byte {
 	if k.charset == nil {
 		return text
@@ -115,7 +115,7 @@ func (k *kind) encode(text []byte) []byte {
 	return out
 }
 
-// before returns what a file has before its first record.
+// before returns the text of a file before its first record.
 func (k *kind) before() []byte {
 	text := []byte(k.head)
 	if k.header {
@@ -128,7 +128,7 @@ func (k *kind) before() []byte {
 	return append([]byte(k.bom), k.encode(text)...)
 }
 
-// trails are characters of a set whose last byte means something to most dialects, or ends a character of four bytes.
+// trails returns characters of a set whose last byte has a meaning in most dialects, or ends a character of four bytes.
 func trails(set encoding.Encoding) (all []string) {
 	seen := map[byte]bool{}
 	for r := rune(0x4e00); r < 0x9fff; r++ {

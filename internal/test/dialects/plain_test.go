@@ -8,34 +8,34 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// A plainReader reads text one byte after the other, as docs/sources.md describes dialects. It takes the settings of a dialect and nothing
-// else of the program.
+// A plainReader reads text byte by byte, as docs/sources.md describes dialects. It uses the settings of a dialect and nothing else of the
+// program.
 type plainReader struct {
 	d    *dialect.Dialect
 	text []byte
-	end  string // after a record
+	end  string // of a record
 	cr   bool   // a CR before the line feed belongs to it
 
 	cols    int
-	rest    bool // the value is the last, and takes separators
-	nothing bool // nothing stands for the last value of the record that was read last
-	ended   int  // how many bytes end it
+	rest    bool // the value is the last, and includes separators
+	nothing bool // the last value of the last record is missing
+	ended   int  // length in bytes of its end
 }
 
-// A plainText is what it has read.
+// A plainText is the result of a plainReader.
 type plainText struct {
 	rows     [][]value
 	bad      []plainBad
-	unclosed bool // a quote is not closed, and all after it is lost
+	unclosed bool // a quote is not closed, and everything after it is lost
 }
 
-// A plainBad is a bad record: where it begins, and its text without its end.
+// A plainBad is a bad record: its position, and its text without its end.
 type plainBad struct {
 	at   int
 	text []byte
 }
 
-// plainRead reads a text that begins with the header, if it has one, and has so many columns.
+// plainRead reads a text with the given number of columns that begins with the header, if it has one.
 func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plainText) {
 	p := plainReader{d: d, text: text, cols: cols, end: d.RecordSep}
 	if p.end == "" {
@@ -88,8 +88,8 @@ func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plai
 	return all
 }
 
-// whole says that a record has as many columns as it should. What the separator at its end ends is one more value, without a byte, which is
-// taken off.
+// whole reports whether a record has the right number of columns. A separator at the end of the record begins one more, empty value, which
+// is removed.
 func (p *plainReader) whole(row *[]value) bool {
 	if p.d.Last == dialect.LastSeparated {
 		last := len(*row) - 1
@@ -101,12 +101,12 @@ func (p *plainReader) whole(row *[]value) bool {
 	return len(*row) == p.cols
 }
 
-// has says that a text stands at a place.
+// has reports whether the text has a string at a position.
 func (p *plainReader) has(at int, text string) bool {
 	return at+len(text) <= len(p.text) && string(p.text[at:at+len(text)]) == text
 }
 
-// ends returns how many bytes at a place end a record, 0 for none.
+// ends returns the number of bytes of the record end at a position, 0 for none.
 func (p *plainReader) ends(at int) int {
 	switch {
 	case p.has(at, p.end):
@@ -117,7 +117,8 @@ func (p *plainReader) ends(at int) int {
 	return 0
 }
 
-// isNone says that a line is not a record: an empty one in text of several columns whose lines end with LF or CR LF, and PostgreSQL's last.
+// isNone reports whether a line is not a record: an empty one in text of several columns whose lines end with LF or
+// CR LF, and PostgreSQL's last line.
 func (p *plainReader) isNone(from, next int, row []value, cols int) bool {
 	line := string(p.text[from:next])
 	if p.cr && cols > 1 && (line == "\n" || line == "\r\n") {
@@ -126,8 +127,8 @@ func (p *plainReader) isNone(from, next int, row []value, cols int) bool {
 	return p.d.Map == dialect.Postgres && next == len(p.text) && (line == `\.` || line == `\.`+p.end || p.cr && line == "\\.\r\n")
 }
 
-// isStray says that a record ends as its dialect does not end records: with CR before the end of a line, which docs/sources.md calls CR CR LF
-// or CR LF, or with the 0x1A with which DOS ends a text.
+// isStray reports whether a record ends in a way that its dialect does not allow: with CR before the end of a line, which docs/sources.md
+// calls CR CR LF or CR LF, or with 0x1A, with which DOS ends a text.
 func (p *plainReader) isStray(from, next int) bool {
 	to := next - p.ended
 	if to == from {
@@ -144,7 +145,8 @@ func (p *plainReader) isStray(from, next int) bool {
 	return last == 0x1a && next == len(p.text) && (p.ended == 0 || alone) && !strings.Contains(p.d.FieldSep+p.d.RecordSep, "\x1a")
 }
 
-// record reads the record at a place. next is where the next one begins; fault is the byte that may not stand where it does, -1 for none.
+// record reads the record at a position. next is the position of the next one; fault is the position of an invalid
+// byte, -1 for none.
 func (p *plainReader) record(at int) (row []value, next, fault int, unclosed bool) {
 	for {
 		p.rest = p.d.Last == dialect.LastRest && len(row) == p.cols-1
@@ -166,7 +168,7 @@ func (p *plainReader) record(at int) (row []value, next, fault int, unclosed boo
 	}
 }
 
-// separated says that a separator ends the value before a place.
+// separated reports whether a separator precedes a position and ends the value before it.
 func (p *plainReader) separated(at int) bool { return !p.rest && p.has(at, p.d.FieldSep) }
 
 func (p *plainReader) blank(at int) bool {
@@ -175,7 +177,7 @@ func (p *plainReader) blank(at int) bool {
 
 func is(setting string, c byte) bool { return setting != "" && setting[0] == c }
 
-// field reads the value at a place, which ends before to.
+// field reads the value at a position, which ends before to.
 func (p *plainReader) field(from int) (v value, to, fault int, unclosed bool) {
 	open := from
 	for p.blank(open) {
@@ -206,7 +208,7 @@ func (p *plainReader) field(from int) (v value, to, fault int, unclosed bool) {
 	return p.value(raw, !p.d.QuotedOnly, false), to, -1, false
 }
 
-// quoted reads a value whose quote opens at a place.
+// quoted reads a value whose quote opens at a position.
 func (p *plainReader) quoted(open int) (v value, to, fault int, unclosed bool) {
 	at := open + 1
 	for {
@@ -238,7 +240,7 @@ func (p *plainReader) quoted(open int) (v value, to, fault int, unclosed bool) {
 	return v, to, -1, false
 }
 
-// value returns what a text between separators stands for.
+// value returns the value of a text between separators.
 func (p *plainReader) value(raw []byte, escapes, quoted bool) value {
 	if (!quoted || p.d.NullQuoted) && slices.Contains(p.d.Null, string(raw)) {
 		return value{null: true}
@@ -260,13 +262,13 @@ func (p *plainReader) value(raw []byte, escapes, quoted bool) value {
 	return v
 }
 
-// meanings are what letters after an escape stand for: pairs of these.
+// meanings are the letters after an escape and their bytes, in pairs.
 var meanings = map[dialect.Map]string{
 	dialect.MySQL: "0\x00b\x08n\x0ar\x0dt\x09Z\x1a", dialect.MySQLBatch: "0\x00n\x0at\x09", dialect.Postgres: "b\x08f\x0cn\x0ar\x0dt\x09v\x0b",
 	dialect.HiveCRLF: "n\x0ar\x0d", dialect.JQ: "n\x0ar\x0dt\x09",
 }
 
-// meaning returns the byte that the bytes after an escape stand for, and how many these are.
+// meaning returns the byte that the bytes after an escape stand for, and the number of these.
 func meaning(m dialect.Map, text []byte) (byte, int) {
 	if m == dialect.Postgres {
 		v, n := 0, 0
@@ -292,7 +294,7 @@ func meaning(m dialect.Map, text []byte) (byte, int) {
 	return text[0], 1
 }
 
-// behindFault returns where a bad record ends: at the end of the line that the fault is on.
+// behindFault returns the end of a bad record: the end of the line of the fault.
 func (p *plainReader) behindFault(from, at int) int {
 	for ; at < len(p.text); at++ {
 		switch {
@@ -306,7 +308,7 @@ func (p *plainReader) behindFault(from, at int) int {
 	return len(p.text)
 }
 
-// escaped says that an odd number of escapes stands before a place of a record.
+// escaped reports whether an odd number of escapes precedes a position in a record.
 func (p *plainReader) escaped(from, at int) bool {
 	n := 0
 	for at-n > from && !p.d.QuotedOnly && is(p.d.Escape, p.text[at-n-1]) {

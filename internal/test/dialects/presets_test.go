@@ -11,7 +11,7 @@ func quiet() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
 const backslash = `\`
 
-// presets returns what exporters write without being asked for more.
+// presets returns the files that exporters write by default.
 func presets(tb testing.TB) []kind {
 	all, text := join(marks, blanks, unicode, bytesIn), join(marks, blanks, unicode)
 	rfc := quoted{sep: ",", quote: '"', need: ",\"\r\n"}

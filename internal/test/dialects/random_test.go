@@ -22,13 +22,13 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// nullWords are texts that people write for NULL.
+// nullWords are common texts for NULL.
 var nullWords = []string{"", `\N`, "NULL", "null", "Null", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "None", "none", "nil", "NIL", "-", "--", "?", ".", "*",
 	"0", "1", "-1", "N", "O", "n", "(null)", "<null>", "[null]", "(none)", "undefined", "missing", "void", "NUL", " ", "\x00", "_", "{}", "1970-01-01", "9999-12-31"}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// randomDialect is any that can be read.
+// randomDialect returns any dialect that can be read.
 func randomDialect(r *rand.Rand) *dialect.Dialect {
 	for {
 		d := &dialect.Dialect{Name: "random", Map: dialect.Literal, Trim: dialect.TrimNone}
@@ -74,7 +74,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 type randomText struct {
 	d       *dialect.Dialect
 	options source.Options
-	names   []string // of the columns, as they are in the file
+	names   []string // of the columns, in the order of the file
 	header  bool
 	text    []byte
 }
@@ -83,7 +83,7 @@ func newRandomText(r *rand.Rand, size int) *randomText {
 	x := &randomText{d: randomDialect(r)}
 	x.options = source.Options{Format: source.FormatText, Dialect: x.d}
 	switch r.IntN(5) {
-	case 0: // CSV, whose reader is another
+	case 0: // CSV, which has its own reader
 		x.d = &dialect.Dialect{Name: "csv", FieldSep: pick(r, ",", ";", "\t", "\xfe"), Quote: `"`, Doubled: true, Map: dialect.Literal, Header: pick(r, dialect.HeaderYes, dialect.HeaderNo), Trim: dialect.TrimNone}
 		x.options = source.Options{Format: source.FormatCSV, FieldSep: source.SepOf(x.d.FieldSep[0])}
 		if x.d.Header == dialect.HeaderNo {
@@ -111,7 +111,7 @@ func newRandomText(r *rand.Rand, size int) *randomText {
 	return x
 }
 
-// write writes a file of about so many bytes.
+// write writes a file of about the given number of bytes.
 func (x *randomText) write(r *rand.Rand, size int) {
 	end := func() string {
 		if x.d.RecordSep == "" {
@@ -139,7 +139,7 @@ func (x *randomText) write(r *rand.Rand, size int) {
 		row(func(c int) string { return x.names[c] })
 	}
 	row(func(int) string { return "first" })
-	awkward := pick(r, 1, 3, 10, 100) // a value in so many is not as it should be
+	awkward := pick(r, 1, 3, 10, 100) // one value in so many is malformed
 	for len(b) < size {
 		switch {
 		case r.IntN(20) == 0 && x.d.Comment != "":
@@ -154,7 +154,7 @@ func (x *randomText) write(r *rand.Rand, size int) {
 		b = append(append(b, `\.`...), end()...)
 	}
 	if n := len(b) - len(x.d.RecordSep); x.d.SkipEnd == 0 && x.d.RecordSep != "" && r.IntN(3) == 0 {
-		b = b[:n] // the last record ends with the file
+		b = b[:n] // the end of the file ends the last record
 	}
 	for i := range x.d.SkipEnd {
 		b = append(b, pick(r, "total, 3\n", "\n", "\"\n")...)
@@ -165,7 +165,7 @@ func (x *randomText) write(r *rand.Rand, size int) {
 	x.text = b
 }
 
-// value returns one as it stands in the file.
+// value returns a value in the form of the file.
 func (x *randomText) value(r *rand.Rand, awkward int) string {
 	d := x.d
 	var text string
@@ -176,7 +176,7 @@ func (x *randomText) value(r *rand.Rand, awkward int) string {
 			return text
 		}
 	case n < 8 && len(d.Null) > 0 && d.Null[0] != "":
-		// A neighbour of NULL: one bit, or one byte more or less, is another.
+		// A neighbour of NULL: one bit differs, or it is one byte longer or shorter.
 		near := []byte(pick(r, d.Null...))
 		switch at := r.IntN(len(near) + 1); {
 		case at == len(near):
@@ -201,10 +201,10 @@ func (x *randomText) value(r *rand.Rand, awkward int) string {
 		text = strings.TrimRight(text, "\r")
 	}
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
-		text = text[2:] // the mark of UTF-16, which ends a job
+		text = text[2:] // the byte order mark of UTF-16, which ends a job
 	}
 	if r.IntN(awkward*8) == 0 {
-		return text // whatever becomes of it
+		return text // whatever its effect
 	}
 	if r.IntN(8) == 0 && d.Trim != dialect.TrimNone {
 		defer func() { text = pick(r, "", " ", "\t") + text + pick(r, "", " ", "  ") }()
@@ -256,7 +256,7 @@ func (x *randomText) value(r *rand.Rand, awkward int) string {
 	return text
 }
 
-// packed returns the text in one of several compressions, with the ending of its name.
+// packed returns the text in one of several compressions, with its file name ending.
 func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -287,7 +287,8 @@ func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 	return name, b.Bytes(), err
 }
 
-// TestRandom reads random text as a reader does that goes byte by byte: its rows, and where its bad records are.
+// TestRandom compares the reading of random text with that of a reader that works byte by byte: its rows, and the
+// positions of its bad records.
 func TestRandom(t *testing.T) {
 	s := seed(t)
 	files := number64(t, "BULKLOAD_DIALECTS_FILES", map[bool]uint64{true: 300, false: 2000}[race.Reduced(t)])
@@ -314,12 +315,12 @@ func TestRandom(t *testing.T) {
 	t.Logf("%d files: %d rows, %d bad records, %d files with a quote that is not closed", files, rows, bad, unclosed)
 }
 
-// differs reads the file several times, and says what is not as the plain reader has it.
+// differs reads the file several times, and returns the first difference from the plain reader.
 func (x *randomText) differs(t *testing.T, r *rand.Rand) string {
 	t.Helper()
 	cols := len(x.names)
 	want := plainRead(x.d, x.text, x.header, cols)
-	order := make([]int, cols) // of the columns in batches: where they are in the file
+	order := make([]int, cols) // of the columns in batches: their positions in the file
 	for c := range order {
 		order[c] = c
 		if x.options.Columns != nil && x.header {

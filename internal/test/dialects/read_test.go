@@ -14,12 +14,12 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A reading is what package source makes of a file.
+// A reading is the result of package source for a file.
 type reading struct {
 	digest
-	places  uint64 // of the rows: where their records begin
+	places  uint64 // of the rows: positions of their records
 	rejects []reject
-	err     string // "": all was read
+	err     string // "": everything was read
 	splits  int
 	longest int64 // split, in bytes
 }
@@ -31,7 +31,7 @@ type reject struct {
 	Raw                   uint32
 }
 
-// read reads a file with so many workers. Each takes the next split that none has taken.
+// read reads a file with the given number of workers. Each takes the next free split.
 func read(ctx context.Context, m *mem, name string, o source.Options, cols, workers int) reading {
 	m.name = "/" + name
 	var mu sync.Mutex
@@ -70,7 +70,7 @@ func read(ctx context.Context, m *mem, name string, o source.Options, cols, work
 		all.places = addmod(mulmod(all.places, s.pow), s.places)
 		all.append(&s.digest)
 		if all.err = s.err; all.err != "" {
-			// One reader would have stopped here.
+			// A single reader would have stopped here.
 			end := in.Splits()[i].End
 			rejects = slices.DeleteFunc(rejects, func(r reject) bool { return r.Offset >= end })
 			break
@@ -93,8 +93,8 @@ func (r *reading) take(b *source.Batch) error {
 	return nil
 }
 
-// differs says in what two readings of a file differ, "" when in nothing. Records of Avro have no places of their own, and
-// how many of a damaged block are given out before its error depends on the chunks.
+// differs describes the difference of two readings of a file, or returns "". Records of Avro have no positions of their
+// own, and the number of records of a damaged block that are returned before its error depends on the chunks.
 func (r *reading) differs(o *reading, places bool) string {
 	switch {
 	case r.err != o.err:
@@ -167,7 +167,7 @@ func firstDifference(ctx context.Context, m *mem, o source.Options, want func(yi
 		}
 	}
 	close(done)
-	for range rows { // its reader ends
+	for range rows { // ends its reader
 	}
 	if text == "" && failed != nil && failed != io.EOF {
 		text = failed.Error()

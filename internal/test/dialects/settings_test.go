@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// settings are dialects with other settings than their exporter's own.
+// settings returns dialects with settings other than their exporter's own.
 func settings(tb testing.TB) []kind {
 	all, text := join(marks, blanks, unicode, bytesIn), join(marks, blanks, unicode)
 	return []kind{
@@ -45,7 +45,7 @@ func settings(tb testing.TB) []kind {
 			func(d *dialect.Dialect) { d.Comment, d.SkipLines, d.SkipEnd = "#", 3, 2 }),
 		preset(tb, "hive-trim", dialect.Hive, kind{write: padded("|", "\n", bare("-")), tokens: marks, nulls: true,
 			lost: either(has("|", "\n"), func(s string) bool { return s == "-" || strings.Trim(s, " \t") != s }),
-			// What is NULL is compared after the trimming.
+			// Values are compared with NULL after trimming.
 			judges: []judge{{How: "plain", Sep: "|", End: "\n", Null: "-", HasNull: true, Trim: true}}},
 			func(d *dialect.Dialect) { d.FieldSep, d.Trim, d.Null = "|", dialect.TrimBoth, []string{"-"} }),
 		preset(tb, "opencsv-escaped", dialect.OpenCSV, kind{nulls: true, tokens: all,

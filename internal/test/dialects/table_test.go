@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A value is that of a column in a row.
+// A value is the value of a column in a row.
 type value struct {
 	text []byte
 	null bool
 }
 
-// A table makes the rows of a kind of file, the same ones each time.
+// A table generates the rows of a kind of file, the same ones each time.
 type table struct {
 	k    *kind
 	r    *rand.Rand
-	all  [][]value // of what is awkward
+	all  [][]value // awkward values
 	next int
 }
 
@@ -47,7 +47,7 @@ func (t *table) fit(col int, text string) value {
 	return v
 }
 
-// row returns the next row at random, awkward rows the next one of those in turn.
+// row returns a random row; for awkward rows the next one in turn.
 func (t *table) row(awkward bool) []value {
 	if awkward {
 		t.next++
@@ -87,7 +87,7 @@ func (t *table) value(col int) value {
 	return t.fit(col, text.String())
 }
 
-// Texts that are awkward somewhere.
+// Texts that are awkward in some dialect.
 var (
 	marks = []string{`"`, `\`, "'", ",", "\t", "|", "\n", "\r", "\r\n", "\x01", "\x10", `\N`, `\n`, "NULL", "#", "@|@", "@|", "#@#\n", "#@", ";", `\.`,
 		`\\`, `""`, `","`, "\"\n", "\"\r\n", `\"`, "\\\n", "\\\t", "%", "-", "\x7f", "\x02", "\x03", "\\x41", "\\101", "\b\f\v", "\x1a", "\x1f\x1e", "''", "{", "}", "[", "\\u0041"}
@@ -103,7 +103,7 @@ func join(lists ...[]string) (all []string) {
 	return all
 }
 
-// has says that a text has one of others in it.
+// has reports whether a text contains one of others.
 func has(others ...string) func(string) bool {
 	return func(text string) bool {
 		for _, o := range others {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// A writer appends a record as an exporter writes it.
+// A writer appends a record in an exporter's form.
 type writer func(dst []byte, row []value, r *rand.Rand) []byte
 
 // records writes values with a separator between them and an end after them.
@@ -21,7 +21,7 @@ func records(sep, end string, put func(dst []byte, v value, r *rand.Rand) []byte
 	}
 }
 
-// plain writes texts as they are.
+// plain writes texts unchanged.
 func plain(sep, end, null string) writer { return records(sep, end, bare(null)) }
 
 func bare(null string) func(dst []byte, v value, _ *rand.Rand) []byte {
@@ -33,7 +33,7 @@ func bare(null string) func(dst []byte, v value, _ *rand.Rand) []byte {
 	}
 }
 
-// escaped writes a backslash before some bytes, and others as a backslash and a letter: letters has pairs of these.
+// escaped writes some bytes after a backslash, and others as a backslash and a letter: letters has pairs of these.
 func escaped(sep, end, null, before, letters string) writer {
 	return records(sep, end, func(dst []byte, v value, _ *rand.Rand) []byte {
 		if v.null {
@@ -63,7 +63,7 @@ func appendEscaped(dst, text []byte, before, letters string) []byte {
 	return dst
 }
 
-// Letters of escapes: the byte, and what stands for it.
+// Letters of escapes: the byte, and its letter.
 const (
 	lettersMySQL = "\x000"
 	lettersBatch = "\x000\nn\tt"
@@ -72,16 +72,16 @@ const (
 	lettersJQ    = "\nn\rr\tt"
 )
 
-// quoted writes CSV. need has the bytes that need quotes; before those that have the escape before them, within quotes.
-// always quotes all but NULL, which is null.
+// quoted writes CSV. need has the bytes that require quotes. Within quotes, the escape precedes the bytes that need it.
+// always quotes all values except NULL, which is null.
 type quoted struct {
 	sep, end, null string
 	quote          byte
 	need           string
 	before         string // "": quotes are doubled
 	always         bool
-	quoteEmpty     bool   // '' is "", NULL nothing
-	bare           string // bytes that have the escape before them outside of quotes too
+	quoteEmpty     bool   // '' is "", NULL is empty
+	bare           string // bytes that the escape also precedes outside of quotes
 }
 
 func (q quoted) writer() writer { return records(q.sep, q.end, q.put) }
@@ -102,7 +102,7 @@ func (q quoted) put(dst []byte, v value, r *rand.Rand) []byte {
 	return append(dst, q.quote)
 }
 
-// mixed writes some records with the one writer and the others with the other.
+// mixed writes some records with one writer and the rest with the other.
 func mixed(a, b writer) writer {
 	return func(dst []byte, row []value, r *rand.Rand) []byte {
 		if r.IntN(2) == 0 {
@@ -121,7 +121,7 @@ func padded(sep, end string, put func(dst []byte, v value, r *rand.Rand) []byte)
 	})
 }
 
-// commented writes lines that are no records before some.
+// commented writes lines that are not records before some records.
 func commented(w writer, lines ...string) writer {
 	return func(dst []byte, row []value, r *rand.Rand) []byte {
 		if r.IntN(4) == 0 {

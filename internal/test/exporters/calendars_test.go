@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// oldTimes are texts of dates and of clocks: of each year one of each calendar, with days that only one of them has.
+// oldTimes returns texts of dates and times: for each year one of each calendar, with days that only one of them has.
 var oldTimes = []string{
 	"0001-01-01 00:00:00", "0001-01-02 12:34:56.789", "0004-02-29 23:59:59.999", "0100-02-28 01:02:03", "0100-03-01 01:02:03", "0200-03-01 08:00:00", "0999-12-31 23:59:59",
 	"1000-01-01 00:00:00", "1000-02-28 00:00:00", "1000-03-01 00:00:00", "1001-06-15 10:20:30.123", "1499-12-31 00:00:00", "1500-02-28 00:00:00", "1500-03-11 00:00:00",
@@ -21,14 +21,15 @@ var oldTimes = []string{
 	"1900-01-01 00:00:00", "1900-01-01 23:59:59.999", "1900-01-02 00:00:00", "1901-01-01 00:00:00", "1927-12-31 23:54:08", "1969-12-31 23:59:59.999", "1970-01-01 00:00:00", "2026-03-05 08:09:10.123",
 }
 
-// calendarForms are ways of Spark to write timestamps, with dictionaries and without.
+// calendarForms are Spark's ways to write timestamps, with and without dictionaries.
 var calendarForms = []struct{ name, using, kind, dictionary string }{
 	{"micros.parquet", "parquet", "TIMESTAMP_MICROS", "false"}, {"millis.parquet", "parquet", "TIMESTAMP_MILLIS", "true"},
 	{"int96.parquet", "parquet", "INT96", "false"}, {"dictionary.parquet", "parquet", "INT96", "true"}, {"rows.avro", "avro", "INT96", "true"},
 }
 
-// TestCalendars reads old dates and timestamps that Spark writes by both calendars in several time zones, and holds them to the
-// texts that Spark itself reads from its files. BULKLOAD_EXPORTERS_KEEP is a directory that keeps files and texts.
+// TestCalendars reads old dates and timestamps that Spark writes in both calendars and several time zones, and compares them
+// with the texts that Spark itself reads from its files. BULKLOAD_EXPORTERS_KEEP is a directory in which files and texts are
+// kept.
 func TestCalendars(t *testing.T) {
 	gate(t)
 	for _, v := range sparks {
@@ -39,7 +40,7 @@ func TestCalendars(t *testing.T) {
 func testCalendars(t *testing.T, version, scala string) {
 	s := &script{dir: t.TempDir()}
 	var names []string
-	texts := map[string]string{} // of a name: the same for all forms
+	texts := map[string]string{} // by name: the same for all forms
 	for _, zone := range []string{"UTC", "Asia/Shanghai", "America/Los_Angeles", "+05:30"} {
 		for _, mode := range []string{"LEGACY", "CORRECTED"} {
 			for _, f := range calendarForms {
@@ -97,7 +98,7 @@ func testCalendars(t *testing.T, version, scala string) {
 			}
 			if keep != "" {
 				copyFile(t, file, filepath.Join(keep, name))
-				list, _ := json.Marshal(columns) // texts
+				list, _ := json.Marshal(columns) // as texts
 				if err := os.WriteFile(filepath.Join(keep, texts[name]), append(append(list, '\n'), b...), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +128,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestCalendarZones holds the hybrid calendar of each time zone to Spark's own table of them. Zones that are not alike in all
+// TestCalendarZones compares the hybrid calendar of each time zone with Spark's own table. Zones that differ between
 // databases are refused.
 func TestCalendarZones(t *testing.T) {
 	gate(t)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fetchDebs downloads Debian's packages of a server and those of its libraries that are not installed; libllvm is
-// PostgreSQL's compiler of expressions, which is turned off. @postgresql is the release's own version.
+// fetchDebs downloads Debian's packages of a server and of its libraries that are not installed; libllvm is
+// PostgreSQL's expression compiler, which is turned off. @postgresql stands for the release's own version.
 const fetchDebs = `
 server=$(apt-cache depends postgresql | sed -n 's/^ *Depends: \(postgresql-[0-9]*\)$/\1/p' || true)
 [ -n "$server" ] || { apt-get update -qq; server=$(apt-cache depends postgresql | sed -n 's/^ *Depends: \(postgresql-[0-9]*\)$/\1/p'); }
@@ -25,7 +25,7 @@ done
 apt-get -qq download $names || { apt-get update -qq; apt-get -qq download $names; }
 `
 
-// debian unpacks packages into dir, where nothing is installed, and gives the environment in which their programs find their
+// debian unpacks packages into dir, without installing them, and returns the environment in which their programs find their
 // libraries. The packages themselves are kept in the cache.
 func debian(t *testing.T, dir, name string, packages ...string) (env []string) {
 	t.Helper()
@@ -55,7 +55,7 @@ func debian(t *testing.T, dir, name string, packages ...string) (env []string) {
 			t.Log(base)
 		}
 	}
-	// dpkg gives the directory the mode that the packages say.
+	// dpkg gives the directory the mode in the packages.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// mariadb is a private MariaDB.
+// mariadb is a private MariaDB server.
 type mariadb struct {
 	dir, files string
 	env        []string
@@ -43,7 +43,7 @@ func (m *mariadb) socket() string { return m.dir + "/files/socket" }
 
 func (m *mariadb) charsets() string { return filepath.Join(m.dir, "unpacked/usr/share/mysql/charsets") }
 
-// client returns the mariadb client, with a statement or more.
+// client runs the mariadb client with one or more statements.
 func (m *mariadb) client(ctx context.Context, database string, args ...string) *exec.Cmd {
 	if database != "" {
 		args = append(args, database)
@@ -83,7 +83,7 @@ func sqlRow(row []any, text func(string) string) string {
 	return strings.Join(values, ",")
 }
 
-// contents returns the rows of a table, as its client gives them in hexadecimal.
+// contents returns the rows of a table in the hexadecimal output of its client.
 func (m *mariadb) contents(t *testing.T, name string, columns ...string) table {
 	t.Helper()
 	list := make([]string, len(columns))
@@ -93,7 +93,7 @@ func (m *mariadb) contents(t *testing.T, name string, columns ...string) table {
 	return hexRows(t, run(t, m.client(t.Context(), "x", "-NBe", "SELECT "+strings.Join(list, ",")+" FROM "+name+" ORDER BY id")), columns)
 }
 
-// hexRows are rows with tabs between values in hexadecimal, and NULL.
+// hexRows returns rows with tabs between values in hexadecimal, and NULL.
 func hexRows(t *testing.T, out []byte, columns []string) table {
 	t.Helper()
 	tab := table{columns: columns}
@@ -153,7 +153,7 @@ var outfiles = []form{
 	{name: "utf16 enclosed", clause: `CHARACTER SET utf16 FIELDS TERMINATED BY ',' ENCLOSED BY '"'`, settings: "dialect: mysql-csv, charset: utf-16be", refused: true},
 }
 
-// TestMariaDB reads what MariaDB and its programs write.
+// TestMariaDB reads the exports of MariaDB and its programs.
 func TestMariaDB(t *testing.T) {
 	gate(t)
 	m := fillMariaDB(t)
@@ -191,7 +191,7 @@ func fillMariaDB(t *testing.T) *filledMariaDB {
 	return m
 }
 
-// outfileIsRead: what SELECT INTO OUTFILE writes is read as it was, by the reader here and by LOAD DATA.
+// outfileIsRead checks that the output of SELECT INTO OUTFILE is read correctly, by the reader here and by LOAD DATA.
 func (m *filledMariaDB) outfileIsRead(t *testing.T, i int, f form) {
 	if !f.random {
 		e := export{form: f, want: m.awkward}
@@ -223,7 +223,7 @@ func (m *filledMariaDB) outfileIsRead(t *testing.T, i int, f form) {
 	}
 }
 
-// batchForms returns the batch forms of the client's output.
+// batchForms returns forms of the client's output.
 func batchForms() []form {
 	return []form{
 		{name: "batch", clause: "-B", settings: "dialect: mysql-batch", sample: "mysql/batch.tsv"},
@@ -235,7 +235,7 @@ func batchForms() []form {
 	}
 }
 
-// batchIsRead: what the client prints is read as it was.
+// batchIsRead checks that the output of the client is read correctly.
 func (m *filledMariaDB) batchIsRead(t *testing.T, f form) {
 	e := export{form: f, want: m.awkward}
 	if f.sample != "" {
@@ -260,7 +260,7 @@ func (m *filledMariaDB) batchIsRead(t *testing.T, f form) {
 	}
 }
 
-// dumpForms returns the dump forms of mariadb-dump.
+// dumpForms returns forms of mariadb-dump.
 func dumpForms() []form {
 	return []form{
 		{name: "dump", settings: "dialect: mysql"},
@@ -269,7 +269,7 @@ func dumpForms() []form {
 	}
 }
 
-// dumpIsRead: the text files of a dump are read as they were.
+// dumpIsRead checks that the text files of a dump are read correctly.
 func (m *filledMariaDB) dumpIsRead(t *testing.T, i int, f form) {
 	dir := ownDir(t, m.files, fmt.Sprintf("dump%d", i))
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -285,7 +285,7 @@ func (m *filledMariaDB) dumpIsRead(t *testing.T, i int, f form) {
 	}
 }
 
-// statementsAreRefused: a dump of SQL statements is no text in any dialect.
+// statementsAreRefused checks that a dump of SQL statements is refused in every dialect.
 func (m *filledMariaDB) statementsAreRefused(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"), "--no-defaults", "--socket="+m.socket(), "--no-create-info", "x", "t")
 	cmd.Env = m.env
@@ -298,7 +298,7 @@ func (m *filledMariaDB) statementsAreRefused(t *testing.T) {
 	}
 }
 
-// seeds is how many random tables there are, unless BULKLOAD_EXPORTERS_SEEDS says so.
+// seeds is the number of random tables: BULKLOAD_EXPORTERS_SEEDS, or 2.
 var seeds = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("BULKLOAD_EXPORTERS_SEEDS"), 10, 16); err == nil {
 		return n
@@ -306,8 +306,8 @@ var seeds = func() uint64 {
 	return 2
 }()
 
-// converted returns what the server makes of a random table's values in a character set: what has no character there is a question
-// mark.
+// converted returns the server's conversion of a random table's values to a character set: a question mark replaces
+// characters that the set does not have.
 func (m *mariadb) converted(t *testing.T, name, charset string, tab table) table {
 	t.Helper()
 	if charset == "" {
@@ -321,7 +321,7 @@ func (m *mariadb) converted(t *testing.T, name, charset string, tab table) table
 	return hexRows(t, run(t, m.client(t.Context(), "x", "-NBe", "SELECT "+strings.Join(list, ",")+" FROM "+name+" ORDER BY id")), tab.columns)
 }
 
-// outfile has the server write rows to a file.
+// outfile writes rows to a file with the server.
 func (m *mariadb) outfile(t *testing.T, file, name, clause string, rows table) string {
 	t.Helper()
 	file = filepath.Join(m.files, file)
@@ -334,7 +334,7 @@ func (m *mariadb) outfile(t *testing.T, file, name, clause string, rows table) s
 	return file
 }
 
-// batch has the client write rows to a file.
+// batch writes rows to a file with the client.
 func (m *mariadb) batch(t *testing.T, name string, f form, rows table) string {
 	t.Helper()
 	cmd := m.client(t.Context(), "x", append(strings.Fields(f.clause), "-e", query(name, rows))...)
@@ -345,7 +345,7 @@ func (m *mariadb) batch(t *testing.T, name string, f form, rows table) string {
 	return file
 }
 
-// judge has the server load its own file, and counts whether it gets the rows that it wrote.
+// judge loads the server's own file with the server, and counts whether the rows are those that it wrote.
 func (n *tally) judge(t *testing.T, m *mariadb, e export, columns, clause string) {
 	t.Helper()
 	charset := "CHARACTER SET utf8mb4"

@@ -15,10 +15,10 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// root is the top of the checkout.
+// root returns the top of the checkout.
 const root = "../../.."
 
-// gate skips a test that was not asked for.
+// gate skips a test that was not requested.
 func gate(t *testing.T) {
 	t.Helper()
 	if testing.Short() || os.Getenv("BULKLOAD_TEST_EXPORTERS") == "" {
@@ -26,7 +26,7 @@ func gate(t *testing.T) {
 	}
 }
 
-// cacheDir returns a directory of the user's cache for what is fetched. It may not exist yet.
+// cacheDir returns a directory of the user's cache for downloads. It may not exist yet.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -36,10 +36,10 @@ func cacheDir(t *testing.T, name string) string {
 	return filepath.Join(cache, "bulkload", "exporters", name)
 }
 
-// nobody is the user that servers run as where the tests run as root: they refuse to be root.
+// nobody is the user of servers if the tests run as root: they refuse to run as root.
 const nobody = 65534
 
-// newPlace makes a directory that a server may write to, with a path short enough for a socket.
+// newPlace creates a directory that a server may write to, with a path short enough for a socket.
 func newPlace(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bulkload-exporters-")
@@ -58,7 +58,7 @@ func newPlace(t *testing.T) string {
 	return dir
 }
 
-// own gives a file to nobody where the tests run as root.
+// own changes the owner of a file to nobody if the tests run as root.
 func own(t *testing.T, name string) {
 	t.Helper()
 	if os.Getuid() == 0 {
@@ -68,7 +68,7 @@ func own(t *testing.T, name string) {
 	}
 }
 
-// ownDir makes a directory that a server may write to.
+// ownDir creates a directory that a server may write to.
 func ownDir(t *testing.T, elem ...string) string {
 	t.Helper()
 	dir := filepath.Join(elem...)
@@ -79,7 +79,7 @@ func ownDir(t *testing.T, elem ...string) string {
 	return dir
 }
 
-// unprivileged has a command run as nobody where the tests run as root, and end with the test's process.
+// unprivileged makes a command run as nobody if the tests run as root, and end with the test's process.
 func unprivileged(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if os.Getuid() == 0 {
@@ -88,7 +88,7 @@ func unprivileged(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command to its end and gives what it wrote to its standard output.
+// run runs a command to its end and returns its standard output.
 func run(t *testing.T, cmd *exec.Cmd) []byte {
 	t.Helper()
 	out, err := try(cmd)
@@ -98,7 +98,7 @@ func run(t *testing.T, cmd *exec.Cmd) []byte {
 	return out
 }
 
-// try runs a command to its end; the error has what it said.
+// try runs a command to its end; the error includes its output.
 func try(cmd *exec.Cmd) ([]byte, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -111,7 +111,7 @@ func try(cmd *exec.Cmd) ([]byte, error) {
 // tail returns the end of a long text.
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
-// serve starts a server and waits until it answers. It is stopped by the signal when the test ends.
+// serve starts a server and waits until it answers. The signal stops it when the test ends.
 func serve(t *testing.T, cmd *exec.Cmd, stop os.Signal, answers func(context.Context) error) {
 	t.Helper()
 	said := &bytes.Buffer{}

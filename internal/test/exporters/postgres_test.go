@@ -47,7 +47,7 @@ func startPostgres(t *testing.T) *postgres {
 	return p
 }
 
-// client returns a program of PostgreSQL that speaks to the server.
+// client returns a program of PostgreSQL that connects to the server.
 func (p *postgres) client(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), append([]string{"-h", p.dir + "/sockets", "-U", "postgres", "-d", "postgres"}, args...)...)
 	cmd.Env = p.env
@@ -79,7 +79,7 @@ func (p *postgres) fill(t *testing.T, name, columns string, tab table) {
 	run(t, cmd)
 }
 
-// write has a client write to a file.
+// write writes a client's output to a file.
 func (p *postgres) write(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "export.txt")
@@ -142,14 +142,14 @@ func wordIsNull(word string) func(any) any {
 	}
 }
 
-// of are those pieces that have only ASCII characters and others that are said.
+// of returns the pieces that have only ASCII characters and the given others.
 func of(pieces []string, more string) []string {
 	return slices.DeleteFunc(slices.Clone(pieces), func(s string) bool {
 		return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 && !strings.ContainsRune(more, r) })
 	})
 }
 
-// TestPostgres reads what PostgreSQL and its programs write.
+// TestPostgres reads the exports of PostgreSQL and its programs.
 func TestPostgres(t *testing.T) {
 	gate(t)
 	p := startPostgres(t)
@@ -167,7 +167,7 @@ func TestPostgres(t *testing.T) {
 			p.fill(t, name, postgresRandomColumns, randoms[name])
 		}
 	}
-	// tables are the awkward one, unless the form is for others, and the random ones of its character set.
+	// Tables are the awkward one, unless the form is for others, and the random ones of its character set.
 	tables := func(f form, each func(name string, want table)) {
 		if !f.random {
 			want := awkward
@@ -232,15 +232,15 @@ func TestPostgres(t *testing.T) {
 			n.check(t, export{form: f, want: awkward, paths: []string{p.write(t, p.client(t.Context(), "pg_dump", append(strings.Fields(f.clause), "-t", "t")...))}})
 		})
 	}
-	// The rows of a dump, between COPY and the line \. after them, are COPY's.
+	// The rows of a dump, between COPY and the line \. after them, are in the format of COPY.
 	t.Run("pg_dump rows", func(t *testing.T) {
 		dump := p.write(t, p.client(t.Context(), "pg_dump", "--data-only", "-t", "t"))
-		file := p.write(t, exec.CommandContext(t.Context(), "sh", "-c", `sed -n '/^COPY /,/^\\\.$/p' "$0" | sed '1d;$d'`, dump)) // as docs/sources.md says
+		file := p.write(t, exec.CommandContext(t.Context(), "sh", "-c", `sed -n '/^COPY /,/^\\\.$/p' "$0" | sed '1d;$d'`, dump)) // the command in docs/sources.md
 		n.check(t, export{form: form{settings: "dialect: postgres"}, want: awkward, paths: []string{file}})
 	})
 }
 
-// judgePostgres has the server copy its own file, and counts whether it gets the rows that it wrote.
+// judgePostgres copies the server's own file with the server, and counts whether the rows are those that it wrote.
 func (n *tally) judgePostgres(t *testing.T, p *postgres, e export, name string) {
 	t.Helper()
 	data, err := os.ReadFile(e.paths[0])

@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// read reads files as a job file with these settings does, as a whole and cut at many places, which must be alike. Columns are
-// those of the job.
+// read reads files like a job file with these settings, as a whole and cut at many positions, with the same result. Columns
+// are those of the job.
 func read(t *testing.T, settings string, columns []string, paths ...string) (table, error) {
 	t.Helper()
 	s, err := spec.ParseSpec("settings", []byte("{"+settings+"}"))
@@ -28,7 +28,7 @@ func read(t *testing.T, settings string, columns []string, paths ...string) (tab
 	var whole table
 	for i, size := range []int64{0, 4096, 150, 7} {
 		if i > 0 && size < 100 && whole.size() > 4096 {
-			continue // it takes long, and says no more
+			continue // it takes long, and gives no more information
 		}
 		tab, err := readSplits(t, env.Source, j, size)
 		if err != nil {
@@ -74,33 +74,33 @@ func readSplits(t *testing.T, resolve source.Resolve, j spec.Job, size int64) (t
 type export struct {
 	form
 	paths  []string
-	want   table // what the exporter had
-	sorted bool  // the files have the rows in no order
+	want   table // rows of the exporter
+	sorted bool  // the order of rows in the files is undefined
 }
 
 // A form is a way to export, and the settings that read it.
 type form struct {
 	name     string
-	clause   string            // what the exporter is given
-	settings string            // what bulkload is given, as in a job file
-	sample   string            // of the manifest: the result of the awkward table; none: as the exporter's plainest
-	charset  string            // that the exporter writes
-	refused  bool              // no settings give the rows
-	change   func(any) any     // what the exporter makes of a random value; nil: nothing
+	clause   string            // the exporter's clause
+	settings string            // bulkload's settings, in the form of a job file
+	sample   string            // of the manifest: the result of the awkward table; none: that of the exporter's plainest form
+	charset  string            // of the exporter's output
+	refused  bool              // no settings read the rows correctly
+	change   func(any) any     // the exporter's change of a random value; nil: none
 	leave    func(string) bool // values that the exporter's form cannot hold; nil: none
-	ends     string            // what the exporter puts after the last value of all
-	more     string            // columns that are exported and not read
+	ends     string            // the exporter's text after the last value of all
+	more     string            // exported columns that are not read
 	set      []string          // settings of the exporter's session
-	only     string            // versions that have it begin so
+	only     string            // version prefixes that support it
 
 	partitions  []string      // columns that become directories
-	unwritable  bool          // some versions do not have it
-	fixedChange func(any) any // what the exporter makes of the awkward table's values, where no sample says it
+	unwritable  bool          // some versions do not support it
+	fixedChange func(any) any // the exporter's change of the awkward table's values, where no sample has it
 	random      bool          // only for random tables
 	fixed       bool          // only for the awkward table
 }
 
-// tally counts what was tried.
+// tally counts the attempts.
 type tally struct{ files, rows, refused, readBack, notReadBack, lossy, silent int }
 
 func (n *tally) log(t *testing.T) {
@@ -108,7 +108,7 @@ func (n *tally) log(t *testing.T) {
 		n.files, n.rows, n.refused, n.readBack, n.notReadBack, n.lossy, n.silent)
 }
 
-// check reads an export and holds it to what the exporter had.
+// check reads an export and compares it with the exporter's rows.
 func (n *tally) check(t *testing.T, e export) {
 	t.Helper()
 	n.files++
@@ -136,8 +136,8 @@ func (n *tally) check(t *testing.T, e export) {
 	n.rows += len(got.rows)
 }
 
-// lossyCheck reads an export with values that its form cannot hold: what comes out is right or refused, or it is a trap, which
-// is counted.
+// lossyCheck reads an export with values that its form cannot hold: the result is right or refused, or it is a trap, which is
+// counted.
 func (n *tally) lossyCheck(t *testing.T, e export) {
 	t.Helper()
 	got, err := read(t, e.settings, e.want.columns, e.paths...)

@@ -17,10 +17,10 @@ import (
 	"testing"
 )
 
-// sparks are versions of Spark and of the Scala that they are for.
+// sparks are versions of Spark with their Scala versions.
 var sparks = [][2]string{{"3.5.7", "2.12"}}
 
-// sparkJars returns a directory of Spark's jars. Maven fetches them once.
+// sparkJars returns a directory of Spark's jars. Maven downloads them once.
 func sparkJars(t *testing.T, version, scala string) string {
 	t.Helper()
 	pom, err := filepath.Abs("testdata/spark/pom.xml")
@@ -47,7 +47,7 @@ func sparkJars(t *testing.T, version, scala string) string {
 	return dir
 }
 
-// A script is statements of Spark SQL, and for each what it belongs to.
+// A script is a list of statements of Spark SQL, each with the export that it belongs to.
 type script struct {
 	dir   string
 	lines bytes.Buffer
@@ -62,7 +62,7 @@ func (s *script) add(of, format string, args ...any) {
 	s.of = append(s.of, of)
 }
 
-// run executes the statements in one Spark. What it could not do is in wrong.
+// run executes the statements in one Spark. wrong has its failures.
 func (s *script) run(t *testing.T, version, scala string) {
 	t.Helper()
 	file := filepath.Join(s.dir, "statements")
@@ -115,7 +115,7 @@ func (s *script) run(t *testing.T, version, scala string) {
 	}
 }
 
-// view makes a view of a table from a file of JSON lines; types are those of its columns, in SQL.
+// view creates a view of a table from a file of JSON lines; types are those of its columns, in SQL.
 func (s *script) view(t *testing.T, name, types string, tab table) {
 	t.Helper()
 	var b bytes.Buffer
@@ -143,7 +143,7 @@ func (s *script) view(t *testing.T, name, types string, tab table) {
 	s.add("view", "CREATE TEMPORARY VIEW %s AS SELECT %s FROM raw_%s", name, strings.Join(list, ", "), name)
 }
 
-// write has Spark write rows as a form says, into a directory, which is given. more is put before FROM.
+// write writes rows with Spark in a form, into a directory, which it returns. more is inserted before FROM.
 func (s *script) write(f form, name, types string, rows table) string {
 	dir := filepath.Join(s.dir, "out", strings.ReplaceAll(f.name, " ", "-")+"-"+name)
 	if rows.numbers != "" {
@@ -190,13 +190,13 @@ const (
 	sparkRandomColumns = "id BIGINT, a STRING, b STRING, c STRING"
 )
 
-// A spark export that was written, and the check of it.
+// A written is a Spark export that was written, with its check.
 type written struct {
 	id string
 	e  export
 }
 
-// TestSpark reads what Spark writes, and Hive's SerDes in it.
+// TestSpark reads the exports of Spark, and of Hive's SerDes in it.
 func TestSpark(t *testing.T) {
 	gate(t)
 	for _, v := range sparks {

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// keep are the options of Spark's CSV without which it changes values.
+// keep are the options without which Spark's CSV changes values.
 const keep = "'ignoreLeadingWhiteSpace' 'false', 'ignoreTrailingWhiteSpace' 'false'"
 
 var bothLF = func(s string) bool { return strings.ContainsAny(s, "\r\n") }
 
-// trimmed returns what Spark's CSV makes of a value unless the options in keep are given: blanks and control characters around it are
-// dropped.
+// trimmed returns a value as Spark's CSV writes it without the options in keep: without blanks and control characters around it.
 func trimmed(v any) any {
 	if s, ok := v.(string); ok {
 		return strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
@@ -142,7 +141,7 @@ func partTable(seed uint64) table {
 	return tab
 }
 
-// partitioned returns the table as directories hold it: there is no empty value.
+// partitioned returns the table as directories represent it: without empty values.
 func (tab table) partitioned() table {
 	out := table{columns: tab.columns}
 	for _, row := range tab.rows {
@@ -155,15 +154,15 @@ func (tab table) partitioned() table {
 	return out
 }
 
-// named is for messages.
+// String returns the form's name and clause, for messages.
 func (f form) String() string { return fmt.Sprintf("%s (%s)", f.name, f.clause) }
 
-// lines returns a table of one column as Spark's CSV has it: it leaves out a row that would be an empty line.
+// lines returns a table of one column as Spark's CSV writes it: without rows that would be empty lines.
 func (f form) lines(tab table) table {
 	if !strings.HasPrefix(f.clause, "csv") || strings.Contains(f.clause, "quoteAll") || strings.Contains(f.clause, "'nullValue' 'NULL'") {
 		return tab
 	}
-	var empty any // what is written as nothing
+	var empty any // value that is written as an empty field
 	if strings.Contains(f.clause, "'emptyValue' ''") {
 		empty = ""
 	}

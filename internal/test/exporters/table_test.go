@@ -15,12 +15,12 @@ import (
 type table struct {
 	columns []string
 	rows    [][]any
-	numbers string // of the rows, with commas, where no column has them
+	numbers string // numbers of the rows, separated by commas, if no column has them
 }
 
 const samples = root + "/testdata/source/dialects/"
 
-// samplesTable returns a file of rows of testdata/source/dialects.
+// samplesTable reads a file of rows of testdata/source/dialects.
 func samplesTable(t *testing.T, name string, columns ...string) table {
 	t.Helper()
 	f, err := os.Open(samples + name)
@@ -72,17 +72,17 @@ func expectedOf(t *testing.T, sample string, columns ...string) table {
 	return table{}
 }
 
-// pieces are what random values are made of: separators, quotes, escapes and ends of records of any exporter, words that mean
-// NULL, characters whose bytes in GBK are such, and blanks.
+// pieces are the parts of random values: separators, quotes, escapes and record ends of any exporter, words that mean NULL,
+// characters whose GBK bytes include these, and blanks.
 var pieces = strings.Split("a bc 7 , ; | \" ' \\ \\\\ \\N \\n \\t N n t 0 NULL null \\. \"\" \", ,\" \"\n\" ' @ @|@ # #@ #@# || !N ! $ ^ { } = % %41 <> -- // 华东 誠 皘 癅癪 皛 x誠 é ü ß", " ")
 
-// wild are the pieces that not every exporter or character set has.
+// wild are the pieces that some exporters or character sets do not have.
 var wild = []string{"😀", "𠮷", "\ufeff", "\u2028", "\u0085", "\u00a0", "\u3000"}
 
-// bare are blanks, control characters and ends of lines.
+// bare are blanks, control characters and line ends.
 var bare = []string{" ", "  ", "\t", "\n", "\r", "\r\n", "\n\n", "\x01", "\x02", "\x03", "\x08", "\x0b", "\x0c", "\x10", "\x1a", "\x1b", "\x1e", "\x1f", "\x7f"}
 
-// randomTable has rows of awkward values in three columns; the same seed gives the same one.
+// randomTable returns rows of awkward values in three columns; the same seed gives the same table.
 func randomTable(seed uint64, rows int, pieces ...string) table {
 	r := rand.New(rand.NewPCG(seed, 15))
 	tab := table{columns: []string{"id", "a", "b", "c"}}
@@ -104,7 +104,7 @@ func randomTable(seed uint64, rows int, pieces ...string) table {
 	return tab
 }
 
-// without leaves out the rows that have a value as it is said.
+// without returns the table without rows that have a value for which leave returns true.
 func (tab table) without(leave func(string) bool) table {
 	if leave == nil {
 		return tab
@@ -118,7 +118,7 @@ func (tab table) without(leave func(string) bool) table {
 	return out
 }
 
-// as returns the table with each value, NULL too, changed.
+// as returns the table with each value changed, including NULL.
 func (tab table) as(change func(any) any) table {
 	if change == nil {
 		return tab
@@ -134,7 +134,7 @@ func (tab table) as(change func(any) any) table {
 	return out
 }
 
-// ids returns the numbers of the rows, with commas, as a list in SQL has them.
+// ids returns the numbers of the rows as a comma-separated list of SQL.
 func (tab table) ids() string {
 	if tab.numbers != "" {
 		return tab.numbers
@@ -154,7 +154,7 @@ func (tab table) sorted() table {
 	return table{tab.columns, rows, tab.numbers}
 }
 
-// differs says how a table differs from the one that it should be, and where first; nothing if it does not.
+// differs describes the first difference from the expected table, or returns "".
 func (tab table) differs(want table) string {
 	if fmt.Sprint(tab.columns) != fmt.Sprint(want.columns) {
 		return fmt.Sprintf("columns %q, want %q", tab.columns, want.columns)
@@ -176,8 +176,8 @@ func (tab table) differs(want table) string {
 	return fmt.Sprintf("%d of %d rows%s", bad, len(want.rows), first)
 }
 
-// only returns the table with some of its columns, without the rows whose record would begin with U+FEFF, which is a bad record but for a file's
-// first one.
+// only returns the table with some of its columns, without the rows whose record would begin with U+FEFF, which is a bad record except at
+// the beginning of a file.
 func (tab table) only(columns ...string) table {
 	first := slices.Index(tab.columns, columns[0])
 	whole := table{columns: tab.columns}
@@ -209,7 +209,7 @@ func (tab table) ending(text string) table {
 	return table{tab.columns, rows, tab.numbers}
 }
 
-// size is about how many bytes the values have.
+// size returns the approximate number of bytes of the values.
 func (tab table) size() (n int) {
 	for _, row := range tab.rows {
 		for _, v := range row {

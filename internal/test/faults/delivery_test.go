@@ -12,7 +12,7 @@ import (
 )
 
 // TestChangedInputIsWhatTheJudgeExpects changes inputs in every form and way, and compares the files with the records that
-// the judge takes them to hold.
+// the judge expects.
 func TestChangedInputIsWhatTheJudgeExpects(t *testing.T) {
 	for _, form := range []data.Form{data.CSV, data.Dump, data.Parquet} {
 		for _, how := range inputChanges() {

@@ -1,8 +1,9 @@
 // Package faults runs the built program on a real cluster, injects faults, and checks the table afterwards.
 //
-// A [Lab] is a cluster of two region servers and two DataNodes with a proxy in front of each region server. A [Round] makes a [Job] (random rows,
-// form, files, regions, memory, way of staging), starts "bulkload run", injects one [Fault] at the moment of a [Trigger], repairs what it broke, and
-// does what the documents instruct an operator to do: it runs the same command again, three times at the most. Then it checks the outcome:
+// A [Lab] is a cluster of two region servers and two DataNodes with a proxy in front of each region server. A round ([Lab.Round]) makes a [Job]
+// (random rows, form, files, regions, memory, way of staging), starts "bulkload run", injects one [Fault] at the moment of a [Trigger], repairs what
+// it broke, and does what the documents instruct an operator to do: it runs the same command again, three times at the most. Then it checks the
+// outcome:
 //
 //   - the last exit code is 0;
 //   - rows, cells and SHA-256 of a scan by HBase's Java client are those of the generator's rows, which

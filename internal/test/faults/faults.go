@@ -107,7 +107,7 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 			f.When.Event = "sending"
 		}
 		if f.When.Event != "written" && f.When.Event != "loaded" {
-			f.Nth = 1 // the others come once in a run
+			f.Nth = 1 // the others occur once in a run
 		}
 	case Stop, RSPause, DNPause, NNPause, MasterPause, RSKill, DNKill, NNKill, MasterKill, Disable:
 		f.For = short

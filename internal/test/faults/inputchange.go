@@ -100,7 +100,7 @@ func each(files []inputFile, do func(*inputFile) error) error {
 	return nil
 }
 
-// part keeps only the beginning of one of the files, every other time up to the middle of a record.
+// part keeps only the beginning of one of the files, half of the time with a part of the next record.
 func (d *delivery) part(r *rand.Rand) error {
 	f := d.files[r.IntN(len(d.files))]
 	b, err := d.encode(f.records[:len(f.records)/2])

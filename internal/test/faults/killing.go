@@ -52,7 +52,7 @@ func (l *Lab) learn(name string, span time.Duration, records []string) {
 	l.known[name] = h
 }
 
-// drawKills draws the number of kills of each command: the same for each kind.
+// drawKills draws the number of kills of each command. All kinds are equally likely.
 func (r *KillRound) drawKills(steps []killStep) []int {
 	of := map[string][]int{}
 	var kinds []string

@@ -31,7 +31,7 @@ type KillRound struct {
 	Between  []string // changes between two attempts
 	Kills    []string // commands that were killed, and where
 	Faults   []string // faults of the cluster while a command ran
-	Empty    int      // directories without a file that are left in HBase's staging directory
+	Empty    int      // empty directories that are left in HBase's staging directory
 	Took     time.Duration
 	// Disturbed means that daemons, calls and the table are disturbed while the command runs, besides kills of it.
 	Disturbed bool

@@ -18,7 +18,8 @@ func TestKilledCommands(t *testing.T) {
 	killRounds(t, Alone, len(killedCommands()), false)
 }
 
-// TestDisturbedCommands has daemons killed and stopped, calls and answers lost, and regions split and merged, while such a command runs.
+// TestDisturbedCommands kills and stops daemons, drops calls and answers, and splits and merges regions, while such a
+// command runs.
 func TestDisturbedCommands(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
 	killRounds(t, Alone, len(killedCommands()), true)
@@ -39,7 +40,7 @@ func TestKilledOnYARN(t *testing.T) {
 	killRounds(t, YARN, len(killedBy(YARN)), false)
 }
 
-// killRounds does rounds of an engine, and lists where their kills have hit.
+// killRounds runs rounds of an engine, and lists the positions of their kills.
 func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	l := sharedLab(t)
 	rounds, seed := number(t, "BULKLOAD_KILLS", otherwise), number(t, "BULKLOAD_KILLS_SEED", 1)
@@ -72,7 +73,7 @@ func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	}
 }
 
-// number returns the number in a variable of the environment, or otherwise the default.
+// number returns the number in an environment variable, or else the default.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)

@@ -163,7 +163,7 @@ func chosenPorts(ctx context.Context, dir string) ([]int, error) {
 	}
 }
 
-// stop ends what start started.
+// stop stops everything that start started.
 func (l *Lab) stop() error {
 	var errs []error
 	for _, env := range []*cluster.Env{l.env, l.tina} {

@@ -11,14 +11,14 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// The one lab of the tests of this package: nothing else is shared between tests by testing.
+// The one lab of this package's tests. It is global, since package testing shares nothing else between tests.
 var shared struct {
 	mu  sync.Mutex
 	lab *Lab
 	err error
 }
 
-// sharedLab gives the lab, started by the first test that asks.
+// sharedLab returns the lab, which the first test that needs it starts.
 func sharedLab(t *testing.T) *Lab {
 	t.Helper()
 	if testing.Short() {
@@ -60,14 +60,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// whole skips what belongs to the long half of the suite.
+// whole skips a test of the long half of the suite.
 func whole(t *testing.T) *Lab {
 	t.Helper()
 	onlyWhole(t, true)
 	return sharedLab(t)
 }
 
-// onlyWhole skips a case that belongs to the long half of the suite, if it does: one that is slow, or much like another.
+// onlyWhole skips a case of the long half of the suite: one that is slow, or similar to another.
 func onlyWhole(t *testing.T, does bool) {
 	t.Helper()
 	if does && os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -75,7 +75,7 @@ func onlyWhole(t *testing.T, does bool) {
 	}
 }
 
-// survive does a round and fails the test unless the fault came in time and all promises were kept.
+// survive runs a round and fails the test unless the fault came in time and all guarantees were kept.
 func survive(t *testing.T, l *Lab, seed uint64, j Job, f Fault) *Outcome {
 	t.Helper()
 	o := l.Do(t.Context(), seed, j, f)
@@ -86,7 +86,7 @@ func survive(t *testing.T, l *Lab, seed uint64, j Job, f Fault) *Outcome {
 	return o
 }
 
-// report fails the test for a round that broke a promise, and gives the next test a whole cluster.
+// report fails the test for a round that violated a guarantee, and gives the next test a healthy cluster.
 func report(t *testing.T, l *Lab, o *Outcome) {
 	t.Helper()
 	t.Log(o)

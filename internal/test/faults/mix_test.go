@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMixGivesEachKindItsShare draws 200 rounds from several seeds on.
+// TestMixGivesEachKindItsShare draws 200 rounds from several first seeds.
 func TestMixGivesEachKindItsShare(t *testing.T) {
 	m, err := ParseMix("all")
 	if err != nil {

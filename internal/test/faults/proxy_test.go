@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// upper answers each message of 13 bytes with "done!" and counts the bytes it got.
+// upper answers each message of 13 bytes with "done!" and counts the bytes that it received.
 type upper struct {
 	l    net.Listener
 	mu   sync.Mutex
@@ -67,7 +67,7 @@ func (u *upper) text() string {
 	return string(u.got)
 }
 
-// TestProxies holds every harm to its description, on a server of the test.
+// TestProxies checks every harm against its description, with a server of the test.
 func TestProxies(t *testing.T) {
 	for _, c := range []struct {
 		harm      Harm
@@ -99,7 +99,7 @@ func TestProxies(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			// In two parts: the method may come in pieces.
+			// In two parts: the method may arrive in pieces.
 			for _, part := range []string{c.message[:4], c.message[4:]} {
 				if _, err := io.WriteString(conn, part); err != nil && !errors.Is(err, syscall.EPIPE) {
 					t.Fatal(err)

@@ -10,21 +10,21 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// someRows returns a job that takes part in all that can go wrong: several regions, cells in the table
-// before, and a sort that spills.
+// someRows returns a job that is subject to everything that can go wrong: several regions, cells in the table before, and
+// a sort that spills.
 func someRows() Job {
 	return Job{Spec: data.Spec{Table: data.Opinion, Rows: 16_000, Seed: 11, Regions: 6}, Form: data.Dump, Memory: "24MiB", Verify: "full", Before: 6}
 }
 
-// fewRows is over quickly.
+// fewRows returns a short job.
 func fewRows() Job {
 	return Job{Spec: data.Spec{Table: data.Check, Rows: 1500, Seed: 7, Regions: 4}, Form: data.CSV, Memory: "64MiB", Verify: "full", Before: 4}
 }
 
 func at(event string) Trigger { return Trigger{Event: event} }
 
-// TestQuickKilled has the program kill itself after each record of its journal; the same command again
-// must bring the job to its end. (Row 26.) TestKilledAfterAnyRecordIsResumed of internal/jobs/job has each record in every run.
+// TestQuickKilled makes the program kill itself after each record of its journal; the same command again must complete the job.
+// (Row 26.) TestKilledAfterAnyRecordIsResumed of internal/jobs/job tests each record in every run.
 func TestQuickKilled(t *testing.T) {
 	l := sharedLab(t)
 	for i, c := range []struct {
@@ -50,11 +50,11 @@ func TestQuickKilled(t *testing.T) {
 	}
 }
 
-// sameTime returns a Pick with which the file that replaces an input has its time too.
+// sameTime returns a Pick with which the file that replaces an input also has its time.
 func sameTime(t *testing.T) uint64 {
 	for pick := range uint64(100) {
 		r := rand.New(rand.NewPCG(pick, inputStream))
-		r.Uint64() // which of one file
+		r.Uint64() // choice of the file
 		if r.IntN(2) == 1 && r.IntN(2) == 0 {
 			return pick
 		}
@@ -63,7 +63,7 @@ func sameTime(t *testing.T) uint64 {
 	return 0
 }
 
-// wholeFaults are the kinds that belong to the long half of the suite, as does an input that arrives late.
+// wholeFaults are the kinds of the long half of the suite, which also has inputs that arrive late.
 var wholeFaults = []string{Stop, RSPause, DNPause, NNPause, MasterPause, Move, Disable, string(AnswerDelay), string(RequestLate), BitFlip}
 
 // TestQuickFault survives one fault of each kind.
@@ -110,7 +110,7 @@ func TestQuickFault(t *testing.T) {
 		t.Run(strings.TrimSpace(c.fault.Kind+" "+c.fault.How), func(t *testing.T) {
 			onlyWhole(t, slices.Contains(wholeFaults, c.fault.Kind) || c.fault.How == Arrive)
 			o := survive(t, l, uint64(100+i), c.job, c.fault)
-			// What the server has done must be determined, and not be sent again.
+			// The program must determine the server's result, and must not send the call again.
 			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {
 				t.Errorf("%d loading calls for %d regions in %d runs", o.Calls, c.job.Spec.Regions, len(o.Exits))
 			}

@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// TestDigest holds the computation to digests of exports that other programs made: the judge must not
-// share an error with what it judges.
+// TestDigest compares the computation with digests of exports that other programs made: the judge must not share an
+// error with the program.
 func TestDigest(t *testing.T) {
 	for _, c := range []struct {
 		table data.Table

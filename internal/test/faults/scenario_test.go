@@ -39,7 +39,7 @@ func adm(t *testing.T, l *Lab, args ...string) string {
 	return out
 }
 
-// frozenAt starts the program of a round, which stands still after the first record of an event until SIGCONT.
+// frozenAt starts the program of a round, which suspends itself after the first record of an event until SIGCONT.
 func frozenAt(t *testing.T, l *Lab, r *round, event string) *process {
 	t.Helper()
 	p, err := launch(r.argv, l.environment("BULKLOAD_TEST_STOP_AFTER="+event+":1:freeze"), l.root)
@@ -48,7 +48,7 @@ func frozenAt(t *testing.T, l *Lab, r *round, event string) *process {
 	if !at(event).wait(p, r.state) {
 		t.Fatalf("it ended before %s: %s", event, p.lastError())
 	}
-	// It freezes itself: a signal from here could come before, and SIGCONT would then let it run on into its own.
+	// It freezes itself: a signal from here could arrive before, and SIGCONT would then let it run into its own.
 	testcheck.Eventually(t, time.Minute, "the program stands still", func() (bool, any) {
 		if !p.running() {
 			t.Fatalf("it ended behind %s: %s", event, p.lastError())
@@ -73,7 +73,7 @@ func begin(t *testing.T, l *Lab, j Job) *round {
 	return r
 }
 
-// built is begin with the job's HFiles in a directory on HDFS, made for a table of other split points.
+// built is begin with the job's HFiles in a directory on HDFS, built for a table with other split points.
 func built(t *testing.T, l *Lab, j Job, at []string) (r *round, dir string) {
 	t.Helper()
 	r = begin(t, l, j)
@@ -91,12 +91,12 @@ func built(t *testing.T, l *Lab, j Job, at []string) (r *round, dir string) {
 	}
 	fsys, p, err := l.env.Resolve(dir)
 	testcheck.Must(t, err)
-	// The directory's owner lets HBase write in it, as docs say for direct loads.
+	// The directory's owner lets HBase write in it, as documented for direct loads.
 	testcheck.Must(t, fsys.Chmod(t.Context(), p, 0o777))
 	return r, dir
 }
 
-// held fails the test unless the table and all places are as they must be.
+// held fails the test unless the table and all locations are in the expected state.
 func held(t *testing.T, r *round) {
 	t.Helper()
 	o := &Outcome{}
@@ -116,7 +116,7 @@ func stageFiles(t *testing.T, r *round) []string {
 	return files
 }
 
-// TestRow02ListedFileMissing takes one file of a built directory away: nothing is loaded.
+// TestRow02ListedFileMissing removes one file of a built directory: nothing is loaded.
 func TestRow02ListedFileMissing(t *testing.T) {
 	l := whole(t)
 	r, dir := built(t, l, Job{Spec: data.Spec{Rows: 500, Seed: 2, Regions: 3}, Form: data.CSV, Memory: "64MiB"}, splits(3))
@@ -138,8 +138,8 @@ func TestRow02ListedFileMissing(t *testing.T) {
 	}
 }
 
-// TestRow05Straddling loads files of one range into tables of 2 and of 20 regions, and looks that no
-// file of the cutting is left. (Rows 4, 5 and 17.)
+// TestRow05Straddling loads files of one range into tables of 2 and of 20 regions, and checks that no split file is
+// left. (Rows 4, 5 and 17.)
 func TestRow05Straddling(t *testing.T) {
 	l := whole(t)
 	for _, regions := range []int{2, 20} {
@@ -162,7 +162,7 @@ func TestRow05Straddling(t *testing.T) {
 	}
 }
 
-// TestRow09UnknownFamily names a family that the table has not.
+// TestRow09UnknownFamily uses a family that the table does not have.
 func TestRow09UnknownFamily(t *testing.T) {
 	l := whole(t)
 	r := begin(t, l, Job{Spec: data.Spec{Rows: 200, Seed: 9, Regions: 2}, Form: data.CSV, Memory: "64MiB"})
@@ -189,7 +189,7 @@ func TestRow10Junk(t *testing.T) {
 	}
 }
 
-// TestRow11ManyFiles loads 40 files into a region that is to get 16.
+// TestRow11ManyFiles loads 40 files into a region that may get 16.
 func TestRow11ManyFiles(t *testing.T) {
 	l := whole(t)
 	var at []string
@@ -214,7 +214,7 @@ func TestRow11ManyFiles(t *testing.T) {
 	held(t, r)
 }
 
-// TestRow12NoTable runs a job for a table that is not there.
+// TestRow12NoTable runs a job for a table that does not exist.
 func TestRow12NoTable(t *testing.T) {
 	l := whole(t)
 	r := begin(t, l, Job{Spec: data.Spec{Rows: 200, Seed: 12, Regions: 2}, Form: data.CSV, Memory: "64MiB"})
@@ -249,8 +249,8 @@ func TestRow22NewerCells(t *testing.T) {
 	held(t, r)
 }
 
-// TestRow25TwoAtOnce holds one run of a job still: a second run of it gives up and says who works, and
-// another job loads into the same table meanwhile.
+// TestRow25TwoAtOnce suspends one run of a job: a second run of it gives up and names the first, and another job
+// loads into the same table meanwhile.
 func TestQuickRow25TwoAtOnce(t *testing.T) {
 	l := sharedLab(t)
 	j := fewRows()
@@ -281,7 +281,8 @@ func TestQuickRow25TwoAtOnce(t *testing.T) {
 	held(t, r)
 }
 
-// TestQuickChangedInput changes the input of a job that was killed: what is there is not mixed with it.
+// TestQuickChangedInput changes the input of a job that was killed: its existing data is not mixed with the new
+// input.
 func TestQuickChangedInput(t *testing.T) {
 	l := sharedLab(t)
 	r := begin(t, l, fewRows())
@@ -304,10 +305,9 @@ func TestQuickChangedInput(t *testing.T) {
 	held(t, r)
 }
 
-// TestRow28Zombie stops a region server in the middle of its loads for so long that it is declared dead
-// and its regions are opened by the other. When it resumes it still renames files into regions that are
-// not its own any more: such a file is in the region's directory, and the server that has the region
-// now does not know it. The rows must be there in the end all the same.
+// TestRow28Zombie stops a region server during its loads for so long that it is declared dead and the other one opens
+// its regions. When it resumes it still renames files into regions that are no longer its own: such a file is in the
+// region's directory, but unknown to the region's current server. The rows must be there in the end nevertheless.
 func TestRow28Zombie(t *testing.T) {
 	l := whole(t)
 	for i, stage := range []string{"secure", "direct"} {
@@ -320,8 +320,8 @@ func TestRow28Zombie(t *testing.T) {
 	}
 }
 
-// TestRow31TableStaysDisabled disables a table under a run and leaves it so: the run ends by itself, and
-// the same command succeeds when it is enabled.
+// TestRow31TableStaysDisabled disables a table during a run and keeps it disabled: the run ends by itself, and the
+// same command succeeds when the table is enabled.
 func TestRow31TableStaysDisabled(t *testing.T) {
 	l := whole(t)
 	r := begin(t, l, fewRows())
@@ -339,8 +339,8 @@ func TestRow31TableStaysDisabled(t *testing.T) {
 	held(t, r)
 }
 
-// TestRow34Chain loads five jobs one after the other into one table whose regions split and move under
-// them; after each the table holds the rows of all.
+// TestRow34Chain loads five jobs in sequence into one table whose regions split and move meanwhile; after each the
+// table has the rows of all.
 func TestRow34Chain(t *testing.T) {
 	l := whole(t)
 	var table string
@@ -390,7 +390,7 @@ func TestRow36Ways(t *testing.T) {
 	}
 }
 
-// TestSeeds does random rounds of every kind of fault.
+// TestSeeds runs random rounds of every kind of fault.
 func TestSeeds(t *testing.T) {
 	l := whole(t)
 	for k, kind := range Kinds() {

@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestSeamsAreDrawn draws many rounds: a seed gives the same one again, and each can be done.
+// TestSeamsAreDrawn draws many rounds: a seed gives the same round again, and each can be run.
 func TestSeamsAreDrawn(t *testing.T) {
 	ways := map[string]int{}
 	for _, kind := range Seams() {
@@ -56,7 +56,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestMendChecksum flips a bit of a replica, and has its checksums agree again, of both kinds and in the last chunk too.
+// TestMendChecksum flips a bit of a replica, and updates its checksums, of both kinds and in the last chunk too.
 func TestMendChecksum(t *testing.T) {
 	for kind, table := range map[byte]*crc32.Table{1: crc32.IEEETable, 2: crc32.MakeTable(crc32.Castagnoli)} {
 		for _, at := range []int64{0, 511, 512, 1199} {

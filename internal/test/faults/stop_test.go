@@ -10,11 +10,11 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// stopsWithin is the time that a run has to stop after SIGTERM or SIGINT.
+// stopsWithin is the time limit for a run to stop after SIGTERM or SIGINT.
 const stopsWithin = 15 * time.Second
 
-// TestQuickStops freezes daemons under a run and has it stop: it must do so in time whatever does not answer, leave no half
-// file under a final name, and resume when it is run again.
+// TestQuickStops freezes daemons during a run and stops the run: it must stop in time whichever daemon does not answer,
+// leave no partial file under a final name, and resume when it is run again.
 func TestQuickStops(t *testing.T) {
 	l := sharedLab(t)
 	servers := []testcluster.Role{testcluster.RegionServer, testcluster.RegionServer.Nth(2)}

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chartObjects renders the chart with values, as helm install does, and decodes all that it makes.
+// chartObjects renders the chart with values, like helm install, and decodes all of its output.
 func chartObjects(t *testing.T, values string) []any {
 	t.Helper()
 	all, err := render(values)
@@ -36,7 +36,7 @@ func chartObjects(t *testing.T, values string) []any {
 	return found
 }
 
-// render gives the texts of all templates.
+// render returns the texts of all templates.
 func render(values string) (map[string]string, error) {
 	c, err := loader.Load(root + "/charts/bulkload")
 	if err != nil {
@@ -53,7 +53,7 @@ func render(values string) (map[string]string, error) {
 	return engine.Render(c, full)
 }
 
-// asExamples are values by which the chart makes what examples/kubernetes has.
+// asExamples are the values with which the chart's output matches examples/kubernetes.
 const asExamples = `
 image: {tag: 1.0.0}
 hadoop: {configMap: hadoop-conf, user: tina}
@@ -66,7 +66,7 @@ nightly:
 serve: {enabled: true}
 `
 
-// plain returns a pod without what the chart and the examples name each in their own way.
+// plain returns a pod without the names that differ between the chart and the examples.
 func plain(p *core.PodSpec) core.PodSpec {
 	p = p.DeepCopy()
 	for i := range p.Containers {
@@ -81,7 +81,7 @@ func plain(p *core.PodSpec) core.PodSpec {
 	return *p
 }
 
-// TestChartIsTheExamples: the chart's nightly load and reader service are those of the examples.
+// TestChartIsTheExamples checks that the chart's nightly load and reader service are those of the examples.
 func TestChartIsTheExamples(t *testing.T) {
 	all := chartObjects(t, asExamples)
 	cron, example := find[*batch.CronJob](t, all)[0], find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0]
@@ -112,7 +112,7 @@ func text(t *testing.T, o any) string {
 	return string(b)
 }
 
-// TestChartSelects: the budget, the service and the policy choose the pods that they are for.
+// TestChartSelects checks that the budget, the service and the policy select their pods.
 func TestChartSelects(t *testing.T) {
 	all := chartObjects(t, asExamples+"networkPolicy: {enabled: true, monitoring: [{namespaceSelector: {}}]}\n")
 	labels := find[*apps.Deployment](t, all)[0].Spec.Template.Labels
@@ -143,7 +143,7 @@ func TestChartSelects(t *testing.T) {
 	}
 }
 
-// TestChartKerberos: the keytab is a secret's, and no user is named then.
+// TestChartKerberos checks that the keytab is from a secret, and that no user is named then.
 func TestChartKerberos(t *testing.T) {
 	all := chartObjects(t, strings.Replace(asExamples, ", user: tina", "", 1)+"kerberos: {principal: etl@EXAMPLE.COM, keytabSecret: bulkload-keytab, krb5ConfigMap: krb5-conf}\n")
 	patch := find[*batch.CronJob](t, objects(t, "secured.yaml"))[0].Spec.JobTemplate.Spec.Template.Spec
@@ -168,7 +168,7 @@ func TestChartKerberos(t *testing.T) {
 	}
 }
 
-// TestChartParts: each phase is the Job of the examples' step.
+// TestChartParts checks that each phase is the Job of the examples' step.
 func TestChartParts(t *testing.T) {
 	const values = `
 image: {tag: 1.0.0}
@@ -195,7 +195,7 @@ parts: {phase: PHASE, name: check-20261120, job: check, input: 'hdfs:///user/tin
 	}
 }
 
-// TestChartRefuses wrong values by name.
+// TestChartRefuses checks that invalid values are refused by name.
 func TestChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{
 		"": "hadoop.configMap, or hadoop.files",
@@ -212,7 +212,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestPackaged: the chart of a release has its version, is the one of the checkout, and installs the image of the version.
+// TestPackaged checks that the chart of a release has its version, is that of the checkout, and installs the image of
+// the version.
 func TestPackaged(t *testing.T) {
 	name, version := os.Getenv("BULKLOAD_CHART"), os.Getenv("BULKLOAD_CHART_VERSION")
 	if name == "" {

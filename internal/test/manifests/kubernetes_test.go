@@ -21,7 +21,7 @@ import (
 
 const root = "../../.."
 
-// objects decodes every document of a file; an unknown or doubled field is an error.
+// objects decodes every document of a file; unknown or duplicate fields are errors.
 func objects(t *testing.T, name string) (all []any) {
 	t.Helper()
 	b, err := os.ReadFile(root + "/examples/kubernetes/" + name)
@@ -84,10 +84,10 @@ func find[T any](t *testing.T, all []any) (found []T) {
 	return found
 }
 
-// stopLimit is how long the program takes at most to stop, in seconds; kept by internal/jobs/job.
+// stopLimit is the time limit in seconds for the program to stop, which internal/jobs/job keeps.
 const stopLimit = 15
 
-// TestJob reads the Job and sees that what depends on the program fits it.
+// TestJob decodes the Job and checks the settings that depend on the program.
 func TestJob(t *testing.T) {
 	all := objects(t, "job.yaml")
 	spec := find[*batch.Job](t, all)[0].Spec
@@ -142,7 +142,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestCronJob sees that the CronJob's Job is the Job, but for what changes every night.
+// TestCronJob checks that the CronJob's Job is the Job, except for the parts that change every night.
 func TestCronJob(t *testing.T) {
 	job := find[*batch.Job](t, objects(t, "job.yaml"))[0].Spec
 	cron := find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0].Spec
@@ -160,7 +160,7 @@ func TestCronJob(t *testing.T) {
 	}
 }
 
-// TestSecured reads the patch for clusters with Kerberos, and sees that it fits the CronJob.
+// TestSecured decodes the patch for clusters with Kerberos, and checks that it fits the CronJob.
 func TestSecured(t *testing.T) {
 	cron := find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0]
 	patch := find[*batch.CronJob](t, objects(t, "secured.yaml"))[0]
@@ -203,7 +203,7 @@ func arg(args []string, flag string) string {
 	return ""
 }
 
-// TestShares: the indexed Job has as many pods as its shares are of, and each pod's share is its index and one.
+// TestShares checks that the indexed Job has as many pods as shares, and that each pod's share is its index plus one.
 func TestShares(t *testing.T) {
 	all := objects(t, "shares.yaml")
 	jobs := find[*batch.Job](t, all)

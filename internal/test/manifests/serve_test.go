@@ -9,14 +9,15 @@ import (
 	networking "k8s.io/api/networking/v1"
 )
 
-// TestServe: probes and the service name ports that the pod has, and the pod is left alone for as long as it drains.
+// TestServe checks that probes and the service name ports of the pod, and that the pod's grace period covers its
+// draining.
 func TestServe(t *testing.T) {
 	all := objects(t, "serve.yaml")
 	answers(t, find[*apps.Deployment](t, all)[0], find[*core.Service](t, all)[0], 28+5)
 }
 
-// TestChartConsole: the chart's console is off by default; it answers as serve does, reads the state that pods share, and writes into its cache
-// alone.
+// TestChartConsole checks that the chart's console is off by default, that it answers like serve, reads the state that pods share, and writes
+// only into its cache.
 func TestChartConsole(t *testing.T) {
 	const values = "hadoop: {configMap: hadoop-conf}\nnetworkPolicy: {enabled: true}\n"
 	for _, o := range chartObjects(t, values) {
@@ -38,7 +39,7 @@ func TestChartConsole(t *testing.T) {
 	}
 }
 
-// answers checks a service of pods that answer by HTTPS, and that so many seconds are theirs to end.
+// answers checks a service of pods that answer by HTTPS, with the given grace period in seconds.
 func answers(t *testing.T, d *apps.Deployment, service *core.Service, ends int64) {
 	t.Helper()
 	pod := d.Spec.Template.Spec

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestListFitsTheTree: each mutant of the list changes a file that is there, at one place.
+// TestListFitsTheTree checks that each mutant of the list changes an existing file at exactly one place.
 func TestListFitsTheTree(t *testing.T) {
 	b, err := os.ReadFile("testdata/list.txt")
 	testcheck.Must(t, err)
@@ -78,7 +78,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRun runs mutants of a module of its own.
+// TestRun runs mutants of a small module.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{

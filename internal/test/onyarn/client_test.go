@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/hadoop/yarn"
 )
 
-// client has the command killed after records of its journal, and given again.
+// client kills the command after records of its journal, and repeats it.
 func (s *site) client(input string, want []string) {
 	for _, event := range []string{"submitting", "submitted", "written:3", "built"} {
 		s.Run("killed after "+event, func(t *testing.T) {
@@ -32,15 +32,15 @@ func (s *site) client(input string, want []string) {
 	}
 }
 
-// asked is the exit code of a command that SIGTERM has ended.
+// asked is the exit code of a command that SIGTERM has stopped.
 const asked = 143
 
-// signaled asks the command to stop, by SIGTERM.
+// signaled stops the command by SIGTERM.
 func (s *site) signaled(input string, want []string) {
 	for _, c := range []struct {
 		name, onStop string
-		state        yarn.State // of the first application afterwards
-		again        string     // what the same command says
+		state        yarn.State // state of the first application afterwards
+		again        string     // output of the same command afterwards
 	}{
 		{"while maps run", "detach", yarn.Finished, "attached to the application"},
 		{"while maps run, and to end the job", "kill", yarn.KilledApp, "submitting to YARN"},
@@ -68,7 +68,7 @@ func (s *site) signaled(input string, want []string) {
 		})
 	}
 	s.Run("given up", func(t *testing.T) { s.in(t).givenUp(input) })
-	// Hadoop's client is at work then. The same command determines whether it has submitted the job.
+	// Hadoop's client is running then. The same command determines whether it has submitted the job.
 	s.Run("while it submits", func(t *testing.T) {
 		s := s.in(t)
 		into := s.table(10)
@@ -86,7 +86,7 @@ func (s *site) signaled(input string, want []string) {
 	})
 }
 
-// givenUp: clean ends the application of a job that is given up, and removes what it has left.
+// givenUp checks that clean ends the application of an abandoned job, and removes its files.
 func (s *site) givenUp(input string) {
 	state := s.TempDir()
 	args := s.loading("check", s.table(10), input, "--maps", "2", "--reduces", "2", "--on-stop", "detach", "--state", state)
@@ -108,7 +108,7 @@ func (s *site) givenUp(input string) {
 	}
 }
 
-// terminate asks a command to stop.
+// terminate stops a command by SIGTERM.
 func (s *site) terminate(r *running) ended {
 	s.Helper()
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -17,17 +17,18 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// envCost is a number of rounds: ImportTsv and the program on the same YARN, half an hour for three rounds of a million rows.
+// envCost is the number of rounds of ImportTsv and the program on the same YARN: half an hour for three rounds of a
+// million rows.
 const envCost = "BULKLOAD_YARN_COST"
 
-// envCostRows is the number of rows, a million without it.
+// envCostRows is the number of rows; the default is a million.
 const envCostRows = "BULKLOAD_YARN_COST_ROWS"
 
-// cost is what a job has taken.
+// cost is the resource usage of a job.
 type cost struct {
-	wall     time.Duration // of the commands, the load included
-	cpu      time.Duration // of all processes of containers, by the kernel's count
-	peak     int64         // bytes of memory of all processes of containers at a time
+	wall     time.Duration // of the commands, including the load
+	cpu      time.Duration // of all processes of containers, as counted by the kernel
+	peak     int64         // peak bytes of memory of all processes of containers together
 	shuffled int64         // bytes that reduces have fetched
 }
 
@@ -35,7 +36,8 @@ func (c cost) String() string {
 	return fmt.Sprintf("%.0f s, %.0f s of processors, %d MiB at most, %d MB shuffled", c.wall.Seconds(), c.cpu.Seconds(), c.peak>>20, c.shuffled/1e6)
 }
 
-// TestCost has ImportTsv and the program load the same rows in turn. Both must fill the table alike; the figures are in the log.
+// TestCost loads the same rows with ImportTsv and the program in turn. Both must produce the same table; the figures
+// are logged.
 func TestCost(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv(envCost))
 	if rounds < 1 {
@@ -63,7 +65,7 @@ func TestCost(t *testing.T) {
 	}
 	tools := []struct {
 		name string
-		run  func(s *site, into string) string // gives the application
+		run  func(s *site, into string) string // returns the application
 	}{
 		{"bulkload, its own tasks", ours()},
 		{"bulkload, 4 maps and 10 reduces", ours("--maps", "4", "--reduces", "10")},
@@ -90,7 +92,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// importTsv builds HFiles by HBase's own job, and loads them.
+// importTsv builds HFiles with HBase's own job, and loads them.
 func (s *site) importTsv(into, input string) string {
 	s.Helper()
 	out := "/user/" + s.user + "/importtsv-" + strings.ReplaceAll(into, ":", "-")
@@ -108,7 +110,7 @@ func (s *site) importTsv(into, input string) string {
 	return ended{said: said}.application()
 }
 
-// hadoop runs a class of HBase's by Hadoop's client.
+// hadoop runs a class of HBase through Hadoop's client.
 func (s *site) hadoop(class string, args ...string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.HadoopHome(), "bin", "hadoop"), append([]string{class}, args...)...)
@@ -122,7 +124,7 @@ func (s *site) hadoop(class string, args ...string) string {
 	return said.String()
 }
 
-// measured runs commands that give the application which they had, and waits until its containers are gone.
+// measured runs commands that return their applications, and waits until the containers are gone.
 func (s *site) measured(run func() string) (c cost) {
 	s.Helper()
 	before := s.reaped()
@@ -172,10 +174,11 @@ func (s *site) measured(run func() string) (c cost) {
 	return c
 }
 
-// tick is the unit of times in /proc, which Linux has the same on all processors.
+// tick is the unit of times in /proc, which is the same on all processors in Linux.
 const tick = 10 * time.Millisecond
 
-// reaped returns the processor time of all processes that NodeManagers have waited for: those of containers, with what they in turn have waited for.
+// reaped returns the processor time of all processes that NodeManagers have waited for: those of containers,
+// including the processes that these have waited for.
 func (s *site) reaped() (sum time.Duration) {
 	s.Helper()
 	for _, role := range s.cluster.Roles() {
@@ -199,7 +202,7 @@ func (s *site) reaped() (sum time.Duration) {
 	return sum
 }
 
-// resident returns the memory of a process, 0 when it has ended.
+// resident returns the memory of a process, 0 if it has ended.
 func resident(pid int) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := strings.Fields(string(text))

@@ -14,7 +14,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// expressionsJob computes cells of some records of check. Those of the table, its name aside, are what computedExport writes.
+// expressionsJob computes cells of some records of check. The cells of the table, except for its name, are those that
+// computedExport writes.
 const expressionsJob = `key: salt(check_id) + md5hex(check_id) + id
 empty: skip
 verify: full
@@ -28,7 +29,8 @@ cells:
   - {expr: "coalesce(nullif(remarks, ''), nullif(cause_code, ''), '-')", qualifier: f}
 `
 
-// computedExport writes the records of an export of check that the job's filter leaves, with its cells as columns, and counts the others.
+// computedExport writes the records of an export of check that pass the job's filter, with its cells as columns, and
+// counts the others.
 func (s *site) computedExport(export string) (name string, filtered int) {
 	s.Helper()
 	f, err := os.Open(export)
@@ -63,8 +65,8 @@ func (s *site) computedExport(export string) (name string, filtered int) {
 	return name, filtered
 }
 
-// expressions loads records by a filter, with computed cells, in one process, by shares, on YARN, and of a table. A file has the others. Judges are a build of an
-// export that Go's own library has filtered and computed, byte for byte, and HBase's own client.
+// expressions loads records with a filter and computed cells, in one process, by shares, on YARN, and from a table. A file has the filtered records.
+// The judges are a build of an export that Go's own library has filtered and computed, byte for byte, and HBase's own client.
 func (s *site) expressions() {
 	dir := s.TempDir()
 	write := func(name, text string) string {

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// table makes a table with a region for each salt, which the user may load.
+// table creates a table with a region for each salt, which the user may load.
 func (s *site) table(salts int) string {
 	s.Helper()
 	if !s.cluster.Security().Kerberos {
@@ -35,7 +35,7 @@ func (s *site) table(salts int) string {
 	return name
 }
 
-// digest returns what the user's own Java client sees in a table.
+// digest returns the digest of a table by the user's own Java client.
 func (s *site) digest(table string) string {
 	s.Helper()
 	got, err := s.cluster.AdminAsT(s.T, testcluster.Loader).Digest(s.Context(), table)
@@ -110,7 +110,7 @@ func (s *site) built(dir string) []string {
 	return sums(files)
 }
 
-// taken returns the store files of a table: those that HBase was given.
+// taken returns the store files of a table: those that HBase has loaded.
 func (s *site) taken(table string) []string {
 	s.Helper()
 	namespace, name, ok := strings.Cut(table, ":")
@@ -147,7 +147,8 @@ func (s *site) taken(table string) []string {
 	return sums(files)
 }
 
-// holds holds what HBase has taken to what one process builds: the same files, each once.
+// holds compares the files that HBase has loaded with those that one process builds: they must be the same, each
+// once.
 func (s *site) holds(table string, want []string) {
 	s.Helper()
 	if got := s.taken(table); !slices.Equal(got, want) {

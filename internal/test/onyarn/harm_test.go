@@ -13,7 +13,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// harms are what befalls processes in the middle of their work. Every job takes them without its command's doing anything.
+// harms are the ways in which processes are disturbed during their work. Every job survives them without an action of
+// its command.
 var harms = []struct {
 	name string
 	do   func(*moment)
@@ -46,7 +47,8 @@ func (m *moment) killJVM(kind string, read, written int64) {
 	}
 }
 
-// killNode kills the node on which a reducer works: its NodeManager, which has the output of maps too, and all of its containers.
+// killNode kills the node of a reducer: its NodeManager, which also has the output of maps, and all of its
+// containers.
 func (m *moment) killNode() {
 	w, ok := m.work("reduce", 0, 2*mega)
 	if !ok {
@@ -78,7 +80,7 @@ func (s *site) mend() {
 	}
 }
 
-// harmed does each harm to a job of its own.
+// harmed applies each harm to a new job.
 func (s *site) harmed(input string, want []string) {
 	for _, h := range harms {
 		s.Run(h.name, func(t *testing.T) {
@@ -97,7 +99,7 @@ func (s *site) harmed(input string, want []string) {
 
 var applicationName = regexp.MustCompile(`application_[0-9]+_[0-9]+`)
 
-// application returns the last one that a command has spoken of.
+// application returns the last application that a command has logged.
 func (e ended) application() string {
 	all := applicationName.FindAllString(e.said, -1)
 	if len(all) == 0 {
@@ -106,7 +108,7 @@ func (e ended) application() string {
 	return all[len(all)-1]
 }
 
-// attempts returns the attempts of a command's job that did not succeed, as the history has them.
+// attempts returns the failed attempts of a command's job, from the history.
 func (s *site) attempts(e ended) (lost []yarn.Attempt) {
 	s.Helper()
 	c, id := s.asks(), e.application()
@@ -131,7 +133,7 @@ func (s *site) attempts(e ended) (lost []yarn.Attempt) {
 	return lost
 }
 
-// eventually asks until there is no error.
+// eventually repeats a function until it returns no error.
 func (s *site) eventually(what string, ask func() error) {
 	s.Helper()
 	testcheck.Eventually(s, 3*time.Minute, what, func() (bool, any) {

@@ -13,10 +13,11 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// envLarge has jobs run that take long: many rows, many tasks; an hour on two cores. The figures are in the log.
+// envLarge enables long jobs: many rows, many tasks; an hour on two cores. The figures are logged.
 const envLarge = "BULKLOAD_YARN_LARGE"
 
-// TestLarge holds jobs of many rows and of many tasks to the files of one process, and logs what their processes take at most.
+// TestLarge compares jobs of many rows and of many tasks with the files of one process, and logs the peak memory of
+// their processes.
 func TestLarge(t *testing.T) {
 	if os.Getenv(envLarge) == "" {
 		t.Skipf("%s=1 has it run", envLarge)
@@ -48,7 +49,7 @@ func TestLarge(t *testing.T) {
 	t.Run("200 maps, 100 reduces", func(t *testing.T) { s.in(t).manyTasks(200, 100) })
 }
 
-// manyTasks has a job of small inputs, one for each map.
+// manyTasks runs a job of small inputs, one for each map.
 func (s *site) manyTasks(maps, reduces int) {
 	dir := filepath.Join(s.TempDir(), "many")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -72,12 +73,12 @@ func (s *site) manyTasks(maps, reduces int) {
 	s.holds(table, want)
 }
 
-// weighed runs a command that must succeed, and logs the most memory that each kind of its processes has had resident.
+// weighed runs a command that must succeed, and logs the peak resident memory of each kind of its processes.
 func (s *site) weighed(args ...string) {
 	s.Helper()
 	most := map[string]int64{}
 	tasks := map[string]map[string]bool{"map": {}, "reduce": {}}
-	client := map[int]int64{} // minutes of the command, and what it then had
+	client := map[int]int64{} // by minute of the command: its memory
 	m := s.moment()
 	over := make(chan struct{})
 	r := s.start(args...)
@@ -122,7 +123,7 @@ func (s *site) weighed(args ...string) {
 	}
 }
 
-// highest returns the most memory that a process has had resident, 0 when it has ended.
+// highest returns the peak resident memory of a process, 0 if it has ended.
 func highest(pid int) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(text)) {

@@ -16,7 +16,7 @@ import (
 
 const mega = 1 << 20
 
-// moment is what a job's containers do while its command runs. Those of jobs before it do not count.
+// moment observes a job's containers while its command runs. Containers of earlier jobs do not count.
 type moment struct {
 	*site
 	done chan struct{} // closed when the command has ended
@@ -29,7 +29,7 @@ type worker struct {
 	attempt string // attempt_…_m_000001_0
 }
 
-// during runs a command to its end, and does something while it runs.
+// during runs a command to its end, and calls a function while it runs.
 func (s *site) during(do func(*moment), args ...string) ended {
 	s.Helper()
 	m := s.moment()
@@ -61,7 +61,7 @@ func (s *site) moment() *moment {
 
 var containerName = regexp.MustCompile(`^container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_`)
 
-// job returns what the ids of an application, its job and its containers have in common.
+// job returns the common part of the ids of an application, its job and its containers.
 func job(container string) string {
 	if m := containerName.FindStringSubmatch(container); m != nil {
 		return m[1]
@@ -69,7 +69,8 @@ func job(container string) string {
 	return container
 }
 
-// until asks about the job's processes until it is answered. It is false, and the test fails, when the command ends before.
+// until repeats a check of the job's processes until it succeeds. If the command ends before, it returns false, and
+// the test fails.
 func (m *moment) until(what string, ask func(all []testcluster.Process) bool) bool {
 	for {
 		all, err := m.cluster.Containers()
@@ -113,13 +114,13 @@ func workers(all []testcluster.Process) (found []worker) {
 	return found
 }
 
-// is reports whether the worker does a map task, or else a reduce task.
+// is reports whether the worker runs a map task, or else a reduce task.
 func (w worker) is(kind string) bool { return w.Command[2] == kind }
 
 // task returns the attempt without its number.
 func (w worker) task() string { return w.attempt[:strings.LastIndexByte(w.attempt, '_')] }
 
-// moved returns the bytes that a process has read and written so far: files, pipes and connections.
+// moved returns the number of bytes that a process has read and written so far: files, pipes and connections.
 func moved(p testcluster.Process) (read, written int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Pid()))
 	for line := range strings.Lines(string(text)) {
@@ -135,7 +136,7 @@ func moved(p testcluster.Process) (read, written int64) {
 	return read, written
 }
 
-// work waits for a worker of a kind that has read and written so much.
+// work waits for a worker of a kind that has read and written a number of bytes.
 func (m *moment) work(kind string, read, written int64) (found worker, ok bool) {
 	what := fmt.Sprintf("a %s has read %d bytes and written %d", kind, read, written)
 	ok = m.until(what, func(all []testcluster.Process) bool {
@@ -186,7 +187,7 @@ func (s *site) over(p testcluster.Process) {
 	})
 }
 
-// endLeft kills what the containers of a dead node have left.
+// endLeft kills the remaining processes of a dead node's containers.
 func (s *site) endLeft(node testcluster.Role) {
 	s.Helper()
 	all, err := s.cluster.Containers()

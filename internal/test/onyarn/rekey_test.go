@@ -21,8 +21,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// rekeys gives the rows of a table new keys: the files are those of one process, also after kills; rows of one key and rows without one are
-// what they are for one process.
+// rekeys gives the rows of a table new keys: the files are those of one process, also after kills; rows with the same key and rows without
+// a key are treated as in one process.
 func (s *site) rekeys() {
 	old := s.table(10)
 	if s.cluster.Security().Kerberos {
@@ -44,7 +44,7 @@ func (s *site) rekeys() {
 	onYARN := []string{"--engine", "yarn", "--maps", "3", "--reduces", "2"}
 
 	into := old + "_keys"
-	if s.cluster.Security().Kerberos { // who may not create tables
+	if s.cluster.Security().Kerberos { // its user may not create tables
 		into = s.table(16)
 	}
 	alone := of(into, "salt(check_id, 16) + md5hex(check_id) + id", "--snapshot", snap)
@@ -97,20 +97,20 @@ func (s *site) rekeys() {
 	}
 }
 
-// drop removes a table that a job has made, if it is there.
+// drop removes a table that a job has created, if it exists.
 func (s *site) drop(name string) {
 	table, err := loader.ParseTableName(name)
 	testcheck.Must(s.T, err)
 	ctx := context.WithoutCancel(s.Context())
 	c, err := s.env.Dial(ctx)
 	if err != nil {
-		return // the cluster goes away with the tests
+		return // the cluster is removed after the tests
 	}
 	defer c.Close()
-	_ = c.DeleteTable(ctx, table) // it may not be there
+	_ = c.DeleteTable(ctx, table) // it may not exist
 }
 
-// rekeyed returns what one process builds for a job that is done, of the same snapshot.
+// rekeyed returns the files that one process builds for a completed job, from the same snapshot.
 func (s *site) rekeyed(state, table, snap string) []string {
 	s.Helper()
 	jobs, err := checkpoint.ReadAll(state)

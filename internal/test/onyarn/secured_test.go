@@ -18,10 +18,10 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// tokenLife is for how long a delegation token of HDFS is good unless it is renewed, in milliseconds.
+// tokenLife is the lifetime in milliseconds of a delegation token of HDFS that is not renewed.
 const tokenLife = "40000"
 
-// TestYARNSecured runs jobs as a user with a keytab where everything is encrypted: their tasks have tokens, and nothing else.
+// TestYARNSecured runs jobs as a user with a keytab where everything is encrypted: their tasks have only tokens.
 func TestYARNSecured(t *testing.T) {
 	testcluster.NeedsYARN(t)
 	s := on(t, testcluster.Options{YARN: true, Security: testcluster.AtLevel(testcluster.Privacy),
@@ -37,7 +37,7 @@ func TestYARNSecured(t *testing.T) {
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
 }
 
-// TestYARNZone runs jobs whose inputs, staging and HBase root are in encryption zones: tasks have keys by the user's name, and with
+// TestYARNZone runs jobs whose inputs, staging and HBase root are in encryption zones: tasks get keys by the user's name, and with
 // Kerberos by a token of the KMS.
 func TestYARNZone(t *testing.T) {
 	testcluster.NeedsYARN(t)
@@ -57,15 +57,15 @@ func TestYARNZone(t *testing.T) {
 	}
 }
 
-// Who is at the NameNode, as its audit log has them.
+// The users at the NameNode, as its audit log names them.
 const (
 	byKeytab        = testcluster.Loader + "@" + testcluster.Realm + " (auth:KERBEROS)"
 	byToken         = testcluster.Loader + "@" + testcluster.Realm + " (auth:TOKEN)"
 	resourceManager = "rm/localhost@"
 )
 
-// tokens holds a map until its tokens would have expired, had YARN not renewed them, and looks meanwhile for keys in what the job has
-// outside of its command.
+// tokens suspends a map until its tokens would have expired without YARN's renewal. Meanwhile it looks for keys in the job's
+// processes and files outside of its command.
 func (s *site) tokens() {
 	dump, err := data.WriteFile(s.Context(), s.TempDir(), data.Spec{Table: data.Check, Rows: 300_000, Seed: 11}, data.Dump)
 	if err != nil {
@@ -80,7 +80,8 @@ func (s *site) tokens() {
 		}
 		defer m.signal(w.Process, syscall.SIGCONT)
 		m.secrets()
-		// The first renewal is YARN's question how long a token lives. A third is made after the life of one.
+		// With the first renewal YARN determines the lifetime of a token. A third one is made after the end of a
+		// lifetime.
 		m.until("a token is renewed for the third time", func([]testcluster.Process) bool {
 			return m.audited(resourceManager, "renewDelegationToken", "") >= renewed+3
 		})
@@ -117,7 +118,7 @@ func (s *site) tokens() {
 	})
 }
 
-// audited counts the lines of the NameNode's audit log of a user and a command, with all parts in them.
+// audited counts the lines of the NameNode's audit log for a user and a command that contain all parts.
 func (s *site) audited(who, command string, parts ...string) (n int) {
 	text, err := os.ReadFile(s.cluster.Daemon(testcluster.NameNode).LogPath())
 	if err != nil {
@@ -139,7 +140,7 @@ lines:
 	return n
 }
 
-// issued counts the ticket-granting tickets that the KDC has given to the user.
+// issued counts the ticket-granting tickets that the KDC has issued to the user.
 func (s *site) issued() (n int) {
 	text, err := os.ReadFile(s.cluster.Daemon(testcluster.KDC).LogPath())
 	if err != nil {
@@ -154,7 +155,8 @@ func (s *site) issued() (n int) {
 	return n
 }
 
-// secrets looks for the user's keys, and for what leads to them, in the processes and files of containers and in what the user has on HDFS.
+// secrets looks for the user's keys, and for references to them, in the processes and files of containers and in the
+// user's files on HDFS.
 func (m *moment) secrets() {
 	keytab, err := os.ReadFile(m.cluster.Keytab(testcluster.Loader))
 	if err != nil {
@@ -164,7 +166,7 @@ func (m *moment) secrets() {
 	hidden := [][]byte{keytab[2:min(len(keytab), 80)], []byte(m.cluster.Keytab(testcluster.Loader)), []byte("KRB5CCNAME="), []byte("BULKLOAD_KEYTAB="), []byte("bulkload-tickets-")}
 	look := func(where string, b []byte) {
 		for _, h := range hidden {
-			if bytes.Contains(b, h) && !bytes.Contains(b, []byte("\x7fELF")) { // the program has the names of variables
+			if bytes.Contains(b, h) && !bytes.Contains(b, []byte("\x7fELF")) { // the program contains the names of variables
 				m.Errorf("%s has what leads to keys", where)
 			}
 		}
@@ -219,7 +221,7 @@ func (m *moment) secrets() {
 	}
 }
 
-// onHDFS looks at the files below a directory that are not large, as the job's input and program are.
+// onHDFS checks the files below a directory, except large ones, such as the job's input and program.
 func (s *site) onHDFS(uri string, look func(where string, b []byte)) (n int, err error) {
 	fsys, dir, err := s.super.Resolve(uri)
 	if err != nil {

@@ -23,19 +23,20 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// site is a cluster, the program and who runs it.
+// site is a cluster with the program and its user.
 type site struct {
 	*testing.T
 	cluster *testcluster.Cluster
 	env     *cluster.Env // of the user
-	super   *cluster.Env // of who may read all files
+	super   *cluster.Env // of a user that may read all files
 	user    string
 	program string
 	tmp     string // TMPDIR of the program
 	environ []string
 }
 
-// on starts a cluster and builds the program. Without security the cluster that [testcluster.EnvConf] names is taken, if it has YARN.
+// on starts a cluster and builds the program. Without security it uses the cluster that [testcluster.EnvConf] names,
+// if that has YARN.
 func on(t *testing.T, o testcluster.Options) *site {
 	t.Helper()
 	program := jobtest.Program(t)
@@ -78,7 +79,7 @@ func attached(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	return c
 }
 
-// as returns the world of a user or a daemon of a cluster with Kerberos.
+// as returns the environment of a user or a daemon of a cluster with Kerberos.
 func (s *site) as(name string) *cluster.Env {
 	env := jobtest.ClusterEnvAs(s.T, s.cluster, name)
 	env.Identity = cluster.Identity{Principal: testcluster.Principal(name), Keytab: s.cluster.Keytab(name)}
@@ -92,7 +93,7 @@ func (s *site) in(t *testing.T) *site {
 	return &own
 }
 
-// with returns the site with more in the environment of the program.
+// with returns the site with more variables in the environment of the program.
 func (s *site) with(environ ...string) *site {
 	own := *s
 	own.environ = append(slices.Clone(s.environ), environ...)
@@ -128,7 +129,7 @@ func (s *site) asks() *yarn.Client {
 	return c
 }
 
-// text is what a process says, which may be read meanwhile.
+// text is the output of a process, which can be read concurrently.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -146,7 +147,7 @@ func (w *text) String() string {
 	return w.b.String()
 }
 
-// running is a command under way.
+// running is a command in progress.
 type running struct {
 	site  *site
 	cmd   *exec.Cmd
@@ -155,9 +156,9 @@ type running struct {
 	began time.Time
 }
 
-// ended is how a command ended.
+// ended is the result of a command.
 type ended struct {
-	code   int // -1 for one that a signal has ended
+	code   int // -1 if a signal has ended it
 	result map[string]any
 	said   string
 }
@@ -193,7 +194,7 @@ func (r *running) wait() ended {
 // do runs the program to its end.
 func (s *site) do(args ...string) ended { s.Helper(); return s.start(args...).wait() }
 
-// must is do that must succeed.
+// must is do for a command that must succeed.
 func (s *site) must(args ...string) ended {
 	s.Helper()
 	e := s.do(args...)

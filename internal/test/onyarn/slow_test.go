@@ -17,7 +17,7 @@ const (
 	mapredFile = "mapred-site.xml"
 )
 
-// conf returns the site with a configuration of Hadoop that has more in it. A value that begins with "final " no job changes.
+// conf returns the site with additional Hadoop configuration. No job can change a value that begins with "final ".
 func (s *site) conf(more map[string]map[string]string) *site {
 	s.Helper()
 	dir := s.TempDir()
@@ -46,13 +46,13 @@ func (s *site) conf(more map[string]map[string]string) *site {
 	return s.with("HADOOP_CONF_DIR="+dir, "HBASE_CONF_DIR="+dir)
 }
 
-// speculates has a second attempt at a slow map and at a slow reduce, as a site may have it whatever a job says. The slow ones
-// continue at the same time, and one of each counts.
+// speculates runs second attempts of a slow map and of a slow reduce, which a site may enforce. The slow ones continue
+// concurrently, and one of each counts.
 func (s *site) speculates(input string, want []string) {
 	const on = "final true"
 	path := "CONF," + s.classPath()
 	own := s.conf(map[string]map[string]string{
-		// The ApplicationMaster reads what is final from its own class path.
+		// The ApplicationMaster reads final values from its own class path.
 		yarnFile: {"yarn.application.classpath": path},
 		mapredFile: {"mapreduce.application.classpath": path, "mapreduce.map.speculative": on, "mapreduce.reduce.speculative": on,
 			"mapreduce.job.speculative.retry-after-speculate": "2000", "yarn.app.mapreduce.am.admin-command-opts": ""},
@@ -87,7 +87,7 @@ func (s *site) speculates(input string, want []string) {
 	}
 }
 
-// classPath returns what containers of the cluster load.
+// classPath returns the class path of the cluster's containers.
 func (s *site) classPath() string {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(s.cluster.ConfDir(), yarnFile))
@@ -102,7 +102,7 @@ func (s *site) classPath() string {
 	return value
 }
 
-// silent has a reduce task stand still for longer than Hadoop allows.
+// silent suspends a reduce task for longer than Hadoop allows.
 func (s *site) silent(input string, want []string) {
 	own := s.conf(map[string]map[string]string{mapredFile: {"mapreduce.task.timeout": "20000", "mapreduce.task.timeout.check-interval-ms": "2000"}})
 	into := s.table(10)
@@ -128,8 +128,8 @@ func (s *site) silent(input string, want []string) {
 	s.Errorf("%s has not timed out", still.attempt)
 }
 
-// fullDisk fills the disk of a node while a map sorts on it. Sorted rows do not fit into the memory of the map, and no task can be tried
-// again there.
+// fullDisk fills the disk of a node while a map sorts on it. Sorted rows do not fit into the memory of the map, and no task can be
+// retried there.
 func (s *site) fullDisk(input string, want []string) {
 	mounted := map[testcluster.Role]string{}
 	for _, role := range s.cluster.Roles() {
@@ -159,7 +159,8 @@ func (s *site) fullDisk(input string, want []string) {
 		filler := filepath.Join(mounted[w.Node], "filler")
 		n, err := fill(filler)
 		m.Logf("the disk of %s is full after %d bytes: %v", w.Node, n, err)
-		// YARN avoids hosts, and both nodes are on one: another attempt may come to this disk, which has room again by then.
+		// YARN avoids hosts, and both nodes are on the same host: another attempt may run on this disk, which has
+		// free space by then.
 		if m.signal(w.Process, syscall.SIGCONT) {
 			m.until("the attempt ends", func(all []testcluster.Process) bool {
 				return !slices.ContainsFunc(workers(all), func(other worker) bool { return other.attempt == w.attempt })

@@ -23,8 +23,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// stores loads an object of a server that does harm, by tasks whose nodes have no keys: these come with the job. A build of the same file in one process is the
-// judge. The secret is in nothing that is printed, and in no file that the job leaves on HDFS.
+// stores loads an object of a server with faults, with tasks on nodes without keys: the job passes the keys to them. A build of the same file in one
+// process is the judge. The secret must not be in any output, nor in any file that the job leaves on HDFS.
 func (s *site) stores() {
 	const secret, token = "wJalrXUtnFEMIsecret", "token-of-a-session"
 	dir, export := s.TempDir(), jobtest.Export(s.T, "check.csv")
@@ -118,7 +118,7 @@ func (s *site) left(roots ...string) map[string][]byte {
 	return all
 }
 
-// read returns a file of HDFS, nil if it is gone.
+// read returns a file of HDFS, nil if it does not exist.
 func (s *site) read(fsys hdfsio.FS, name string) []byte {
 	f, err := fsys.Open(s.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// tableInput fills tables with the rows of another one under keys of its values, which rows of several regions have in common: through a snapshot
-// that is there, and through the job's own, whose command is killed. One process that reads the snapshot is the judge, also of shares.
+// tableInput fills tables with the rows of another one under keys made of its values, which rows of several regions share: through an existing
+// snapshot, and through the job's own, whose command is killed. One process that reads the snapshot is the judge, also of shares.
 func (s *site) tableInput() {
 	const maps, regions = "3", 4
 	old := s.table(10)
@@ -76,7 +76,7 @@ func (s *site) tableInput() {
 	}
 }
 
-// mayRead lets the user take snapshots of a table, and read their files.
+// mayRead grants the user the rights to take snapshots of a table, and to read their files.
 func (s *site) mayRead(table string) {
 	s.Helper()
 	_, err := s.cluster.AdminT(s.T).Run(s.Context(), "grant", table, testcluster.Loader, "RWCA")
@@ -90,7 +90,7 @@ func (s *site) mayRead(table string) {
 	}
 }
 
-// ownSnapshots returns the own snapshots that jobs have taken of a table and not deleted.
+// ownSnapshots returns the snapshots of a table that jobs have taken and not deleted.
 func (s *site) ownSnapshots(table loader.TableName) (own []string) {
 	s.Helper()
 	fsys, root, err := s.super.Resolve("hdfs:///hbase/.hbase-snapshot")

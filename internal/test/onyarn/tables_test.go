@@ -10,7 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// tables runs a job of a table, a further one and an index, whose command is killed again and again, with a build in one process as judge of each.
+// tables runs a job of a table, a further one and an index, whose command is killed repeatedly, with a build in one
+// process as the judge of each.
 func (s *site) tables() {
 	export := jobtest.Export(s.T, "check.csv")
 	dir := s.TempDir()

@@ -15,7 +15,7 @@ import (
 
 const timestamp = "1700000000000"
 
-// splitsOf returns the split points of a table of so many salts, as the command takes them.
+// splitsOf returns the split points of a table with n salts in the form of the command line.
 func splitsOf(salts int) string {
 	var all []string
 	digits := len(fmt.Sprint(salts - 1))
@@ -43,7 +43,7 @@ type sample struct {
 // samples are the samples of the quick part.
 var samples = []sample{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}}
 
-// TestQuick runs the example jobs to their end, as make test does.
+// TestQuick runs the example jobs to their end, as part of make test.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with YARN, which -short leaves out")
@@ -59,7 +59,8 @@ func TestQuick(t *testing.T) {
 	s.Run("object stores", func(t *testing.T) { s.in(t).stores() })
 }
 
-// replaces replaces a table by an export of fewer rows, in place and into a new table, with a load by one process as judge.
+// replaces replaces a table by an export with fewer rows, in place and into a new table, with a load by one process
+// as the judge.
 func (s *site) replaces() {
 	whole := jobtest.Export(s.T, "check.csv")
 	b, err := os.ReadFile(whole)
@@ -107,7 +108,7 @@ func TestYARN(t *testing.T) {
 		})
 		t.Run("on a full disk", func(t *testing.T) { s.in(t).fullDisk(input, want) })
 	})
-	// Each process reads and writes tens of megabytes of these.
+	// Each process reads and writes tens of megabytes for these.
 	input, want := s.export(400_000)
 	for _, part := range []struct {
 		name string
@@ -120,7 +121,7 @@ func TestYARN(t *testing.T) {
 	}
 }
 
-// export makes an export of check on HDFS, and the HFiles that one process builds of it.
+// export writes an export of check to HDFS, and builds its HFiles in one process.
 func (s *site) export(rows int64) (input string, want []string) {
 	s.Helper()
 	dump, err := data.WriteFile(s.Context(), s.TempDir(), data.Spec{Table: data.Check, Rows: rows, Seed: 7}, data.Dump)
@@ -137,7 +138,7 @@ func (s *site) sample(e sample) {
 		local := jobtest.Export(t, e.file)
 		into := s.table(e.salts)
 		s.must(s.loading(e.name, into, s.put(local), "--maps", "2", "--reduces", "3", "--verify", "full")...)
-		// The digests of the generator are for so many salts.
+		// The generator's digests are for these numbers of salts.
 		if e.salts == map[string]int{"check": 10, "opinion": 50}[e.name] {
 			if got, want := s.digest(into), jobtest.DigestLine(t, e.name, "skip"); got != want {
 				t.Errorf("the table has %s, want %s", got, want)
@@ -147,7 +148,7 @@ func (s *site) sample(e sample) {
 	})
 }
 
-// badRecord is a job if one of its attempts says that no other can succeed.
+// badRecord checks that a job does not retry if an attempt reports that no other can succeed.
 func (s *site) badRecord() {
 	into := s.table(10)
 	e := s.do(s.loading("check", into, s.put(badExport(s.T)))...)
@@ -156,7 +157,7 @@ func (s *site) badRecord() {
 	}
 }
 
-// badExport returns an export of check whose third record has no key.
+// badExport writes an export of check whose third record has no key.
 func badExport(t *testing.T) string {
 	t.Helper()
 	columns := "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date,update_by,update_date,remarks,del_flag,trunc_no"

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/job-file.md again")
 
-// TestJobFile: the table of docs/job-file.md is that of the code.
+// TestJobFile checks that the table of docs/job-file.md is generated from the code.
 func TestJobFile(t *testing.T) {
 	const file = "../../../docs/job-file.md"
 	have, err := os.ReadFile(file)
@@ -68,7 +68,7 @@ func TestAnchor(t *testing.T) {
 	}
 }
 
-// TestJobFileExamples: the job files that the document shows are ones.
+// TestJobFileExamples checks that the job files in the document are valid.
 func TestJobFileExamples(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/job-file.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// refusals returns the texts of errors that a command gives when it works: those of a kind other than Config, made by fail.Errorf or
+// refusals returns the texts of errors that a running command returns: those of a kind other than Config, made by fail.Errorf or
 // fail.With, and the reasons of undo.
 func refusals(t *testing.T, patterns ...string) []string {
 	t.Helper()
@@ -72,7 +72,7 @@ func isKind(e ast.Expr, kind string) bool {
 	return ok && s.Sel.Name == kind
 }
 
-// TestLaterCommands: docs/troubleshooting.md explains every refusal of undo, replace, drop-old and export.
+// TestLaterCommands checks that docs/troubleshooting.md explains every refusal of undo, replace, drop-old and export.
 func TestLaterCommands(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/troubleshooting.md")
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage is how many characters the text of a message has at most, before values take the place of its verbs.
+// maxMessage is the greatest number of characters of a message's text, before values replace its verbs.
 const maxMessage = 160
 
-// TestMessageLength: a message is one line of at most 160 characters.
+// TestMessageLength checks that a message is one line of at most 160 characters.
 func TestMessageLength(t *testing.T) {
 	all, err := Messages("../../..")
 	if err != nil {

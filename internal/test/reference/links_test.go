@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLinks: every relative link of every document leads to a file that is there, and to a heading of it.
+// TestLinks checks that every relative link of every document leads to an existing file, and to a heading of it.
 func TestLinks(t *testing.T) { checkLinks(t, "../../..") }
 
-// TestArchivedLinks: so does every link of the documents that a release's archive has, with only the files of the archive.
+// TestArchivedLinks checks the same for the documents of a release's archive, with only the files of the archive.
 func TestArchivedLinks(t *testing.T) {
 	root := "../../.."
 	patterns, err := os.ReadFile(filepath.Join(root, "internal/release/archived.txt"))

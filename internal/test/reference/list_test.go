@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMessageList: docs/messages.txt has the messages that the code has.
+// TestMessageList checks that docs/messages.txt has the messages of the code.
 func TestMessageList(t *testing.T) {
 	const name = "../../../docs/messages.txt"
 	want, err := MessageList("../../..")

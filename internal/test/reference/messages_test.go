@@ -16,8 +16,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// literals returns all texts in the code that can be in a message: string literals,
-// those that + joins as one.
+// literals returns all texts in the code that can be part of a message: string literals, those joined by + as one.
 func literals(t *testing.T, roots ...string) []string {
 	var all []string
 	names, err := settingNames("../../..")
@@ -56,7 +55,7 @@ func literals(t *testing.T, roots ...string) []string {
 	return all
 }
 
-// spoken returns the formats among a call's arguments that name settings, with these as operators read them.
+// spoken returns the formats among a call's arguments that name settings, with settings as flags.
 func spoken(call *ast.CallExpr, names map[string]setting.Name) []string {
 	var all []string
 	for i, arg := range call.Args {
@@ -85,11 +84,11 @@ func spoken(call *ast.CallExpr, names map[string]setting.Name) []string {
 	return all
 }
 
-// foreign are messages of the system and of libraries that the page explains too.
+// foreign are messages of the system and of libraries that the page also explains.
 var foreign = []string{"no such file or directory", "unknown field"}
 
-// TestMessages: every message that docs/troubleshooting.md explains is still one of
-// the program's. A message is a heading in code; … stands for what varies.
+// TestMessages checks that every message that docs/troubleshooting.md explains is still a message of the program. A
+// message is a heading in code; … stands for the variable parts.
 func TestMessages(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/troubleshooting.md")
 	if err != nil {
@@ -110,8 +109,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// occurs reports whether all parts of a message stand in one text of the code, in
-// their order. A part in quotation marks that hold … is one of a verb like %q.
+// occurs reports whether all parts of a message occur in one text of the code, in order. A part in quotation marks
+// that contains … matches a verb like %q.
 func occurs(message string, code []string) bool {
 	for _, f := range foreign {
 		if strings.Contains(message, f) {

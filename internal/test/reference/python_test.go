@@ -16,7 +16,8 @@ import (
 
 const pythonPackage = "../../../python/bulkload/src/bulkload/"
 
-// TestPythonTypes: the Python package has the fields of the published schema, and the schema those of the program's own results.
+// TestPythonTypes checks that the Python package has the fields of the published schema, and that the schema has
+// those of the program's own results.
 func TestPythonTypes(t *testing.T) {
 	schema, err := os.ReadFile("../../../docs/result.schema.json")
 	testcheck.Must(t, err)
@@ -75,7 +76,8 @@ func (s *jsonType) lacks(root *jsonType, at string, v any) (all []string) {
 	return all
 }
 
-// TestPythonErrors: the package has an exception for each kind of failure, by its exit code, with its word, and whether a retry may help.
+// TestPythonErrors checks that the package has an exception for each kind of failure, by its exit code, with its
+// name, and with whether a retry may help.
 func TestPythonErrors(t *testing.T) {
 	b, err := os.ReadFile(pythonPackage + "errors.py")
 	testcheck.Must(t, err)
@@ -84,7 +86,7 @@ func TestPythonErrors(t *testing.T) {
 		retry := map[bool]string{true: "True", false: "False"}[k.Retry()]
 		says := fmt.Sprintf("Exit code %d", k.ExitCode())
 		is := fmt.Sprintf("kind, retry = %q, %s\n", k, retry)
-		if k == fail.Unexpected { // what the base class has
+		if k == fail.Unexpected { // the base class covers it
 			is = `kind: ClassVar[str] = "unexpected"`
 		}
 		at := slices.IndexFunc(classes, func(c string) bool { return strings.Contains(c+"\n", is) })

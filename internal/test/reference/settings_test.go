@@ -15,7 +15,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestSettingNames: the names that the package setting reads from its own file are those of the constants, each once.
+// TestSettingNames checks that the names that package setting reads from its own file are those of the constants,
+// each once.
 func TestSettingNames(t *testing.T) {
 	listed := setting.Names()
 	names, err := settingNames("../../..")
@@ -32,7 +33,8 @@ func TestSettingNames(t *testing.T) {
 	}
 }
 
-// TestLibrariesKnowNoFlags: neither texts nor comments of what is below the commands name a flag of the program.
+// TestLibrariesKnowNoFlags checks that neither texts nor comments of the packages below the commands name a flag of
+// the program.
 func TestLibrariesKnowNoFlags(t *testing.T) {
 	const root = "../../../"
 	ofTools := []string{"chmod o+x %s, or give %s an ACL (hdfs dfs -setfacl -m user:%s:--x %s)", "hdfs dfs -setfacl -m user:%s:--x,mask::r-x %s"}
@@ -61,7 +63,8 @@ func TestLibrariesKnowNoFlags(t *testing.T) {
 	}
 }
 
-// flagsNamed returns the places of a file that name a flag; exempt are texts that may. A nil src is read from the file.
+// flagsNamed returns the places of a file that name a flag; exempt are texts that may. If src is nil, the file is
+// read.
 func flagsNamed(t *testing.T, file string, src any, exempt []string) []string {
 	t.Helper()
 	flag := regexp.MustCompile(`--[a-z][a-z-]*`)
@@ -92,7 +95,7 @@ func flagsNamed(t *testing.T, file string, src any, exempt []string) []string {
 	return found
 }
 
-// TestFlagsNamed: flags are found in texts and comments, and dashes alone are none.
+// TestFlagsNamed checks that flags are found in texts and comments, and that dashes alone are not.
 func TestFlagsNamed(t *testing.T) {
 	src := `package p
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// A wording is what an operator of HBase would not say, and what to write instead.
+// A wording is an expression that an HBase operator would not use, with its replacement.
 type wording struct {
 	not     *regexp.Regexp
 	instead string
@@ -30,8 +30,8 @@ type dictionary struct {
 	list []wording
 }
 
-// banned returns the words that no text of the project has: neither messages, help
-// texts and comments of the program and its tests, nor documents and examples.
+// banned are the words that no text of the project may have: messages, help texts and comments of the program and its
+// tests, documents and examples.
 func banned() dictionary {
 	var d dictionary
 	var all []string
@@ -76,8 +76,8 @@ func banned() dictionary {
 	return d
 }
 
-// offences returns the places of a text where it has a word of the list. Its first
-// line is the given one of the file.
+// offences returns the places of a text where it has a word of the list. line is the number of its first line in the
+// file.
 func (d dictionary) offences(file string, line int, text string) []string {
 	if !d.any.MatchString(text) {
 		return nil
@@ -93,8 +93,8 @@ func (d dictionary) offences(file string, line int, text string) []string {
 	return all
 }
 
-// goOffences returns the go offences of string literals and comments. The name that a doc
-// comment begins with is not a word.
+// goOffences returns the offences of string literals and comments. The name at the beginning of a doc comment does
+// not count as a word.
 func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 	t.Helper()
 	set := token.NewFileSet()
@@ -125,10 +125,10 @@ func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 	return all
 }
 
-// TestWords: the program, its tests, its documents and its examples speak HBase's language.
+// TestWords checks that the program, its tests, its documents and its examples use HBase's terms.
 func TestWords(t *testing.T) {
 	texts := []string{".md", ".yaml", ".yml", ".py", ".sh", ".service", ".timer", ".tmpl", ".json"}
-	const list = "reference/words_test.go" // in which the words are data
+	const list = "reference/words_test.go" // which has the words as data
 	words, files := banned(), 0
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -136,7 +136,7 @@ func TestWords(t *testing.T) {
 		}
 		name, ending := d.Name(), filepath.Ext(path)
 		if d.IsDir() {
-			if path != "../../.." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "pictures" || path == "../../../build") { // what was built is not the project's text
+			if path != "../../.." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "pictures" || path == "../../../build") { // build outputs are not texts of the project
 				return filepath.SkipDir
 			}
 			return nil
@@ -172,7 +172,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestOffences: words are found where they stand, and names are not words.
+// TestOffences checks that words are found at their positions, and that names do not count as words.
 func TestOffences(t *testing.T) {
 	src := `package p
 

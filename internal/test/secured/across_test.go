@@ -13,8 +13,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// testAcross compares a table of the secured cluster with one of a cluster without Kerberos, either way, and repairs the latter. Then it loads one
-// build into both clusters.
+// testAcross compares a table of the secured cluster with one of a cluster without Kerberos, in both directions, and repairs the latter. Then it
+// loads one build into both clusters.
 func testAcross(t *testing.T, s *site) {
 	s = s.as(testcluster.HBaseAdmin)
 	e := small(t)[0]
@@ -51,8 +51,8 @@ func testAcross(t *testing.T, s *site) {
 	}
 }
 
-// testOwnLogin loads into a cluster without Kerberos and into the site's by one command without a login: the configuration of the site has one,
-// as HBase's own client takes it.
+// testOwnLogin loads into a cluster without Kerberos and into the site's by one command without flags for a login: the configuration of the
+// site has one, which HBase's own client also uses.
 func testOwnLogin(t *testing.T, s *site) {
 	e, own := small(t)[0], testcluster.Shared(t)
 	table := jobtest.FreshTable(t, jobtest.ClusterEnv(t, own), e.salts, nil)

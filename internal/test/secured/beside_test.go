@@ -24,15 +24,15 @@ func TestZoneBeside(t *testing.T) {
 	beside(t, "zone", on(t, testcluster.Own(t, testcluster.Options{})), zoneSite(t, testcluster.Security{}))
 }
 
-// beside runs a job of a million rows, whose input is on HDFS, on two clusters in turn, and notes the medians and what the second takes of
-// the first, in the whole and in each phase.
+// beside runs a job of a million rows, whose input is on HDFS, on two clusters in turn, and logs the medians and the ratio of the second
+// to the first, in total and for each phase.
 func beside(t *testing.T, name string, plain, other *site) {
 	sites := []*site{plain, other}
 	e := made(t, data.Check, data.Dump, 10, 1_000_000)
 	took, inputs := []map[string][]time.Duration{{}, {}}, []export{plain.onHDFS(t, "/tmp", e), other.onHDFS(t, cmp.Or(other.inputs, "/tmp"), e)}
 	for i := range 2*measures + 1 {
 		for k := range sites {
-			k := (i + k) % 2 // each is first in turn
+			k := (i + k) % 2 // each one is first in turn
 			table := fmt.Sprintf("beside_%d", i)
 			sites[k].create(t, table, e.salts)
 			r := sites[k].load(t, inputs[k], table)

@@ -11,7 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// testCommands runs what is more than the main job, as HBase's own user, who may take snapshots and read their files.
+// testCommands runs commands other than the main job, as HBase's own user, who may take snapshots and read their
+// files.
 func testCommands(t *testing.T, s *site) {
 	s = s.as(testcluster.HBaseAdmin)
 	e := small(t)[0]

@@ -10,20 +10,20 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestEngines loads, compacts, loads again, undoes and replaces tables whose store engine is not the default one: what was loaded moves between stripes
-// or tiers, and the same rows stay.
+// TestEngines loads, compacts, loads again, undoes and replaces tables whose store engine is not the default: the loaded cells move between stripes
+// or tiers, and the rows stay the same.
 func TestEngines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a test cluster, which -short leaves out")
 	}
 	e := small(t)[0]
 	site := on(t, testcluster.Shared(t)).as(testcluster.HBaseAdmin)
-	// HBase reports no end of a major compaction of stripes.
+	// HBase does not report the end of a major compaction of stripes.
 	for engine, compacts := range map[string]bool{"StripeStoreEngine": false, "DateTieredStoreEngine": true} {
 		t.Run(engine, func(t *testing.T) {
 			s, table := site.at(t), "test:"+testcheck.Name(t)
 			s.create(t, table, e.salts, "--versions", "3")
-			// The check of a table with such an engine wants it: their stores have more files.
+			// HBase's check of a table with such an engine requires it: their stores have more files.
 			s.adm(t, "attribute", table, "hbase.hstore.blockingStoreFiles=60")
 			s.adm(t, "attribute", table, "hbase.hstore.engine.class=org.apache.hadoop.hbase.regionserver."+engine)
 			holds := func(what string) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFailover kills the active NameNode of two under Kerberos at three moments: while HFiles are written, while they are
-// loaded, and between a killed run and its resumption. It has a cluster of its own, before any other is started.
+// loaded, and between a killed run and its resumption. It has its own cluster, and runs before any other is started.
 func TestFailover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a secured test cluster, which -short leaves out")
@@ -77,7 +77,7 @@ func TestFailover(t *testing.T) {
 				t.Logf("the run that saw it: %v", err)
 				if err != nil {
 					t.Log(ended{err: log.String()}.message())
-					own.must(t, args...) // what the operator does
+					own.must(t, args...) // as an operator would
 				}
 			}
 			if err := c.Daemon(active).Restart(t.Context()); err != nil {

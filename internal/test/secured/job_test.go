@@ -23,7 +23,7 @@ func read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// exports returns the exports of the checkout, in the full suite large ones too.
+// exports returns the exports of the checkout, and in the full suite also large ones.
 func exports(t *testing.T) []export {
 	all := small(t)
 	if full() {
@@ -42,7 +42,7 @@ func (s *site) loading(e export, table string, more ...string) []string {
 	return append([]string{"run", "--job", e.job(), "--table", table, "--input", e.input, "--verify", "full", "--progress", "off"}, more...)
 }
 
-// holds holds a table to what an export makes of it: by HBase's Java client, and by what get and scan print.
+// holds compares a table with the rows of an export: by HBase's Java client, and by the output of get and scan.
 func (s *site) holds(t testing.TB, e export, table string) {
 	t.Helper()
 	if got := s.digest(t, table); got != e.digest {
@@ -61,7 +61,7 @@ func (s *site) holds(t testing.TB, e export, table string) {
 	}
 }
 
-// testJobs loads the exports as a user who is not a superuser, and holds the tables to them.
+// testJobs loads the exports as a user who is not a superuser, and checks the tables.
 func testJobs(t *testing.T, s *site) {
 	for _, e := range exports(t) {
 		table := "job_" + string(e.kind)
@@ -76,7 +76,7 @@ func testJobs(t *testing.T, s *site) {
 	}
 }
 
-// testMapped runs the job as a principal whom the cluster's rules call by another name than its first part.
+// testMapped runs the job as a principal that the cluster's rules map to a name other than its first part.
 func testMapped(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "mapped"
@@ -86,8 +86,9 @@ func testMapped(t *testing.T, s *site) {
 	s.loadedOnce(t, table)
 }
 
-// testAfterwards does to a loaded table what a cluster does to it in time: files are compacted and archived, regions close
-// and open again, and the region server starts again. HBase does it as its own user, with files that another one has made.
+// testAfterwards performs the later operations of a cluster on a loaded table: files are compacted and archived, regions
+// close and open again, and the region server restarts. HBase does this as its own user, with files that another user has
+// written.
 func testAfterwards(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "afterwards"
@@ -100,7 +101,7 @@ func testAfterwards(t *testing.T, s *site) {
 	s.adm(t, "major-compact", table)
 	step("compacted")
 	s.holds(t, e, table)
-	// Regions that close archive what was compacted.
+	// Regions archive compacted files when they close.
 	s.adm(t, "disable", table)
 	s.adm(t, "enable", table)
 	step("closed and opened")
@@ -120,7 +121,7 @@ func testAfterwards(t *testing.T, s *site) {
 			}
 		}
 		in := strings.Replace(dir, "/hbase/", "/hbase/archive/", 1)
-		// A slow region is asked twice for its compaction, and the second one archives the file of the first.
+		// A slow region gets a second compaction request, which archives the file of the first.
 		found := false
 		for _, f := range archived[in] {
 			loaded := filepath.Base(f.path) == old
@@ -132,7 +133,7 @@ func testAfterwards(t *testing.T, s *site) {
 			t.Errorf("%s has %v, want %s", in, archived[in], old)
 		}
 	}
-	// Another load into regions that HBase has written.
+	// Another load into regions whose files HBase has written.
 	s.load(t, e, table, "--job-id", "again")
 	step("loaded again")
 	s.restart(t, testcluster.RegionServer)
@@ -140,7 +141,7 @@ func testAfterwards(t *testing.T, s *site) {
 	s.holds(t, e, table)
 }
 
-// restart kills a daemon, and waits until the cluster serves again.
+// restart kills a daemon, starts it, and waits until the cluster serves again.
 func (s *site) restart(t testing.TB, role testcluster.Role) {
 	t.Helper()
 	if err := s.c.Daemon(role).Restart(t.Context()); err != nil {
@@ -151,7 +152,7 @@ func (s *site) restart(t testing.TB, role testcluster.Role) {
 	}
 }
 
-// steps logs how long each step of a test takes.
+// steps logs the duration of each step of a test.
 func steps(t testing.TB) func(name string) {
 	last := time.Now()
 	return func(name string) {

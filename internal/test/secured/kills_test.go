@@ -8,11 +8,11 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// killed is what becomes of a process that SIGKILL ends.
+// killed is the exit code of a process that SIGKILL has ended.
 const killed = 128 + 9
 
-// kills are jobs that are killed after records of their journals, time after time, each time the command is given again:
-// an event and which of its records in that run. Each job must end with every row, once.
+// kills are jobs that are killed repeatedly after records of their journals, each time the command is repeated: an event
+// and the number of its record in that run. Each job must end with every row, once.
 var kills = [][]string{
 	{"plan:1", "written:2", "sending:1", "loaded:3", "cleaned:1"},
 	{"plan:1", "written:5", "written:1", "built:1", "prepared:1"},
@@ -43,7 +43,7 @@ func testKills(t *testing.T, s *site) {
 		s.loadedOnce(t, table)
 		nowAsked, nowCanceled := s.tokens(t)
 		t.Logf("job %d: delegation tokens: %d, canceled: %d", i, nowAsked-asked, nowCanceled-canceled)
-		// Those of killed runs end by themselves; the last run cancels its own, if it loads.
+		// Tokens of killed runs expire by themselves; the last run cancels its own, if it loads.
 		if left := nowAsked - asked - (nowCanceled - canceled); left > len(events) {
 			t.Errorf("%d delegation tokens are left by %d kills", left, len(events))
 		}
@@ -52,8 +52,8 @@ func testKills(t *testing.T, s *site) {
 	s.tokenCanceled(t, e)
 }
 
-// testState keeps the state of a job in a table that the user may read and write by a grant alone. The job is killed, and
-// resumed where nothing of the killed one is.
+// testState keeps the state of a job in a table that the user may only read and write by a grant. The job is killed, and
+// resumed where no files of the killed one exist.
 func testState(t *testing.T, s *site) {
 	const states, table = "job_states", "stated"
 	e := small(t)[0]
@@ -76,13 +76,13 @@ func testState(t *testing.T, s *site) {
 	}
 }
 
-// tokens counts the delegation tokens that the user was given, and those that were canceled.
+// tokens counts the delegation tokens that were issued to the user, and those that were canceled.
 func (s *site) tokens(t testing.TB) (asked, canceled int) {
 	t.Helper()
 	return len(s.audited(t, s.user, "getDelegationToken")), len(s.audited(t, s.user, "cancelDelegationToken"))
 }
 
-// tokenCanceled runs a job that is not disturbed: it has one token, and cancels it.
+// tokenCanceled runs an undisturbed job: it gets one token, and cancels it.
 func (s *site) tokenCanceled(t *testing.T, e export) {
 	t.Helper()
 	if !s.c.Security().Kerberos || s.user != testcluster.Loader {

@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// Kinds of clusters. Privacy with AES is the one of the quick part.
+// Kinds of clusters. The quick part uses privacy with AES.
 var (
 	sealed         = testcluster.AtLevel(testcluster.Privacy)
 	authentication = testcluster.AtLevel(testcluster.Authentication)
@@ -23,7 +23,7 @@ type part struct {
 	full bool // in the full suite only
 }
 
-// TestLevels goes through the kinds of clusters, one after the other, and does with each what its level calls for.
+// TestLevels runs, on each kind of cluster in sequence, the tests for its level.
 func TestLevels(t *testing.T) {
 	var p paces
 	jobs, afterwards := part{"jobs", testJobs, true}, part{"afterwards", testAfterwards, true}

@@ -24,16 +24,16 @@ const root = "../../.."
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// full says that all of the suite is to run.
+// full reports whether the full suite runs.
 func full() bool { return os.Getenv(testcluster.EnvSecure) != "" }
 
-// built are the programs by name. They are in the checkout's build directory, so that nothing has to remove them.
+// built are the programs by name. They are in the checkout's build directory, so that they need not be removed.
 var built struct {
 	mu   sync.Mutex
 	path map[string]string
 }
 
-// build makes a program from the command with these arguments of "go build", once.
+// build builds a program from the command with these arguments of "go build", once.
 func build(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	built.mu.Lock()
@@ -56,20 +56,20 @@ func build(t testing.TB, name string, args ...string) string {
 	return path
 }
 
-// program returns the built program, which can be made to kill itself after a record of its journal.
+// program returns the built program, which can kill itself after a record of its journal.
 func program(t testing.TB) string { return jobtest.Program(t) }
 
-// site is a cluster with a place for the program's files.
+// site is a cluster with directories for the program's files.
 type site struct {
 	c       *testcluster.Cluster
 	program string
-	user    string // who runs the program
+	user    string // user of the program
 	dir     string // state and temporary files
 	inputs  string // a directory of HDFS, in the encryption zone of a cluster that has one
 	env     []string
 }
 
-// at returns a site of the shared cluster of a kind. Tests that share a cluster have sites of their own.
+// at returns a site of the shared cluster of a kind. Tests that share a cluster have their own sites.
 func at(t *testing.T, s testcluster.Security) *site {
 	t.Helper()
 	start := time.Now()
@@ -92,14 +92,14 @@ func (s *site) as(user string) *site {
 	return &other
 }
 
-// with returns the site with more in the environment, or with other values in it.
+// with returns the site with more variables in the environment, or with other values.
 func (s *site) with(env ...string) *site {
 	other := *s
 	other.env = append(slices.Clone(s.env), env...)
 	return &other
 }
 
-// environment returns what the program sees.
+// environment returns the environment of the program.
 func (s *site) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		for _, prefix := range []string{"HADOOP_", "HBASE_", "BULKLOAD_", "KRB5", "TMPDIR="} {
@@ -120,18 +120,18 @@ func (s *site) environment() []string {
 	return append(env, s.env...)
 }
 
-// ended is how a command ended.
+// ended is the result of a command.
 type ended struct {
 	argv     []string
-	code     int // 128 plus the signal's number for one that a signal ended
+	code     int // 128 plus the signal's number if a signal ended it
 	out, err string
 	took     time.Duration
 }
 
-// mostTime bounds a command of the program.
+// mostTime is the time limit of a command of the program.
 const mostTime = 8 * time.Minute
 
-// command returns a command of the program that was not started.
+// command returns a command of the program that has not been started.
 func (s *site) command(t testing.TB, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), s.program, args...)
 	cmd.Dir, cmd.Env = root, s.environment()
@@ -160,7 +160,7 @@ func (s *site) do(t testing.TB, args ...string) ended {
 	return r
 }
 
-// must is do for a command that is to succeed.
+// must is do for a command that must succeed.
 func (s *site) must(t testing.TB, args ...string) ended {
 	t.Helper()
 	r := s.do(t, args...)
@@ -170,7 +170,7 @@ func (s *site) must(t testing.TB, args ...string) ended {
 	return r
 }
 
-// message returns what the program says last, its error.
+// message returns the last line of the program's output, its error.
 func (e ended) message() string {
 	text := "\n" + strings.TrimSpace(e.err)
 	if i := strings.LastIndex(text, "\nbulkload: "); i >= 0 {
@@ -189,8 +189,8 @@ func (s *site) adm(t testing.TB, args ...string) string {
 	return out
 }
 
-// create makes a table with a region for each salt and gives the users their rights. It is dropped at the test's end, unless
-// that failed.
+// create creates a table with a region for each salt and gives the users their rights. It drops the table at the test's end,
+// unless the test failed.
 func (s *site) create(t *testing.T, table string, salts int, flags ...string) {
 	t.Helper()
 	s.adm(t, "drop", table)
@@ -207,11 +207,11 @@ func (s *site) create(t *testing.T, table string, salts int, flags ...string) {
 	s.dropAtEnd(t, table)
 }
 
-// dropAtEnd drops a table at the test's end, unless that failed.
+// dropAtEnd drops a table at the test's end, unless the test failed.
 func (s *site) dropAtEnd(t *testing.T, table string) {
 	t.Cleanup(func() {
 		if t.Failed() {
-			return // what is there is evidence
+			return // the table is evidence
 		}
 		a, err := s.c.Admin(context.Background()) // the test's own has ended
 		if err == nil {
@@ -223,7 +223,7 @@ func (s *site) dropAtEnd(t *testing.T, table string) {
 	})
 }
 
-// digest returns what the user's own Java client, logged in by Kerberos, sees in a table.
+// digest returns the digest of a table by the user's own Java client, logged in by Kerberos.
 func (s *site) digest(t testing.TB, table string) string {
 	t.Helper()
 	a := s.c.AdminAsT(t, s.user)

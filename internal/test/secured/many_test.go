@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// testMany runs loads of one principal at once, and checks one after the other: all end with 0, and the region server keeps no file system
-// of the callers (HBASE-21342, HBASE-23679).
+// testMany runs concurrent loads of one principal, and checks in sequence: all end with 0, and the region server does not accumulate file
+// systems of the callers (HBASE-21342, HBASE-23679).
 func testMany(t *testing.T, s *site) {
 	const loads = 4
 	checks := 10
@@ -25,7 +25,7 @@ func testMany(t *testing.T, s *site) {
 		s.create(t, fmt.Sprintf("many_%d", i), e.salts)
 	}
 	check := []string{"check", "--job", e.job(), "--table", "many_0", "--input", e.input, "--verify", "full"}
-	s.load(t, e, fmt.Sprintf("many_%d", loads)) // what a server makes once it has
+	s.load(t, e, fmt.Sprintf("many_%d", loads)) // warms up the objects that a server creates once
 	s.must(t, check...)
 	before := s.fileSystems(t)
 	var all sync.WaitGroup

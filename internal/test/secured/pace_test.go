@@ -11,15 +11,15 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// paces are the medians of the runs at each kind of cluster, in the order in which they were taken.
+// paces are the medians of the runs on each kind of cluster, in the order of the measurements.
 type paces struct{ lines []string }
 
-// measures is how often a job is run for its median; one before that does not count.
+// measures is the number of runs of a job for its median; one earlier run does not count.
 const measures = 5
 
-// measure runs the same job time after time, each time into a new table, and notes the medians of the whole and of each phase.
-// It holds nothing to a time: what the ratio of two kinds is, is for the reader. Next to it is how long HBase's Java client takes to
-// scan the same table, in a JVM that runs already.
+// measure runs the same job repeatedly, each time into a new table, and records the medians of the total and of each phase. It
+// asserts no time: the reader judges the ratio of two kinds. For comparison it records the time in which HBase's Java client scans
+// the same table, in a JVM that already runs.
 func (p *paces) measure(t *testing.T, kind string, s *site) {
 	e := made(t, data.Opinion, data.Parquet, 10, rowsEach)
 	var whole []time.Duration
@@ -54,7 +54,7 @@ func median(of []time.Duration) time.Duration {
 	return of[len(of)/2]
 }
 
-// phasesOf reads from a log how long each phase took.
+// phasesOf reads the duration of each phase from a log.
 func phasesOf(log string) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for line := range strings.Lines(log) {

@@ -13,20 +13,20 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// notFit is the exit code for a cluster or a table that is not fit for a job.
+// notFit is the exit code for a cluster or a table that is unsuitable for a job.
 const notFit = 3
 
-// soon is within what time a mistake in the settings is reported: nothing is to be waited for. The limit is wide, since the
-// machine may be busy with much else.
+// soon is the time limit for the report of an error in the settings, which needs no waiting. The limit is generous, since
+// the machine may be busy.
 const soon = 3 * time.Minute
 
-// testRefused runs the job as users who may not, and by clients that do not fit the cluster: each is refused by name before
-// anything of the input is read or anything is written.
+// testRefused runs the job as users without rights, and with clients that do not match the cluster: each is refused by name
+// before any of the input is read or anything is written.
 func testRefused(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "refused"
 	s.create(t, table, e.salts)
-	e.input = filepath.Join(t.TempDir(), "no-such-input.csv") // who reads it fails, with another exit code
+	e.input = filepath.Join(t.TempDir(), "no-such-input.csv") // reading it fails with another exit code
 	for _, c := range []struct {
 		name  string
 		site  *site
@@ -47,8 +47,8 @@ func testRefused(t *testing.T, s *site) {
 	}
 }
 
-// testKerberosRefused runs the job on a cluster without security by clients that log in, at HDFS, at HBase, at both: nothing is built
-// before it is refused.
+// testKerberosRefused runs the job on a cluster without security with clients that log in, at HDFS, at HBase, at both: it is refused
+// before anything is built.
 func testKerberosRefused(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "refused"
@@ -79,7 +79,7 @@ func testKerberosRefused(t *testing.T, s *site) {
 	}
 }
 
-// confWith returns the environment with a configuration that has more properties.
+// confWith returns the environment with a configuration that has additional properties.
 func (s *site) confWith(t testing.TB, more map[string]map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func (s *site) confWith(t testing.TB, more map[string]map[string]string) []strin
 	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
 }
 
-// refusedWith holds a command to a refusal that names these.
+// refusedWith checks that a command is refused with a message that contains these texts.
 func refusedWith(t *testing.T, r ended, names ...string) {
 	t.Helper()
 	t.Logf("exit code %d after %.1f s: %s", r.code, r.took.Seconds(), r.message())
@@ -113,7 +113,7 @@ func refusedWith(t *testing.T, r ended, names ...string) {
 	}
 }
 
-// conf returns the environment with a configuration in which one value is another in all files.
+// conf returns the environment with a configuration in which one value is replaced in all files.
 func (s *site) conf(t testing.TB, from, to string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func (s *site) conf(t testing.TB, from, to string) []string {
 	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
 }
 
-// written counts the calls of a user at the NameNode that make, change or remove something.
+// written counts a user's calls at the NameNode that create, change or remove files.
 func (s *site) written(t testing.TB, user string) (n int) {
 	t.Helper()
 	for _, command := range []string{"create", "mkdirs", "rename", "setPermission", "delete", "getDelegationToken"} {
@@ -135,7 +135,7 @@ func (s *site) written(t testing.TB, user string) (n int) {
 	return n
 }
 
-// testACL has HBase reach the files of a job through directories that are closed but for an ACL.
+// testACL lets HBase access the files of a job through directories whose mode denies it, by an ACL.
 func testACL(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "by_acl"
@@ -147,7 +147,7 @@ func testACL(t *testing.T, s *site) {
 		testcheck.Must(t, err)
 	}
 	shell([]string{"-rm", "-r", "-f", "-skipTrash", closed}, []string{"-mkdir", closed}, []string{"-chown", testcluster.Loader, closed}, []string{"-chmod", "700", closed},
-		[]string{"-setfacl", "-m", "user:hbase:rwx", closed}, []string{"-chmod", "700", closed}) // the mask leaves nothing of it
+		[]string{"-setfacl", "-m", "user:hbase:rwx", closed}, []string{"-chmod", "700", closed}) // the mask removes its effect
 	args := s.loading(e, table, "--staging", closed+"/jobs")
 	if r := s.do(t, args...); r.code != 3 || !strings.Contains(r.err, "the ACL of "+closed+" does not let hbase pass") {
 		t.Errorf("a mask without x: exit code %d: %s", r.code, r.err)
@@ -158,8 +158,8 @@ func testACL(t *testing.T, s *site) {
 	s.loadedOnce(t, table)
 }
 
-// testGrants does what check --grants prints as an administrator: then a user who had no rights loads a table from an input and to a
-// staging directory that were closed.
+// testGrants runs the commands that check --grants prints as an administrator: then a user without rights can load a table from an
+// input and with a staging directory that were inaccessible.
 func testGrants(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table, dir = "granted", "/granted"

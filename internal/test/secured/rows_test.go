@@ -17,15 +17,15 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// export is an input with what a table must hold after its load.
+// export is an input with the expected contents of a table after its load.
 type export struct {
 	kind   data.Table
 	input  string
 	salts  int
 	rows   int64
-	digest string // as the Java client prints it
+	digest string // in the format of the Java client
 	key    []string
-	found  int // rows that have the values of key in the query's columns
+	found  int // number of rows with the values of key in the query's columns
 }
 
 func (e export) job() string { return filepath.Join("examples", string(e.kind)+".yaml") }
@@ -94,15 +94,15 @@ func made(t testing.TB, kind data.Table, form data.Form, salts int, rows int64) 
 	return e
 }
 
-// row is what a table must hold for one record.
+// row is the expected row of one record.
 type row struct {
 	key   string
-	cells []byte // as the digest takes them
+	cells []byte // in the form for the digest
 	n     int
 }
 
-// plan works out what the rows of a spec make of a table, with row keys as Java makes them and by no code of the program's:
-// the digest, and a query key with the number of its rows.
+// plan computes the expected table for the rows of a spec, with row keys as Java computes them and without the program's
+// code: the digest, and a query key with the number of its rows.
 func plan(t testing.TB, spec data.Spec) (digest string, key []string, found int) {
 	t.Helper()
 	g, err := data.NewGenerator(spec)
@@ -155,7 +155,7 @@ func plan(t testing.TB, spec data.Spec) (digest string, key []string, found int)
 	return fmt.Sprintf("rows=%d cells=%d sha256=%s", len(rows), cells, hex.EncodeToString(sha.Sum(nil))), key, found
 }
 
-// salt is |hashCode % n| of Java, with zeros before it.
+// salt returns Java's |hashCode % n| with leading zeros.
 func salt(text string, n int) string {
 	var h int32
 	for _, unit := range utf16.Encode([]rune(text)) {

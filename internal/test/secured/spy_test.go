@@ -16,9 +16,9 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// wire is what went over one connection in one direction.
+// wire has the bytes of one connection in one direction.
 type wire struct {
-	to    string // who is at the other end
+	to    string // the other end
 	out   bool
 	bytes []byte
 }
@@ -36,7 +36,7 @@ func (s *site) servers() map[int]string {
 	return all
 }
 
-// spied reads what the spying program has written down.
+// spied reads the records of the spying program.
 func (s *site) spied(t testing.TB, dir string) []wire {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -56,14 +56,14 @@ func (s *site) spied(t testing.TB, dir string) []wire {
 	return all
 }
 
-// secret is something of a job that only the two ends may see.
+// secret is data of a job that only the two ends may see.
 type secret struct {
 	what string
 	text string
-	on   []string // connections on which it is seen when nothing is encrypted: one name, to or from
+	on   []string // connections on which it is visible without encryption: one name, to or from
 }
 
-// secrets of a job with the exports of check, whose file is read from HDFS.
+// secrets returns the secrets of a job with the exports of check, whose file is read from HDFS.
 func secrets(t testing.TB, table, staging, input, key string) []secret {
 	t.Helper()
 	return []secret{
@@ -78,7 +78,7 @@ func secrets(t testing.TB, table, staging, input, key string) []secret {
 	}
 }
 
-// rowKey returns the part of a row key that follows from a query key: no salt, no id.
+// rowKey returns the part of a row key that a query key determines: without salt and id.
 func rowKey(query string) string { return fmt.Sprintf("%x", md5.Sum([]byte(query))) }
 
 func (w wire) name() string {
@@ -88,7 +88,8 @@ func (w wire) name() string {
 	return "from " + w.to
 }
 
-// spyJob runs a job whose input is on HDFS, a get and a scan with the spying program, and gives what went over its sockets.
+// spyJob runs a job whose input is on HDFS, a get and a scan with the spying program, and returns the bytes on its
+// sockets.
 func spyJob(t *testing.T, s *site) ([]wire, []secret) {
 	t.Helper()
 	e := small(t)[0]
@@ -104,7 +105,7 @@ func spyJob(t *testing.T, s *site) ([]wire, []secret) {
 	return s.spied(t, dir), secrets(t, table, staging, input, e.key[0])
 }
 
-// put puts a local file into HDFS, as the user of the site.
+// put copies a local file to HDFS, as the user of the site.
 func (s *site) put(t testing.TB, name, local string) {
 	t.Helper()
 	a := s.c.AdminAsT(t, s.user)
@@ -114,7 +115,7 @@ func (s *site) put(t testing.TB, name, local string) {
 
 }
 
-// testSealed finds nothing of a job in what went over the sockets, whatever is at the other end.
+// testSealed checks that the bytes on the sockets contain no secret of a job, whatever the other end.
 func testSealed(t *testing.T, s *site) {
 	wires, hidden := spyJob(t, s)
 	seen := map[string]int{}
@@ -136,7 +137,7 @@ func testSealed(t *testing.T, s *site) {
 	}
 }
 
-// testSeen finds all of a job in what went over the sockets: so the spy sees what is there.
+// testSeen checks that the bytes on the sockets contain all secrets of a job: this shows that the spy works.
 func testSeen(t *testing.T, s *site) {
 	wires, hidden := spyJob(t, s)
 	for _, h := range hidden {
@@ -148,8 +149,9 @@ func testSeen(t *testing.T, s *site) {
 	}
 }
 
-// testFlipped flips one bit on the way to or from a kind of server, after the login. Who gets it must notice, the program by
-// a line of its log and a server by one of its own; and the job comes to its end, in that run or when it is given again.
+// testFlipped flips one bit on the way to or from a kind of server, after the login. The receiver must detect it, the
+// program with a line of its log and a server with one of its own; and the job must complete, in that run or when the
+// command is repeated.
 func testFlipped(t *testing.T, s *site) {
 	e := small(t)[0]
 	input := "/tmp/flipped-input.csv"
@@ -191,7 +193,7 @@ func testFlipped(t *testing.T, s *site) {
 	}
 }
 
-// noticed is what is said of a message that was changed on its way: by the program, and by the GSS-API and SASL of Java.
+// noticed are the messages about changed data: of the program, and of Java's GSS-API and SASL.
 var noticed = regexp.MustCompile(`(?i).*(checksum|integrity|GSSException|MAC check|was changed|SaslException|Unmatched MACs).*`)
 
 // port returns the port of the servers of a role.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// spying returns the program with a net package that writes down what it reads and writes; see testdata/spy/spy.go.txt. So
-// nothing that the program opens is missed, whichever library dials.
+// spying returns the program with a net package that records all bytes that it reads and writes; see
+// testdata/spy/spy.go.txt. So all connections of the program are recorded, whichever library dials.
 func spying(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()

@@ -15,12 +15,13 @@ type stored struct {
 	path  string
 }
 
-// open says that HBase can read and write the file, which takes both: after a compaction it changes the times of the old files.
+// open reports whether HBase can read and write the file. It needs both: after a compaction it changes the times of
+// the old files.
 func (f stored) open() bool {
 	return f.owner == "hbase" && f.mode[0:2] == "rw" || f.mode[6:8] == "rw"
 }
 
-// ls lists the files below a directory by HDFS's own client and superuser; none where there is no such directory.
+// ls lists the files below a directory with HDFS's own client and superuser, or none if the directory does not exist.
 func (s *site) ls(t testing.TB, dir string) []stored {
 	t.Helper()
 	out, err := s.c.AdminAsT(t, testcluster.HDFSAdmin).Run(t.Context(), "ls", dir)
@@ -38,7 +39,7 @@ func (s *site) ls(t testing.TB, dir string) []stored {
 	return all
 }
 
-// storeFiles returns the files of a table's stores by directory, temporary ones and what HBase keeps with them left out.
+// storeFiles returns the files of a table's stores by directory, without temporary files and HBase's own.
 func (s *site) storeFiles(t testing.TB, below, table string) map[string][]stored {
 	t.Helper()
 	all := map[string][]stored{}
@@ -54,7 +55,7 @@ func (s *site) storeFiles(t testing.TB, below, table string) map[string][]stored
 	return all
 }
 
-// loadedOnce holds the stores of a table to one file each, which HBase can read and write: a load that was made twice leaves
+// loadedOnce checks that each store of a table has one file, which HBase can read and write: a repeated load would leave
 // two, which a scan does not show.
 func (s *site) loadedOnce(t testing.TB, table string) {
 	t.Helper()
@@ -74,7 +75,7 @@ func (s *site) loadedOnce(t testing.TB, table string) {
 	}
 }
 
-// audited returns the lines of the NameNode's audit log of a user and a command, those that were refused included.
+// audited returns the lines of the NameNode's audit log for a user and a command, including refused calls.
 func (s *site) audited(t testing.TB, user, command string) (lines []string) {
 	t.Helper()
 	for _, role := range s.c.Roles() {

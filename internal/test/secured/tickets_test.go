@@ -14,9 +14,9 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestTickets has jobs that take several times as long as a ticket lives: by a keytab, by a ticket cache that another
-// program renews, and by one that is not renewed. When all their first tickets have expired the region server starts again,
-// so that each has to log in again: a connection that is open outlives its tickets.
+// TestTickets runs jobs that take several times as long as the lifetime of a ticket: by a keytab, by a ticket cache that
+// another program renews, and by one that is not renewed. When all their first tickets have expired the region server
+// restarts, so that each job must log in again: an open connection outlives its tickets.
 func TestTickets(t *testing.T) {
 	testcluster.SecuredAll(t)
 	kind := testcluster.AtLevel(testcluster.Privacy)
@@ -79,7 +79,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// at returns the site with a state of its own.
+// at returns the site with its own state.
 func (s *site) at(t *testing.T) *site {
 	other := *s
 	other.dir = t.TempDir()
@@ -91,7 +91,7 @@ func (s *site) cached(t *testing.T) *site {
 	return s.with("BULKLOAD_PRINCIPAL=", "BULKLOAD_KEYTAB=", "KRB5CCNAME=FILE:"+filepath.Join(s.dir, "ccache"))
 }
 
-// kinit has MIT's client fill the ticket cache of the site.
+// kinit fills the ticket cache of the site with MIT's client.
 func (s *site) kinit(t *testing.T) {
 	cmd := exec.Command("kinit", "-k", "-t", s.c.Keytab(s.user), testcluster.Principal(s.user))
 	cmd.Env = append(os.Environ(), "KRB5_CONFIG="+s.c.Krb5Conf(), "KRB5CCNAME=FILE:"+filepath.Join(s.dir, "ccache"))
@@ -100,7 +100,7 @@ func (s *site) kinit(t *testing.T) {
 	}
 }
 
-// issued counts the ticket-granting tickets that the KDC has given to the user.
+// issued counts the ticket-granting tickets that the KDC has issued to the user.
 func (s *site) issued(t testing.TB) (n int) {
 	for line := range strings.Lines(read(t, s.c.Daemon(testcluster.KDC).LogPath())) {
 		if strings.Contains(line, "AS_REQ") && strings.Contains(line, "ISSUE") && strings.Contains(line, s.user+"@") {

@@ -55,7 +55,7 @@ func zoneSite(t *testing.T, security testcluster.Security) *site {
 	return s
 }
 
-// put is an export whose input is a file in a directory of HDFS.
+// put returns an export whose input is a file in a directory of HDFS.
 func (s *site) onHDFS(t *testing.T, dir string, e export) export {
 	t.Helper()
 	name := path.Join(dir, filepath.Base(e.input))
@@ -91,7 +91,7 @@ func testZoneJobs(t *testing.T, s *site) {
 	}
 }
 
-// testKeysAway ends the KMS at the beginning of a job and in the middle of one that is resumed: the jobs wait for it.
+// testKeysAway stops the KMS at the beginning of a job and during one that is resumed: the jobs wait for it.
 func testKeysAway(t *testing.T, s *site) {
 	e := s.onHDFS(t, s.inputs, small(t)[0])
 	const table = "zone_away"
@@ -119,7 +119,7 @@ func testKeysAway(t *testing.T, s *site) {
 		case <-log.seen:
 			testcheck.Must(t, kms.Restart(t.Context()))
 			err = <-ended
-		case err = <-ended: // nothing of the job was left that needs a key
+		case err = <-ended: // the rest of the job needed no key
 			testcheck.Must(t, kms.Restart(t.Context()))
 		}
 		if err != nil {
@@ -133,7 +133,7 @@ func testKeysAway(t *testing.T, s *site) {
 	}
 }
 
-// waiting keeps what is written to it, and says when that has a text.
+// waiting records the data written to it, and signals when they contain a text.
 type waiting struct {
 	text bytes.Buffer
 	want string
@@ -150,8 +150,8 @@ func (w *waiting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// testStored looks for a value of the export in what DataNodes store: there is none in the clear while the table, its input and the
-// staging directory hold it, uncompressed.
+// testStored searches the DataNodes' storage for a value of the export: it is never in plaintext while the table, its input and the
+// staging directory contain it, uncompressed.
 func testStored(t *testing.T, s *site) {
 	e := s.onHDFS(t, s.inputs, small(t)[0])
 	const table = "zone_stored"
@@ -166,7 +166,7 @@ func testStored(t *testing.T, s *site) {
 					n++
 				}
 			}
-			return nil // what has gone meanwhile is not stored
+			return nil // a file that was removed meanwhile is not stored
 		}))
 		return n
 	}

@@ -32,8 +32,8 @@ func lines(r *rand.Rand, n int) []byte {
 	return b.Bytes()
 }
 
-// TestHarm reads objects of many ranges from a server that answers 503, resets, cuts off and is slow for 5 % of requests and more: every row
-// is right.
+// TestHarm reads objects of many ranges from a server that returns 503, resets, truncates or is slow for 5 % of
+// requests and more: every row is right.
 func TestHarm(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	r := testcheck.Rand(t)
@@ -59,7 +59,7 @@ func TestHarm(t *testing.T) {
 	}
 }
 
-// TestReadOnce shows that a file that is read from its beginning to its end is sent about once, whatever its splits.
+// TestReadOnce checks that a file that is read sequentially is sent about once, whatever its splits.
 func TestReadOnce(t *testing.T) {
 	r := testcheck.Rand(t)
 	s := &S3{Bucket: "b"}
@@ -94,8 +94,8 @@ func (c *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestChangedObject writes an object again while it is read, with other bytes of the same length: an error that names it, and no row of the
-// new one after rows of the old one.
+// TestChangedObject replaces an object while it is read by other bytes of the same length: the error names it, and no row of the new object
+// follows rows of the old one.
 func TestChangedObject(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, change := range []string{"written", "gone", "longer"} {
@@ -136,7 +136,8 @@ func TestChangedObject(t *testing.T) {
 	}
 }
 
-// TestChangedBetween lists an object, writes another one of its name, size and time, and opens it: its ETag shows that it is another.
+// TestChangedBetween lists an object, replaces it by one of the same name, size and time, and opens it: its ETag
+// shows the change.
 func TestChangedBetween(t *testing.T) {
 	s := &S3{Bucket: "b"}
 	s.Put("x.csv", []byte("id\n1\n"), time.Unix(1e9, 0))
@@ -159,7 +160,7 @@ func TestChangedBetween(t *testing.T) {
 	}
 }
 
-// TestStopped ends reads that wait for a server that says nothing.
+// TestStopped cancels reads that wait for a server that does not respond.
 func TestStopped(t *testing.T) {
 	s := &S3{Bucket: "b"}
 	s.Put("x.csv", lines(testcheck.Rand(t), 1<<20), time.Now())
@@ -191,7 +192,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestColumnsReadOnce shows that columns which are read side by side, by pages of some kilobytes, are sent about once.
+// TestColumnsReadOnce checks that columns that are read concurrently, in pages of some kilobytes, are sent about
+// once.
 func TestColumnsReadOnce(t *testing.T) {
 	r := testcheck.Rand(t)
 	s := &S3{Bucket: "b"}

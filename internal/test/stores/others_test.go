@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// other is a server of others.
+// other is a third-party server.
 type other struct {
 	kind    string
 	program string
@@ -29,7 +29,7 @@ type other struct {
 	path    string // of its address
 }
 
-// azuriteKey is the one that Azurite's documents have.
+// azuriteKey is the key in Azurite's documents.
 const azuriteKey = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
 func others() []other {
@@ -45,7 +45,7 @@ func others() []other {
 	}
 }
 
-// start runs a server for the time of a test, and gives its address.
+// start runs a server for the duration of a test, and returns its address.
 func (o other) start(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath(o.program)
@@ -85,7 +85,7 @@ func (o other) start(t *testing.T) string {
 	return address
 }
 
-// upload puts files into the server's bucket by the provider's own library.
+// upload uploads files to the server's bucket with the provider's own library.
 func (o other) upload(t *testing.T, address, dir string, more ...string) {
 	t.Helper()
 	out, err := exec.Command("python3", append([]string{"testdata/upload.py", o.kind, address, "bucket", dir}, more...)...).CombinedOutput()
@@ -94,7 +94,7 @@ func (o other) upload(t *testing.T, address, dir string, more ...string) {
 	}
 }
 
-// endpoint returns the setting that has requests go to an address.
+// endpoint returns the setting that directs requests to an address.
 func (o other) endpoint(address string) string {
 	if o.kind == "gs" {
 		return "gs=" + address + "?credentials=none"
@@ -102,7 +102,7 @@ func (o other) endpoint(address string) string {
 	return o.kind + "=" + address + o.path
 }
 
-// TestOthers reads random trees from servers of others, through a proxy that does harm, and from local disk.
+// TestOthers reads random trees from third-party servers, through a proxy with faults, and from local disk.
 func TestOthers(t *testing.T) {
 	for _, o := range others() {
 		t.Run(o.kind, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestOthersMany(t *testing.T) {
 	}
 }
 
-// TestOthersChange writes an object again while it is read: servers of others refuse its other ranges too.
+// TestOthersChange replaces an object while it is read: third-party servers refuse its remaining ranges too.
 func TestOthersChange(t *testing.T) {
 	for _, o := range others() {
 		t.Run(o.kind, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestOthersChange(t *testing.T) {
 	}
 }
 
-// TestOthersRefuse shows what is said of missing buckets and objects, and of keys that a server does not accept.
+// TestOthersRefuse checks the errors for missing buckets and objects, and for keys that a server does not accept.
 func TestOthersRefuse(t *testing.T) {
 	for _, o := range others() {
 		t.Run(o.kind, func(t *testing.T) {

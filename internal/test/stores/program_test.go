@@ -18,7 +18,7 @@ import (
 
 const secret = "wJalrXUtnFEMIsecret"
 
-// program runs the program with credentials of S3 in its environment. It prints none of them.
+// program runs the program with credentials of S3 in its environment, and checks that it prints none of them.
 func program(t *testing.T, args ...string) (out string, cpu time.Duration, err error) {
 	t.Helper()
 	cmd := exec.Command(jobtest.Program(t), args...)
@@ -32,7 +32,7 @@ func program(t *testing.T, args ...string) (out string, cpu time.Duration, err e
 	return b.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }
 
-// build builds HFiles of inputs, the same whenever it is.
+// build builds HFiles of inputs, the same ones at any time.
 func build(t *testing.T, out string, args ...string) (hashes map[string]string, wall, cpu time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -44,7 +44,8 @@ func build(t *testing.T, out string, args ...string) (hashes map[string]string, 
 	return jobtest.Hashes(t, out), wall, cpu
 }
 
-// TestProgram builds the same HFiles from a bucket as from local disk, in one process and in shares, and inspects what is in it.
+// TestProgram builds the same HFiles from a bucket as from local disk, in one process and in shares, and inspects the
+// objects.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	r := testcheck.Rand(t)
@@ -90,7 +91,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramRefuses has what the program says of inputs and outputs that it does not take, with no secret in it.
+// TestProgramRefuses checks the messages about inputs and outputs that the program does not accept, which must not
+// contain secrets.
 func TestProgramRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string

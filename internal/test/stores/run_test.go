@@ -24,7 +24,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// runLab loads a bucket of CSV files into tables of a cluster, by way of a proxy that does harm.
+// runLab loads a bucket of CSV files into tables of a cluster, through a proxy with faults.
 type runLab struct {
 	*testing.T
 	cluster  *testcluster.Cluster
@@ -35,7 +35,7 @@ type runLab struct {
 	records  [][]string
 }
 
-// newRunLab writes the files; put makes objects of all files of a directory, and gives the server.
+// newRunLab writes the files; put makes all files of a directory objects, and returns the server.
 func newRunLab(t *testing.T, put func(dir string) *Proxy) *runLab {
 	l := &runLab{T: t, cluster: testcluster.Shared(t), dir: t.TempDir()}
 	l.env = jobtest.ClusterEnv(t, l.cluster)
@@ -57,7 +57,7 @@ func newRunLab(t *testing.T, put func(dir string) *Proxy) *runLab {
 	return l
 }
 
-// run runs the job, which kills itself after an event if there is one; it prints no secret.
+// run runs the job, which kills itself after an event if one is given, and checks that it prints no secret.
 func (l *runLab) run(table, state, after string) (code int, r result.Result, said string) {
 	l.Helper()
 	cmd := exec.CommandContext(l.Context(), jobtest.Program(l), "run", "--quiet", "--output=json", "--table="+table, "--key=id", "--input=s3://bucket/day/*.csv", "--endpoint="+l.endpoint,
@@ -81,8 +81,8 @@ func (l *runLab) run(table, state, after string) (code int, r result.Result, sai
 	return 0, r, said
 }
 
-// endToEnd loads the bucket by a job that is killed in each phase and resumed; HBase's own client reads what the files have. A job that is killed, and one of
-// whose objects changes, is refused.
+// endToEnd loads the bucket with a job that is killed in each phase and resumed, and compares the table with the files by HBase's own client. A job
+// whose objects change is refused.
 func (l *runLab) endToEnd(change func()) {
 	table := func() string {
 		return jobtest.FreshTableAt(l, l.env, [][]byte{[]byte("1"), []byte("2")}, nil)

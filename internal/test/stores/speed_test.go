@@ -17,15 +17,16 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// speedRows are rows of check for 1 GB of CSV.
+// speedRows is the number of rows of check for 1 GB of CSV.
 const speedRows = 4_700_000
 
-// speed is what one build took.
+// speed is the time of one build.
 type speed struct {
-	wall, program, server time.Duration // the last two of processors
+	wall, program, server time.Duration // the last two are processor times
 }
 
-// alone returns the time without the server's processor time, which it takes from the cores that the program has too: on another machine it would not.
+// alone returns the time without the server's processor time, which uses the program's cores: on another machine it
+// would not.
 func (s speed) alone() time.Duration { return s.wall - s.server/time.Duration(runtime.NumCPU()) }
 
 // median returns the median of one figure of some builds.
@@ -38,15 +39,15 @@ func median(list []speed, of func(speed) time.Duration) float64 {
 	return all[len(all)/2].Seconds()
 }
 
-// own returns the processor time of this process, in which the server is.
+// own returns the processor time of this process, which contains the server.
 func own(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	testcheck.Must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestSpeed compares builds of 1 GB from local disk and from a server in this process: one that does no harm, one that answers 503 or resets connections for
-// 5 % of requests, and one that does for 20 %. They take turns (BULKLOAD_BENCH_STORES has their number); the medians are logged.
+// TestSpeed compares builds of 1 GB from local disk and from a server in this process: one without faults, one that returns 503 or resets connections
+// for 5 % of requests, and one that does so for 20 %. They take turns (BULKLOAD_BENCH_STORES is the number of rounds); the medians are logged.
 func TestSpeed(t *testing.T) {
 	var rounds int
 	if fmt.Sscan(os.Getenv("BULKLOAD_BENCH_STORES"), &rounds); rounds == 0 {

@@ -37,7 +37,8 @@ func resolver(t *testing.T, endpoints ...string) source.Resolve {
 	}
 }
 
-// read returns all that a job sees of an input: files, splits, rows, what is left out. Paths are below a root.
+// read returns everything that a job gets from an input: files, splits, rows, and entries that are left out. Paths
+// are relative to a root.
 func read(ctx context.Context, resolve source.Resolve, root string, inputs []string, o source.Options) (lines []string, err error) {
 	for i := range inputs {
 		inputs[i] = root + inputs[i]
@@ -73,10 +74,10 @@ func read(ctx context.Context, resolve source.Resolve, root string, inputs []str
 	return lines, in.Recheck(ctx)
 }
 
-// names are elements of keys: what people, Hive and Windows make of them.
+// names are elements of keys: names by users, Hive and Windows.
 var names = []string{"a", "b b", "ü", "日本", "50%", "a+b", "#1", "%41", "x=y&z", "it's", "q?", "A", "-", "~", "dot.", "c;d", "e,f"}
 
-// tree makes random files below a directory, and says their keys.
+// tree writes random files below a directory, and returns their keys.
 func tree(t *testing.T, r *rand.Rand, dir string, files int) (keys []string) {
 	for i := range files {
 		var elements []string
@@ -108,7 +109,7 @@ func tree(t *testing.T, r *rand.Rand, dir string, files int) (keys []string) {
 	return keys
 }
 
-// inputsOf draws inputs that mean files of a tree.
+// inputsOf draws inputs that match files of a tree.
 func inputsOf(r *rand.Rand, keys []string) []string {
 	escape := strings.NewReplacer("?", `\?`, "[", `\[`, "{", `\{`, "*", `\*`)
 	key := keys[r.IntN(len(keys))]
@@ -128,8 +129,8 @@ func inputsOf(r *rand.Rand, keys []string) []string {
 	return []string{"/" + elements[0]}
 }
 
-// TestRandomTrees reads the same files from a bucket and from local disk: the same files, splits, rows, and errors in the same cases, with
-// and without harm.
+// TestRandomTrees reads the same files from a bucket and from local disk: the files, splits, rows and errors must be the same, with and
+// without faults.
 func TestRandomTrees(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	r := testcheck.Rand(t)
@@ -169,7 +170,7 @@ func firstDifference(got, want []string) string {
 	return fmt.Sprintf("%d lines, want %d", len(got), len(want))
 }
 
-// TestManyKeys lists a directory of more keys than a page has.
+// TestManyKeys lists a directory with more keys than a page.
 func TestManyKeys(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2500 {
@@ -192,7 +193,7 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// TestDirectories finds the directories of a bucket, one job for each, by names that mean them again.
+// TestDirectories finds the directories of a bucket, one job for each; their names must resolve to them again.
 func TestDirectories(t *testing.T) {
 	s := &S3{Bucket: "b"}
 	for _, key := range []string{"x/1.csv", "x/2.csv", "y/z/3.csv"} {

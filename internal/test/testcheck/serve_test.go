@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestServe: each connection has its call, and none is open or under way when the test is over.
+// TestServe checks that each connection has its own call, and that no connection or call is left when the test ends.
 func TestServe(t *testing.T) {
 	var open []net.Conn
 	t.Run("echo", func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A recorder is a test that notes how it ended.
+// A recorder is a test that records its result.
 type recorder struct {
 	testing.TB
 	failed  string
@@ -39,7 +39,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run runs a test on a goroutine of its own, as testing does.
+// run runs a test on a new goroutine, like package testing.
 func run(t *testing.T, test func(t testing.TB)) *recorder {
 	r := &recorder{TB: t}
 	done := make(chan struct{})

@@ -94,7 +94,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// An Admin whose call was given up is replaced, and its JVM does not stay.
+// An Admin whose call was canceled is replaced, and its JVM ends.
 func TestAdminGivenUp(t *testing.T) {
 	c := Shared(t)
 	a := c.AdminT(t)
@@ -112,7 +112,7 @@ func TestAdminGivenUp(t *testing.T) {
 	}
 }
 
-// HDFS permissions are on: an ordinary user has /tmp and a home, and nothing else.
+// HDFS permissions are enabled: an ordinary user may only write to /tmp and its home directory.
 func TestPermissions(t *testing.T) {
 	c := Shared(t)
 	t.Setenv("HADOOP_USER_NAME", "")
@@ -131,8 +131,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// The daemons of a cluster that another handle started are killed, paused and restarted one by one, and
-// the data is there after each.
+// The daemons of a cluster that another handle started are killed, paused and restarted one by one, and the data are
+// there after each.
 func testFaults(t *testing.T, c *Cluster) {
 	a := c.AdminT(t)
 	run(t, a, "create", "faults", "--splits", "3")
@@ -168,7 +168,7 @@ func testFaults(t *testing.T, c *Cluster) {
 	run(t, a, "move", "faults", "4x")
 	digest("a move")
 
-	// A paused DataNode has its process and answers nothing.
+	// The process of a paused DataNode exists and does not answer.
 	node := c.Daemon(DataNode)
 	if err := node.Pause(); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func mustBeGone(t *testing.T, ids []identity) {
 	}
 }
 
-// waitGone is for what the kernel does in its own time.
+// waitGone waits for effects of the kernel that are asynchronous.
 func waitGone(t *testing.T, ids []identity) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

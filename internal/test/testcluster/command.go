@@ -155,11 +155,11 @@ func environment(set ...string) []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(drop, name)
 	})
-	// Java takes the encoding of arguments and of standard output from the locale.
+	// Java derives the encoding of arguments and of standard output from the locale.
 	return append(append(env, "LC_ALL=C.UTF-8"), set...)
 }
 
-// daemonEnvironment has the daemons' user, or their credentials.
+// daemonEnvironment returns an environment with the daemons' user, or their credentials.
 func (c *Cluster) daemonEnvironment() []string {
 	// Containers run the java of JAVA_HOME, which is the cluster's own.
 	home := "JAVA_HOME=" + javaHome(c.java)
@@ -169,7 +169,7 @@ func (c *Cluster) daemonEnvironment() []string {
 	return environment("HADOOP_USER_NAME="+daemonUser, home)
 }
 
-// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the logged-in user.
+// clientEnvironment returns the environment of JVMs that act as the user of the tests, or with Kerberos as the logged-in user.
 func (c *Cluster) clientEnvironment() []string {
 	if !c.state.Security.Kerberos {
 		return environment()

@@ -16,7 +16,7 @@ type layout struct{ dir string }
 
 func (l layout) conf() string { return filepath.Join(l.dir, "conf") }
 
-// daemonConf returns the daemons' configuration, which has more settings than the clients'.
+// daemonConf returns the directory of the daemons' configuration, which has more settings than the clients'.
 func (l layout) daemonConf() string { return filepath.Join(l.dir, "conf-daemons") }
 func (l layout) data() string       { return filepath.Join(l.dir, "data") }
 func (l layout) logs() string       { return filepath.Join(l.dir, "logs") }

@@ -2,8 +2,8 @@ package testcluster
 
 import "testing"
 
-// TestFailover kills the active NameNode under HBase, which finds the other one by the nameservice, and
-// then goes back to the first in good order.
+// TestFailover kills the active NameNode under HBase, which finds the other one through the nameservice, and then
+// switches back to the first one in an orderly way.
 func TestFailover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster of its own")

@@ -62,7 +62,7 @@ func seconds(d, otherwise time.Duration) string {
 // TicketLife. With a smaller value, a busy machine takes longer to read a request than the request's time is valid.
 const ShortSkew = 10 * time.Second
 
-// krb5Conf is for clients and daemons. udp_preference_limit makes all of them use TCP. The lifetime that it requests
+// krb5Conf returns the krb5.conf of clients and daemons. udp_preference_limit makes all of them use TCP. The lifetime that it requests
 // is that of the daemons' tickets. Java's clients request it too; the KDC gives users less.
 func krb5Conf(port int, s Security) string {
 	skew := 300

@@ -9,7 +9,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// The lives of tickets are bounded for users only, and the KDC ends with the cluster.
+// The lifetime of tickets is limited for users only, and the KDC ends with the cluster.
 func TestRealm(t *testing.T) {
 	const life, renew = time.Minute, 5 * time.Minute
 	c := StartKDC(t, Security{Kerberos: true, TicketLife: life, RenewLife: renew})
@@ -29,7 +29,7 @@ func TestRealm(t *testing.T) {
 	mustBeGone(t, []identity{pid})
 }
 
-// kinit has MIT's own client get a ticket as long as krb5.conf asks for.
+// kinit gets a ticket with the lifetime in krb5.conf, with MIT's own client.
 func kinit(t *testing.T, c *Cluster, name string) *credentials.Credential {
 	t.Helper()
 	path, err := kerberosTool("kinit")

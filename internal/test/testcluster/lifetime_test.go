@@ -36,8 +36,8 @@ func holdCluster() {
 	select {}
 }
 
-// The daemons of a test process that is killed by SIGKILL die with it, and the next Start removes the
-// directory. Meanwhile that cluster runs at the same time as the shared one, and neither sees the other's tables.
+// When a test process is killed by SIGKILL, its daemons die with it, and the next Start removes the directory.
+// Meanwhile that cluster runs concurrently with the shared one, and neither sees the other's tables.
 func TestKilledOwner(t *testing.T) {
 	shared := Shared(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -93,7 +93,7 @@ func TestKilledOwner(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	// Daemons die with the thread that started them, which can be before the last thread: that one gives up the lock.
+	// Daemons die with the thread that started them, which may be before the last thread, which releases the lock.
 	cmd.Wait()
 	waitGone(t, ids)
 
@@ -158,7 +158,7 @@ func TestUpDown(t *testing.T) {
 	testFaults(t, again)
 	ids = append(ids, identities(again)...)
 
-	// A paused daemon goes down with the others.
+	// A paused daemon is also ended when the cluster is taken down.
 	if err := again.Daemon(DataNode).Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestUpDown(t *testing.T) {
 	}
 }
 
-// The master waits for a DataNode that takes long to start.
+// The master waits for a DataNode that takes a long time to start.
 func TestSlowDataNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster")
@@ -201,7 +201,7 @@ func TestSlowDataNode(t *testing.T) {
 	}
 }
 
-// A start that fails says why, with the daemon's own words, and leaves nothing.
+// A failed start returns the daemon's own messages, and leaves nothing.
 func TestStartFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster")
@@ -223,7 +223,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// holders lists the processes that have dir in their command line.
+// holders returns the processes that have dir in their command line.
 func holders(t *testing.T, dir string) []string {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -49,7 +49,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestYARNClassPath: with Kerberos the classes that replace Hadoop's come before its jars, else these are first, as an archive of classes needs it.
+// TestYARNClassPath checks that with Kerberos the classes that replace Hadoop's precede its jars, and that otherwise
+// the jars are first, as an archive of classes requires.
 func TestYARNClassPath(t *testing.T) {
 	l, lib := layout{t.TempDir()}, t.TempDir()
 	for _, role := range []Role{ResourceManager, NodeManager, HistoryServer} {
@@ -63,7 +64,7 @@ func TestYARNClassPath(t *testing.T) {
 	}
 }
 
-// A directory that is there is complete, whatever happened on the way, and is made once.
+// An existing directory is complete, whatever happened before, and is created once.
 func TestFillOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "lib")
 	broken := errors.New("connection lost")
@@ -76,7 +77,7 @@ func TestFillOnce(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("the directory is there after a failure: %v", err)
 	}
-	// What a killed process leaves.
+	// Remains of a killed process.
 	if err := os.MkdirAll(dir+".part", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +283,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRename: two file systems of one image have different names, and all else of their VERSION files is the same.
+// TestRename checks that two file systems of one image have different names, and otherwise equal VERSION files.
 func TestRename(t *testing.T) {
 	const text = "namespaceID=992286788\nblockpoolID=BP-1958458713-127.0.0.1-1795663668668\nclusterID=CID-3d323ac9-8b8b-4f1e-b732-48e8d1248aa5\nlayoutVersion=-67\n"
 	var made []string

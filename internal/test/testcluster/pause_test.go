@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echoEnv makes the test binary a process of many busy threads that gives back what it is given.
+// echoEnv makes the test binary a process of many busy threads that echoes its input.
 const echoEnv = "TESTCLUSTER_ECHO"
 
 func echo() {
@@ -27,7 +27,7 @@ func echo() {
 	os.Exit(0)
 }
 
-// A process that was paused answers nothing from then on, not even what is asked at once.
+// A paused process answers nothing from then on, not even an immediate request.
 func TestPaused(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), echoEnv+"=1")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestPool hands a cluster from one test to the next: it is the same, whatever the first has done to its daemons, and only one has it at a
-// time. Another kind is another cluster.
+// TestPool passes a cluster from one test to the next: it is the same one, whatever the first has done to its daemons, and only one test
+// has it at a time. Another kind is another cluster.
 func TestPool(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs clusters of its own, which -short leaves out")
@@ -28,7 +28,7 @@ func TestPool(t *testing.T) {
 	t.Run("first", func(t *testing.T) {
 		c := Own(t, kind)
 		first = c.Dir()
-		// No other process gets it now.
+		// No other process can get it now.
 		ctx, cancel := context.WithTimeout(t.Context(), 3*pollEvery)
 		defer cancel()
 		if _, _, err := own(ctx, kind); err == nil || !strings.Contains(err.Error(), "another process holds") {
@@ -51,7 +51,7 @@ func TestPool(t *testing.T) {
 				t.Errorf("%s: %v", role, err)
 			}
 		}
-		// A cluster that does not serve again is replaced: here the NameNode's data is gone.
+		// A cluster that does not serve again is replaced: here the NameNode's data are gone.
 		if err := c.Daemon(NameNode).Kill(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ type DataNodePort struct {
 	HTTP int `json:"http"`
 }
 
-// portsNeeded is for a cluster with nodeManagers, 0 without YARN.
+// portsNeeded returns the number of ports of a cluster. nodeManagers is 0 without YARN.
 func portsNeeded(dataNodes, regionServers, nodeManagers int) int {
 	return 10 + 3*dataNodes + regionServers + yarnPortsNeeded(nodeManagers)
 }

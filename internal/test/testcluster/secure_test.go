@@ -30,7 +30,7 @@ func TestSecurityValidate(t *testing.T) {
 	}
 }
 
-// Clients know the principals of the servers and have none of their keys.
+// Clients know the principals of the servers but have none of their keys.
 func TestClientsHaveNoKeytabs(t *testing.T) {
 	l := layout{t.TempDir()}
 	o := Options{Security: AtLevel(Privacy)}.withDefaults()
@@ -65,7 +65,7 @@ func TestParseHBaseState(t *testing.T) {
 	}
 }
 
-// secureKinds are the clusters that are proven.
+// secureKinds are the tested kinds of clusters.
 var secureKinds = []struct {
 	name     string
 	security Security
@@ -77,9 +77,8 @@ var secureKinds = []struct {
 	{"encrypted data transfer", Security{Kerberos: true, RPC: Integrity, HBase: Integrity, EncryptData: true, AES: true}},
 }
 
-// HBase's and HDFS's own clients are the judges: a user with rights works, one without is refused, and one
-// without credentials is not let in. Each kind takes a start; internal/test/secured has a cluster of the first one, and jobs on it,
-// in every run.
+// HBase's and HDFS's own clients are the judges: a user with rights succeeds, one without is refused, and one without credentials
+// is rejected. Each kind takes a start; internal/test/secured tests a cluster of the first one, with jobs, in every run.
 func TestSecured(t *testing.T) {
 	SecuredAll(t)
 	for _, kind := range secureKinds {
@@ -152,7 +151,7 @@ func TestEncryptedWithoutKerberos(t *testing.T) {
 	}
 }
 
-// The KDC, a NameNode and a region server that were killed are there again, with the keys that were there.
+// The KDC, a NameNode and a region server restart after they were killed, with the same keys.
 func TestSecuredFaults(t *testing.T) {
 	SecuredAll(t)
 	c := Secured(t, secureKinds[0].security)
@@ -190,7 +189,7 @@ func TestSecuredFaults(t *testing.T) {
 	}
 }
 
-// The second NameNode takes over under Kerberos.
+// The second NameNode becomes active under Kerberos.
 func TestSecuredFailover(t *testing.T) {
 	SecuredAll(t)
 	ctx := t.Context()

@@ -11,15 +11,16 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// testSilence pauses daemons of HBase until ZooKeeper is about to give them up. They answer calls as soon as they
-// continue, but may still learn that their session is over and end: they are ready only when ZooKeeper has heard of them.
+// testSilence pauses daemons of HBase until ZooKeeper is about to expire their sessions. They answer calls as soon as
+// they continue, but may still find that their session has expired and end: they are ready only when ZooKeeper has heard
+// from them.
 func testSilence(t *testing.T, c *Cluster) {
 	for role, znode := range map[Role]string{RegionServer: serverNode(t, c), Master: "/hbase/master"} {
 		d := c.Daemon(role)
 		if err := d.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		// Half a second short of the end, so that it continues just before.
+		// Half a second before the end, so that it continues just in time.
 		awaitSilence(t, c, znode, sessionTimeout-500*time.Millisecond)
 		woken, err := monotonic()
 		if err != nil {
@@ -45,8 +46,8 @@ func testSilence(t *testing.T, c *Cluster) {
 	}
 }
 
-// serverNode returns the ephemeral node of the region server that runs. That of one that was killed on its port stays until its session ends: the
-// one with the latest start code, in which names end, is the other.
+// serverNode returns the ephemeral node of the running region server. The node of a killed one on the same port stays until its session
+// expires: the current one has the latest start code, with which names end.
 func serverNode(t *testing.T, c *Cluster) string {
 	t.Helper()
 	dump, err := c.askZooKeeper(t.Context(), "dump")
@@ -66,7 +67,8 @@ func serverNode(t *testing.T, c *Cluster) string {
 	return latest
 }
 
-// awaitSilence waits until ZooKeeper has not heard of the owner of a node for so long, or has given it up.
+// awaitSilence waits until ZooKeeper has not heard from the owner of a node for the given time, or has expired its
+// session.
 func awaitSilence(t *testing.T, c *Cluster, znode string, least time.Duration) {
 	t.Helper()
 	testcheck.Eventually(t, time.Minute, "zookeeper does not hear of the owner of "+znode, func() (bool, any) {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// HBase's RPC by TLS, each form of store once, alone and with Kerberos.
+// HBase's RPC with TLS, each format of store once, with and without Kerberos.
 func TestTLS(t *testing.T) {
 	SecuredAll(t)
 	both := AtLevel(Privacy)
@@ -61,7 +61,7 @@ func testTLS(t *testing.T, c *Cluster) {
 	}
 }
 
-// The JDK's keytool reads every store, and finds in it what belongs there.
+// The JDK's keytool reads every store, and finds the expected entries.
 func TestStores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts JVMs")
@@ -97,8 +97,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// talkTLS shakes hands and says what no client says, since a server that refuses a certificate does so by
-// its first answer: the end of the connection is another error than an alert.
+// talkTLS completes the handshake and sends data that no client sends, since a server that refuses a certificate does
+// so in its first response: the end of the connection is a different error from an alert.
 func talkTLS(t *testing.T, port int, conf *tls.Config) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

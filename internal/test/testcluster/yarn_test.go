@@ -29,7 +29,7 @@ func TestYARNOptions(t *testing.T) {
 	}
 }
 
-// What clients read of a cluster with YARN and Kerberos names no key.
+// The clients' configuration of a cluster with YARN and Kerberos names no key.
 func TestYARNClientsHaveNoKeytabs(t *testing.T) {
 	l := layout{t.TempDir()}
 	o := Options{YARN: true, Security: AtLevel(Privacy)}.withDefaults()
@@ -111,7 +111,7 @@ func TestYARNSecured(t *testing.T) {
 	testYARN(t, Options{YARN: true, WithoutHBase: true, Security: AtLevel(Privacy)})
 }
 
-// testYARN runs a Streaming job to its end, finds it in the history, and stops the cluster under another one.
+// testYARN runs a Streaming job to its end, finds it in the history, and stops the cluster during another one.
 func testYARN(t *testing.T, o Options) {
 	ctx := t.Context()
 	c, err := Start(ctx, o)
@@ -188,7 +188,7 @@ func testYARN(t *testing.T, o Options) {
 		}
 		return err
 	})
-	// A dead NodeManager leaves its containers, and comes again.
+	// A dead NodeManager leaves its containers running, and is started again.
 	node := c.Daemon(NodeManager.Nth(2))
 	if err := node.Restart(ctx); err != nil {
 		t.Fatal(err)
@@ -204,12 +204,12 @@ func testYARN(t *testing.T, o Options) {
 	}
 }
 
-// sleeps says that a process is the mapper, whose path Streaming looks up.
+// sleeps reports whether a process is the mapper, whose path Streaming resolves.
 func sleeps(p Process) bool {
 	return len(p.Command) == 2 && filepath.Base(p.Command[0]) == "sleep" && p.Command[1] == "600"
 }
 
-// wait asks until there is no error.
+// wait repeats a function until it returns no error.
 func wait(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

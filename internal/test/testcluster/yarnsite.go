@@ -29,7 +29,7 @@ func yarnClassPath(l layout, lib string) string {
 	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
 }
 
-// yarnSite is for clients and daemons.
+// yarnSite returns the settings of YARN for clients and daemons.
 func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 	y := p.YARN
 	site := map[string]string{

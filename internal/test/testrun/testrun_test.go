@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// module writes a module with a package that starts goroutines and one that does not.
+// module writes a module with one package that starts goroutines and another one that does not.
 func module(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestQuiet(t *testing.T) {
 	return dir
 }
 
-// TestEachOnce runs the tests of a module: those that -short leaves out or makes smaller run twice, the others once.
+// TestEachOnce runs the tests of a module: those that -short skips or reduces run twice, the others once.
 func TestEachOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with the race detector, which -short leaves out")
@@ -90,7 +90,7 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
-// TestFailures names what failed, once, with what it printed.
+// TestFailures checks that each failure is listed once, with its output.
 func TestFailures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with the race detector, which -short leaves out")
@@ -135,7 +135,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestQueue gives runs out by rank, and waits for more until it is closed.
+// TestQueue checks that runs are returned by rank, and that next waits for more until the queue is closed.
 func TestQueue(t *testing.T) {
 	q := newQueue()
 	for _, rank := range []int{5, 2, 9} {

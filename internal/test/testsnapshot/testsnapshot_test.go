@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// scan returns what a reader sees of a table's snapshot, cell by cell.
+// scan returns the cells that a reader sees in a table's snapshot.
 func scan(t *testing.T, table *testsnapshot.Table) map[string]string {
 	t.Helper()
 	table.Save()
@@ -29,7 +29,8 @@ func scan(t *testing.T, table *testsnapshot.Table) map[string]string {
 	return seen
 }
 
-// TestTable reads tables that New makes of the zero value and of other options, with one manifest and with several.
+// TestTable reads tables that New creates from the zero value and from other options, with one manifest and with
+// several.
 func TestTable(t *testing.T) {
 	put := testsnapshot.Put
 	marker := put("b", "f", "q", 8, "")
@@ -67,7 +68,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEqualCells: of equal cells the one of the later load is seen.
+// TestEqualCells checks that of equal cells the one of the later load is visible.
 func TestEqualCells(t *testing.T) {
 	table := testsnapshot.New(t, testsnapshot.Options{})
 	table.Load(4, testsnapshot.Put("a", "f", "q", 5, "later"))

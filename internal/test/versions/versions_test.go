@@ -17,7 +17,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// proven are the versions of "all", of HBase and after "@" of HDFS. The jars of 3.0.0-beta-1 are not in every repository.
+// proven are the versions of "all": of HBase, and after "@" of HDFS. The jars of 3.0.0-beta-1 are not in every
+// repository.
 var proven = []string{"2.4.18", "2.5.13-hadoop3", testcluster.DefaultHBase, "3.0.0-alpha-4", testcluster.DefaultHBase + "@3.3.6", testcluster.DefaultHBase + "@3.5.0"}
 
 // TestVersions runs the program on each version of HBase.
@@ -31,7 +32,7 @@ func TestVersions(t *testing.T) {
 		versions = strings.Split(wanted, ",")
 	}
 	root := jobtest.Absolute(t, "../../..")
-	// A run kills itself after a record of its journal, which only a program with this tag does.
+	// A run kills itself after a record of its journal, which requires a program built with this tag.
 	program := jobtest.Program(t)
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -65,7 +66,7 @@ type lab struct {
 	digest        string // of the loaded table
 }
 
-// wantedDigest returns what a scan by HBase's client gives, made by the maker of the rows.
+// wantedDigest returns the digest of a scan by HBase's client, computed by the generator of the rows.
 func wantedDigest(t *testing.T, root string) string {
 	text, err := os.ReadFile(filepath.Join(root, "testdata", "exports", "check.digest"))
 	if err != nil {
@@ -80,7 +81,7 @@ func wantedDigest(t *testing.T, root string) string {
 	return ""
 }
 
-// bulkload runs the program and wants an exit code. The output is standard output.
+// bulkload runs the program, checks its exit code, and returns its standard output.
 func (l *lab) bulkload(t *testing.T, state, stopAfter string, code int, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), l.program, args...)
@@ -98,7 +99,7 @@ func (l *lab) bulkload(t *testing.T, state, stopAfter string, code int, args ...
 	return stdout.String()
 }
 
-// byKill is the exit code that Go has for a process that a signal ended.
+// byKill is Go's exit code for a process that a signal ended.
 const byKill = -1
 
 func (l *lab) create(t *testing.T, table string) {
@@ -117,7 +118,7 @@ func job(table string) []string {
 	return []string{"run", "--log-level", "warn", "--job", "examples/check.yaml", "--table", table, "--input", "testdata/exports/check.csv", "--verify", "full"}
 }
 
-// adm asks HBase's own client.
+// adm runs a command of HBase's own client.
 func (l *lab) adm(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := l.cluster.AdminT(t).Run(t.Context(), args...)
@@ -139,7 +140,7 @@ func (l *lab) mainJob(t *testing.T) {
 	l.create(t, table)
 	l.bulkload(t, t.TempDir(), "", 0, job(table)...)
 	l.judge(t, table)
-	// What HBase has, it can rewrite and read again.
+	// HBase can rewrite and read again the files that it has loaded.
 	l.adm(t, "major-compact", table)
 	l.judge(t, table)
 
@@ -168,7 +169,7 @@ func (l *lab) mainJob(t *testing.T) {
 	}
 }
 
-// rowsPerKey counts the rows of each check_id, the second column of the export; first is that of the first row.
+// rowsPerKey counts the rows of each check_id, the second column of the export; first is the id of the first row.
 func rowsPerKey(t *testing.T, root string) (count map[string]int, first string) {
 	f, err := os.Open(filepath.Join(root, "testdata", "exports", "check.csv"))
 	if err != nil {
@@ -199,7 +200,7 @@ func jsonLines(t *testing.T, text string) []map[string]any {
 	return rows
 }
 
-// killed kills a run after each of some records, and resumes it to the end.
+// killed kills a run after each of some records, and resumes it until it ends.
 func (l *lab) killed(t *testing.T) {
 	for i, event := range []string{"written:3", "sending", "loaded:4"} {
 		table, state := fmt.Sprintf("versions:killed%d", i), t.TempDir()
@@ -210,7 +211,7 @@ func (l *lab) killed(t *testing.T) {
 	}
 }
 
-// split splits two regions between build and load: files that cross the new boundary are cut.
+// split splits two regions between build and load: files that cross the new boundary are split.
 func (l *lab) split(t *testing.T) {
 	const table = "versions:split"
 	state := t.TempDir()
@@ -255,7 +256,7 @@ func (l *lab) registry(t *testing.T) {
 	by.bulkload(t, t.TempDir(), "", 0, job(table)...)
 	by.judge(t, table)
 	if strings.HasPrefix(l.cluster.Version(), "2.4.") {
-		// A region server of 2.4 says nothing of the kind; the program says why.
+		// A region server of 2.4 does not report that; the program explains it.
 		site = bytes.ReplaceAll(site, fmt.Appendf(nil, "<name>%s</name><value>localhost:%d<", key, port),
 			fmt.Appendf(nil, "<name>hbase.client.bootstrap.servers</name><value>localhost:%d<", l.cluster.Ports().RegionServer[0]))
 		if err := os.WriteFile(name, site, 0o644); err != nil {
@@ -265,7 +266,7 @@ func (l *lab) registry(t *testing.T) {
 	}
 }
 
-// keepLogs shows the ends of the daemons' logs of a test that failed.
+// keepLogs logs the ends of the daemons' logs for a failed test.
 func keepLogs(t *testing.T, c *testcluster.Cluster) {
 	names, _ := filepath.Glob(filepath.Join(c.Dir(), "logs", "*.log"))
 	for _, name := range names {

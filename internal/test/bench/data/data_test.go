@@ -50,7 +50,7 @@ func written(t *testing.T, s Spec, f Form) []byte {
 	return b.Bytes()
 }
 
-// Readers of each form that have nothing of the writers.
+// Readers of each form that share nothing with the writers.
 func readDump(b []byte) [][]string {
 	var rows [][]string
 	for rec := range strings.SplitSeq(strings.TrimSuffix(string(b), "\x10"), "\x10") {
@@ -98,7 +98,7 @@ func readParquet(t *testing.T, b []byte) (columns []string, rows [][]string) {
 	return columns, rows
 }
 
-// TestFormsAgree reads every form back and compares it with what the generator made.
+// TestFormsAgree reads every form and compares it with the generated rows.
 func TestFormsAgree(t *testing.T) {
 	for _, table := range []Table{Check, Opinion} {
 		t.Run(string(table), func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestFlatIsTheSameRows: nothing but tabs and newlines differs.
+// TestFlatIsTheSameRows checks that only tabs and newlines differ.
 func TestFlatIsTheSameRows(t *testing.T) {
 	s := Spec{Rows: 2000, Seed: 9}
 	plain := rowsOf(t, s)
@@ -176,8 +176,8 @@ func TestSameSpecSameBytes(t *testing.T) {
 	}
 }
 
-// TestKnownRow holds the first row, so that files of an older generator are not taken for those of this one: when it
-// changes, so must the constant version.
+// TestKnownRow checks the first row, so that files of an older generator are not confused with those of this one:
+// when the row changes, the constant version must change.
 func TestKnownRow(t *testing.T) {
 	got := strings.Join(rowsOf(t, Spec{Rows: 1, Seed: 1})[0], "|")
 	const want = `FD382239C8348DFE0FCFF3496478B46C|B2M4H298APDRQ5H59N3FA7|R6987||B|征信报告近期查询频繁|实名信息一致 建议通过"overdue_90d = 0"居住地址与户籍不符|Y||C17|建议通过|u55269|2014-04-09 04:50:05|u55269|2016-01-20 19:15:58||0|0997`
@@ -186,7 +186,7 @@ func TestKnownRow(t *testing.T) {
 	}
 }
 
-// TestShape: the rows are like the tables' own in what matters to a parser and an encoder.
+// TestShape checks that the rows are like those of the real tables in their effect on a parser and an encoder.
 func TestShape(t *testing.T) {
 	for table, size := range map[Table]int{Check: 220, Opinion: 330} {
 		rows := rowsOf(t, Spec{Table: table, Rows: 20000, Seed: 2})
@@ -233,7 +233,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// regionsOf counts the rows of each region by bulkload's own key and split points.
+// regionsOf counts the rows of each region with bulkload's own keys and split points.
 func regionsOf(t *testing.T, s Spec) []int {
 	t.Helper()
 	ranges, err := partition.New(partition.SaltSplits(s.Regions))
@@ -325,7 +325,7 @@ func TestWriteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is there is not made again.
+	// An existing file is not written again.
 	if err := os.WriteFile(name, []byte("kept"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// TestFlatMemory: a row more takes no allocation more.
+// TestFlatMemory checks that additional rows need no additional allocations.
 func TestFlatMemory(t *testing.T) {
 	g, err := NewGenerator(Spec{Table: Opinion, Rows: 1 << 40, RegionShare: 0.3})
 	if err != nil {

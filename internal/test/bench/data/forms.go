@@ -18,7 +18,7 @@ const (
 	Dump    Form = "dump"    // 0x01 between columns, 0x10 after each record, no header
 	CSV     Form = "csv"     // RFC 4180 with a header; quotes where they are needed
 	Parquet Form = "parquet" // string columns, dictionaries, snappy pages, row groups of 100,000
-	TSV     Form = "tsv"     // the row key first, tabs between; what ImportTsv reads. Always flat
+	TSV     Form = "tsv"     // the row key first, separated by tabs, for ImportTsv. Always flat
 )
 
 // Forms returns all forms.

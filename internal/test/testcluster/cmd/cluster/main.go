@@ -113,14 +113,14 @@ func newCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client, \"adm --as USER\" as a user of one with Kerberos; \"adm help\" lists the commands",
-			DisableFlagParsing: true, // "create" has flags of its own.
+			DisableFlagParsing: true, // "create" has its own flags.
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return runAdm(cmd.Context(), cmd.OutOrStdout(), o, args)
 			},
 		},
 		&cobra.Command{
 			Use: "hfile COMMAND [ARG]...", Short: "Write, read or check HFiles by HBase's own classes (testdata/hfile/judge/HFileJudge.java lists the commands)",
-			DisableFlagParsing: true, // "write" has flags of its own.
+			DisableFlagParsing: true, // "write" has its own flags.
 			RunE: func(cmd *cobra.Command, args []string) error {
 				out, err := testcluster.JudgeInput(cmd.Context(), cmd.InOrStdin(), args...)
 				fmt.Fprint(cmd.OutOrStdout(), out)
