@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A Text is a message, such as advice on a finding. The zero value is an empty
-// message.
+// A Text is a message, such as what to do about a finding. The zero value is
+// no message.
 type Text struct {
 	plain  string
 	format string
-	args   []any // includes a setting; nil if the text names none
+	args   []any // with a setting among them; nil: the text has none
 }
 
 // Textf formats a text, which keeps the settings, texts and errors among args.
@@ -27,19 +27,19 @@ func Textf(format string, args ...any) Text {
 // Plain returns a text that names no settings.
 func Plain(text string) Text { return Text{plain: text} }
 
-// String returns the text with settings written as `spill_dir`.
+// String returns the text with settings as `spill_dir`.
 func (t Text) String() string { return t.plain }
 
-// IsZero reports whether the text is empty.
+// IsZero reports whether there is no message.
 func (t Text) IsZero() bool { return t.plain == "" }
 
-// Equal reports whether two texts have the same String.
+// Equal reports whether two texts read the same.
 func (t Text) Equal(u Text) bool { return t.plain == u.plain }
 
 // Settings returns the settings that the text names, each once.
 func (t Text) Settings() []Name { return namesIn(t.args) }
 
-// In returns the text with each setting as words names it.
+// In returns the text with each setting as words calls it.
 func (t Text) In(words func(Name) string) string {
 	if len(t.args) == 0 {
 		return t.plain
@@ -47,13 +47,13 @@ func (t Text) In(words func(Name) string) string {
 	return sayf(words, t.format, t.args)
 }
 
-// As returns the result of [Text.In] as a text without settings.
+// As is [Text.In] as a text.
 func (t Text) As(words func(Name) string) Text { return Plain(t.In(words)) }
 
-// MarshalText returns the bytes of String.
+// MarshalText is String.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.plain), nil }
 
-// UnmarshalText parses b with [Parse].
+// UnmarshalText is [Parse].
 func (t *Text) UnmarshalText(b []byte) error {
 	*t = Parse(string(b))
 	return nil
@@ -62,7 +62,7 @@ func (t *Text) UnmarshalText(b []byte) error {
 //go:embed name.go
 var constants string
 
-// Names returns the settings that libraries name, read from the constants in name.go.
+// Names returns the settings that libraries name, read from the lines of their constants.
 func Names() (all []Name) {
 	for line := range strings.Lines(constants) {
 		if _, name, ok := strings.Cut(line, `Name = "`); ok {
@@ -72,13 +72,12 @@ func Names() (all []Name) {
 	return all
 }
 
-// isName reports whether Names contains name. It is called for each text of each flag when the program
-// starts.
+// isName reports whether Names has a name. It is asked for each text of each flag when the program starts.
 func isName(name string) bool {
 	return !strings.ContainsAny(name, "\"\n") && strings.Contains(constants, `Name = "`+name+`"`)
 }
 
-// Parse reads the output of String, which journals and other files keep.
+// Parse reads what String wrote, which journals and other files keep.
 func Parse(text string) Text {
 	var format strings.Builder
 	var args []any
@@ -105,7 +104,7 @@ func Parse(text string) Text {
 	return Text{text, format.String(), args}
 }
 
-// sayf formats args with each setting as words names it.
+// sayf formats args. words names each setting among them.
 func sayf(words func(Name) string, format string, args []any) string {
 	said := slices.Clone(args)
 	for i, a := range args {
@@ -120,15 +119,15 @@ func sayf(words func(Name) string, format string, args []any) string {
 			}
 		}
 	}
-	return fmt.Errorf(format, said...).Error() // supports %w, unlike Sprintf
+	return fmt.Errorf(format, said...).Error() // which has %w, unlike Sprintf
 }
 
-// saidError is an error's text for a format that requires an error.
+// saidError is an error's text where a format wants an error.
 type saidError string
 
 func (e saidError) Error() string { return string(e) }
 
-// namesIn returns the settings that args name, each once, in order.
+// namesIn returns the settings that args name, each once, in their order.
 func namesIn(args []any) []Name {
 	var names []Name
 	for _, a := range args {
@@ -146,7 +145,7 @@ func namesIn(args []any) []Name {
 	return names
 }
 
-// merged returns names and the elements of more that are not among them.
+// merged are names and those of more that are not among them.
 func merged(names, more []Name) []Name {
 	for _, n := range more {
 		if !slices.Contains(names, n) {
@@ -156,7 +155,11 @@ func merged(names, more []Name) []Name {
 	return names
 }
 
-// Count formats a number with a noun: 1 file, 2 files, 0 directories.
+// pluralVerbs are the plurals of the verbs that may end what [Count] counts.
+var pluralVerbs = map[string]string{"is": "are", "was": "were", "has": "have"}
+
+// Count returns a number and a noun in the singular or plural: 1 file, 2 files, 0 directories. A verb may follow the noun:
+// Count(n, "row has") returns 1 row has, 2 rows have.
 func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -173,7 +176,7 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Bytes formats a number of bytes for reading: 512 B, 1.5 MiB.
+// Bytes returns a count of bytes as a person reads it: 512 B, 1.5 MiB.
 func Bytes(n int64) string {
 	const unit = 1024
 	if n < unit {
