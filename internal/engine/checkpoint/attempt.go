@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Begin notes that this process begins to work on the job, and returns the number of its attempt, from 1. It takes the version of
+// Begin records that this process begins to work on the job, and returns the number of its attempt, from 1. version is the version of
 // the program.
 func (st *Job) Begin(version string) (attempt int, err error) {
 	host, _ := os.Hostname()
@@ -31,7 +31,7 @@ func (st *Job) BeginStep(version string) Step {
 }
 
 // End records the result of the job, and that nothing is left to do. Then it removes the staging directory, or copies the journal
-// there if the directory is kept. A job without one has nil.
+// there if the directory is kept. dir is nil for a job without a staging directory.
 func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {
 	done := DoneRecord{Result: new(*r.Summary()), Staging: StagingRemoved}
 	if keep {
@@ -58,8 +58,8 @@ func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e
 	st.EndStaging(ctx, env, e)
 }
 
-// EndStaging removes the staging directory of a job that is done, which a process has left that was killed between that end and the
-// removal. What the job was asked to keep stays, and so does a directory of another version's job, which does not say what becomes of it.
+// EndStaging removes the staging directory of a finished job if a process was killed between the end of the job and the
+// removal. A directory that the job was told to keep stays, and so does one whose journal, of another version, does not say.
 func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
 	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
 		return
@@ -83,14 +83,14 @@ func LeftStaging(e progress.Events, path string, err error) {
 	}
 }
 
-// EndSpill removes sorted rows that are not needed any more. Rows that stay are a warning.
+// EndSpill removes sorted rows that are no longer needed. If it cannot, it warns.
 func (st *Job) EndSpill(e progress.Events) {
 	if err := st.Resume().DropSpill(); err != nil {
 		e.Warn("sorted rows are left behind", "path", st.Spill, "error", err)
 	}
 }
 
-// ForgetBuild notes that nothing is sorted and no file written, since the rows are read again from another snapshot or with other
+// ForgetBuild records that nothing is sorted and no file is written, since the rows are read again from another snapshot or with other
 // settings.
 func (st *Job) ForgetBuild() error {
 	if st.Log == nil || st.Sorted == nil && st.Built == nil && st.Spill == "" && len(st.Written) == 0 {
@@ -102,7 +102,7 @@ func (st *Job) ForgetBuild() error {
 	return st.Record(EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(st.Written)), All: true})
 }
 
-// EndPrepared is [Job.DropPrepared] where a directory that stays is a warning.
+// EndPrepared is [Job.DropPrepared], but only warns of a directory that it cannot remove.
 func (st *Job) EndPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, e progress.Events) {
 	if err := st.DropPrepared(ctx, env, c); err != nil {
 		e.Warn("a directory of a killed load is left behind", "error", err)

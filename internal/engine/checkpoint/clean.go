@@ -25,29 +25,29 @@ import (
 // CleanOptions selects the jobs that Clean looks at and what it removes.
 type CleanOptions struct {
 	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
-	Staging   string        // directory on HDFS where jobs have theirs, default that of [staging.Base]
+	Staging   string        // directory on HDFS of all staging directories, default [staging.Base]
 	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
-	OlderThan time.Duration // jobs that changed since stay; default 7 days
+	OlderThan time.Duration // jobs with newer changes stay; default 7 days
 	Force     bool          // also jobs with files that HBase may or may not have taken
 	Remove    bool          // remove; default: only say what would be removed
-	// EndYARN ends the job on YARN of a tag, which may have ended before, and returns when it has ended. Default: a job that has one
+	// EndYARN ends the YARN application with a tag, which may have ended already, and returns after its end. Default: a job that has one
 	// stays.
 	EndYARN func(ctx context.Context, tag string) error
 }
 
-// DefaultCleanAge is how long a job is left alone that is not named.
+// DefaultCleanAge is the least age of a job that Clean removes without being given its name.
 const DefaultCleanAge = 7 * 24 * time.Hour
 
 // Leftover is a directory that a job has left.
 type Leftover struct {
 	Kind    string       `json:"kind"` // state, on this machine, or staging, on HDFS
 	Path    string       `json:"path"`
-	Job     string       `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
+	Job     string       `json:"job,omitempty"` // name of its state directory; empty if that is not on this machine
 	Table   string       `json:"table,omitempty"`
 	Status  Status       `json:"status"`
-	Last    time.Time    `json:"last"`   // when it changed last
-	Bytes   int64        `json:"bytes"`  // in its files
-	Remove  bool         `json:"remove"` // it was removed, or would be
+	Last    time.Time    `json:"last"`   // time of the last change
+	Bytes   int64        `json:"bytes"`  // size of its files
+	Remove  bool         `json:"remove"` // whether it was removed, or would be
 	Because setting.Text `json:"because"`
 }
 
@@ -56,26 +56,26 @@ type Status string
 
 // The states of a job.
 const (
-	JobDone       Status = "done"       // to its end
+	JobDone       Status = "done"       // finished
 	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    Status = "running"    // its lock is held
-	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
+	JobUnresolved Status = "unresolved" // HBase may have loaded some of its files; it is not known
 	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read, or it is a copy, and the job may run on another host
 )
 
 // Cleaning lists what Clean has found and removed.
 type Cleaning struct {
 	Schema  int        `json:"schema"`  // version of this form: 1
-	Removed bool       `json:"removed"` // false: nothing was, the list says what would be
+	Removed bool       `json:"removed"` // false: nothing was removed, the list says what would be
 	Dirs    []Leftover `json:"dirs"`
 }
 
 // Clean finds the directories that jobs have left on this machine and in the
 // staging directory on HDFS, and removes those of finished and abandoned jobs.
-// It touches nothing without the marks of this program, nothing of a job that
-// is running here, and, but for Force, nothing of a job with files where it
-// is not known whether HBase has them: to remove those may lose rows. With an
-// error the list says how far it came.
+// It does not touch anything without the marks of this program, anything of a job that
+// is running here, or, without Force, anything of a job with files of which it
+// is not known whether HBase has loaded them, since removing those may lose rows. With an
+// error the list has the directories up to the error.
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
 		var err error
@@ -95,26 +95,26 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 	return c.result, errors.Join(c.states(ctx), c.stagings(ctx), c.unclaimed(ctx))
 }
 
-// cleaner is one Clean.
+// cleaner is the state of one call of [Clean].
 type cleaner struct {
 	env    *cluster.Env
 	o      CleanOptions
 	now    time.Time
-	seen   map[string]bool // directories on HDFS of jobs that are known here, by URI
-	shared *loader.Cluster // that has the jobs' state, nil: none
+	seen   map[string]bool // HDFS directories of the jobs with state here, by URI
+	shared *loader.Cluster // the cluster with the jobs' state, nil: none
 	result *Cleaning
 }
 
-// stateName is the form of a job's directory: its table, and twelve digits of
-// what it is.
+// stateName matches the name of a job's directory: its table, and twelve digits of
+// its identity.
 var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
-// wanted reports whether a job's directory is to be looked at.
+// wanted reports whether the options select a job's directory.
 func (c *cleaner) wanted(name string) bool {
 	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
 }
 
-// states goes through the jobs of this machine.
+// states cleans the jobs of this machine.
 func (c *cleaner) states(ctx context.Context) error {
 	list, err := os.ReadDir(c.o.State)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,9 +137,9 @@ func (c *cleaner) states(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// state returns one job of this machine. The lock is held while it is removed, so
-// that no run of it can begin. What is on HDFS goes first: should that fail,
-// the journal that leads to it is still there.
+// state cleans one job of this machine. It holds the lock during the removal, so
+// that no run of the job can begin. Directories on HDFS are removed first: if that fails,
+// the journal that names them still exists.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.o.State, name)
 	trace, err := ReadTrace(dir)
@@ -161,7 +161,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, release()) }()
-		if trace, err = ReadTrace(dir); err != nil { // it may have continued until now
+		if trace, err = ReadTrace(dir); err != nil { // it may have been written until now
 			return err
 		}
 		left.Status, left.Last = trace.Status(), trace.Last
@@ -201,8 +201,8 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// endYARN ends the job on YARN that works for a job which is removed, before its directory goes. With Force one that could not be ended is
-// no reason to stay.
+// endYARN ends the YARN application of a job before its directory is removed. With Force an application that cannot be ended is
+// ignored.
 func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
 	for _, r := range trace.Resources() {
 		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
@@ -248,7 +248,7 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 	return nil
 }
 
-// removeExport removes what an export has written to a directory, if that is still its own.
+// removeExport removes the files of an export from a directory that still belongs to it.
 func removeExport(ctx context.Context, env *cluster.Env, dir, token string) error {
 	fsys, name, err := env.Resolve(dir)
 	if err != nil {
@@ -261,7 +261,7 @@ func removeExport(ctx context.Context, env *cluster.Env, dir, token string) erro
 	return fail.With(fail.HDFS, err)
 }
 
-// decide reports whether a leftover goes, and why or why not.
+// decide decides whether a leftover is removed, and records the reason.
 func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
@@ -273,7 +273,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
-		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
+		// Whether a job of another machine runs is not known, so its name alone does not select it.
 		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)
 	default:
 		left.Remove = true
@@ -284,7 +284,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	}
 }
 
-// roundAge prints a time span with its largest unit.
+// roundAge formats a time span in its largest unit.
 func roundAge(d time.Duration) string {
 	switch {
 	case d < time.Minute:

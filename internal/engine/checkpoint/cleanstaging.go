@@ -20,10 +20,10 @@ import (
 )
 
 // stagingOf removes the directories on HDFS that a job's journal names, when
-// the job itself is removed. The error says why one is still there.
+// the job itself is removed. The error says why one still exists.
 func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
 	var errs []error
-	if trace.plan().Staging != "" { // also one that was removed: another job's may have its name
+	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
 		errs = append(errs, c.stagingAt(ctx, job, trace.plan().Staging))
 	}
 	for _, r := range trace.Resources() {
@@ -63,7 +63,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 	return c.removeStaging(ctx, fsys, l.Path, left)
 }
 
-// removeStaging removes a directory on HDFS that is to go, and lists it.
+// removeStaging removes a directory on HDFS, if left says so, and lists it.
 func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
 	var err error
 	if left.Remove && c.o.Remove {
@@ -76,8 +76,8 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	return err
 }
 
-// stagings goes through the directories on HDFS that no job of this machine
-// has: those of other machines, and of jobs whose state was lost.
+// stagings cleans the directories on HDFS that no job of this machine
+// names: those of other machines, and of jobs whose state was lost.
 func (c *cleaner) stagings(ctx context.Context) error {
 	user, err := c.env.User()
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// strange returns a directory on HDFS without a state directory here. Its copy of
-// the journal, if it has one, reports the job.
+// strange cleans a directory on HDFS without a state directory here. Its copy of
+// the journal, if there is one, describes the job.
 func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,8 +154,8 @@ func (t *Trace) mayRun(left *Leftover) {
 	}
 }
 
-// preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
-// with one that holds a file stays.
+// preparedOf removes HBase's staging directories that the journal of a removed job names. A job
+// stays if one of them has a file.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
 	decided := *job
@@ -172,7 +172,7 @@ func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) e
 	return errors.Join(errs...)
 }
 
-// prepared returns one of HBase's staging directories; nil if it is gone.
+// prepared describes one of HBase's staging directories; nil if it does not exist.
 func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
 	l, err := c.env.Conf.Resolve(token)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// loadState is where a file is in its load.
+// loadState is the state of a file in a load.
 type loadState int
 
 const (
-	FileReady loadState = iota // at its source
-	FileSent                   // sent, and no answer is known: HBase may have it
+	FileReady loadState = iota // not sent
+	FileSent                   // sent, without a known answer: HBase may have loaded it
 	FileLoaded
 )
 
@@ -31,45 +31,45 @@ type History struct {
 	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string                          // that follows what is finished
-	Submission   *SubmissionRecord               // the job on YARN whose output is not taken yet; nil: there is none
-	Weights      []int64                         // of the regions, as jobs on YARN were packed by them; nil: there was none
-	Prepared     map[string]string               // HBase's staging directories that may be there, with their tables
-	Snapshot     string                          // that was taken
-	Snapshotting SnapshotRecord                  // that was asked for
-	OwnSnapshots map[string]ReadSnapshotRecord   // that the job takes for itself and that are not known to be gone, by place
+	phase        string                          // the one after the finished steps
+	Submission   *SubmissionRecord               // the YARN application whose output is not adopted yet; nil: none
+	Weights      []int64                         // of the regions, by which tasks on YARN were packed; nil: none
+	Prepared     map[string]string               // HBase's staging directories that may exist, with their tables
+	Snapshot     string                          // the snapshot that was taken
+	Snapshotting SnapshotRecord                  // the snapshot that was requested
+	OwnSnapshots map[string]ReadSnapshotRecord   // the job's own snapshots that may exist, by place
 	Quiet        map[string]QuietRecord          // tables that the job keeps quiet, or may keep so
-	Replace      *result.Replace                 // what the load takes away; nil: nothing, or it is not known yet
-	Exporting    *ExportingRecord                // nil: the job exports nothing, or has not begun to
-	Exported     map[int]manifest.ExportedRegion // regions whose rows are in the directory
-	Comparing    *ComparingRecord                // nil: the job compares nothing, or has not begun to
-	Compared     map[int]result.ComparedRange    // ranges that were compared
-	Clusters     map[string]result.Cluster       // that have the files of a job for several, by the directories of their configurations
-	Fresh        *FreshRecord                    // the table that the job makes to take the place of another; nil: none
-	Drop         DropRecord                      // of that other table; no table: it is kept
-	tableLoad                                    // of the current table; a job of one table has no other
+	Replace      *result.Replace                 // the rows that the load deletes; nil: none, or not known yet
+	Exporting    *ExportingRecord                // nil: no export, or not begun
+	Exported     map[int]manifest.ExportedRegion // finished regions
+	Comparing    *ComparingRecord                // nil: no comparison, or not begun
+	Compared     map[int]result.ComparedRange    // finished ranges
+	Clusters     map[string]result.Cluster       // clusters that a job of several has loaded, by the directories of their configurations
+	Fresh        *FreshRecord                    // the new table that replaces another; nil: none
+	Drop         DropRecord                      // of the replaced table; without a table: it is kept
+	tableLoad                                    // of the current table
 	table        int                             // its number, from 0
 	others       map[int]tableLoad               // of the tables before the current one, by number
-	loads        map[int]tableLoad               // those of all tables before an undo; nil: none was begun
-	taken        []Taken                         // regions that have taken files
-	loadedFiles  int                             // by them
+	loads        map[int]tableLoad               // of all tables before an undo; nil: no undo was begun
+	taken        []Taken                         // regions that have loaded files
+	loadedFiles  int                             // files loaded by them
 	Finished     bool
 	FinishedAt   time.Time
-	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
+	StagingEnd   string // the staging directory of a finished job: removed, kept; empty: not recorded
 	Result       *result.Result
-	Undo         *Undoing     // nil: the load was never undone, nor is being undone
-	Copied       *result.Undo // a new table that has what the table had before the load; nil: none was made
+	Undo         *Undoing     // nil: no undo was begun
+	Copied       *result.Undo // a new table with the content from before the load; nil: none
 
-	takenAt map[string]int // where a region is in taken
+	takenAt map[string]int // the index of a region in taken
 }
 
-// tableLoad is how far the load of one table is.
+// tableLoad is the state of the load of one table.
 type tableLoad struct {
 	Token    string
-	Loading  bool                 // files are on their way
+	Loading  bool                 // files were sent
 	Files    map[string]loadState // by path
 	Leaves   map[string]loader.HFile
-	Replaced []string // paths of files that were cut or merged: others have their rows
+	Replaced []string // paths of files that were cut or merged: other files have their rows
 	verified bool
 }
 
@@ -82,7 +82,7 @@ func NewHistory() History {
 		Prepared: map[string]string{}, OwnSnapshots: map[string]ReadSnapshotRecord{}, Quiet: map[string]QuietRecord{}, Clusters: map[string]result.Cluster{}}
 }
 
-// turn goes to another table: what records say of files is of that one from now on.
+// turn switches to another table: later records of files belong to it.
 func (h *History) turn(table int) {
 	if table == h.table {
 		return
@@ -113,7 +113,7 @@ func (h *History) AnyLoading() bool {
 	return h.Loading
 }
 
-// HistoryOf replays records. After an error the history is that of the records
+// HistoryOf replays records. After an error it returns the history of the records
 // before.
 func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
@@ -125,8 +125,8 @@ func HistoryOf(records []journal.Record) (History, error) {
 	return h, nil
 }
 
-// unresolved returns the paths of files that HBase may have loaded: they were
-// sent, and no answer is known.
+// unresolved returns the paths of files that HBase may have loaded: the job has
+// sent them and knows no answer.
 func (h *History) unresolved() []string {
 	var paths []string
 	if h.Finished && !h.undoUnderWay() {
@@ -143,9 +143,9 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// apply takes a record into account. It is the one place where journals are
-// read, those of version 0.1 too, and where the process that writes a record takes it into account.
-// Events that are not known are ignored.
+// apply applies a record to the history. It is the only place where journals are
+// read, also those of version 0.1, and where a process applies the records that it writes.
+// Unknown events are ignored.
 func (h *History) apply(r journal.Record) error {
 	h.records++
 	if r.Time.After(h.Last) {
@@ -167,7 +167,7 @@ func (h *History) apply(r journal.Record) error {
 	return nil
 }
 
-// step notes what the last attempt has finished, and which phase follows.
+// step records a finished step of the last attempt, and the phase after it.
 func (h *History) step(r journal.Record, next string) {
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, DoneStep{r.Event, r.Time})
@@ -175,7 +175,7 @@ func (h *History) step(r journal.Record, next string) {
 	h.phase = next
 }
 
-// recordError is about a record that this version does not understand.
+// recordError is the error of a record that this version does not understand.
 type recordError struct {
 	record journal.Record
 	err    error

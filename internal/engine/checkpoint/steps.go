@@ -14,12 +14,12 @@ import (
 
 // Step is a part of a job. A command is a list of steps.
 type Step struct {
-	Name string                          // what it does, for people who read the list
-	Done func() bool                     // reports whether the journal has it already: it is skipped then; nil: each attempt takes it
+	Name string                          // what it does, for readers of the list
+	Done func() bool                     // reports whether the journal has the step already: then it is skipped; nil: each attempt takes it
 	Gate bool                            // a job that is paused waits before it
 	Run  func(ctx context.Context) error // records what it is about to do before it does it
-	// TakeBack takes back what this step and those after it have done, as far as the job cannot continue from it, when one of them has ended
-	// with an error. Nil: it stays for the next attempt.
+	// TakeBack undoes the effects of this step and of those after it, as far as the job cannot continue from them, when one of them has ended
+	// with an error. Nil: the effects stay for the next attempt.
 	TakeBack func(ctx context.Context, cause error) error
 }
 
@@ -51,8 +51,8 @@ func (st *Job) Steps(ctx context.Context, gate progress.Gate, steps []Step) erro
 	return nil
 }
 
-// Work begins the work on a job that is open. It gives the context of the work, which ends when another process takes the job over, and
-// what ends the work: it closes the job, and puts into err that another process has it, or what Close returns.
+// Work begins the work on an open job. It returns the context of the work, which ends when another process takes the job over, and
+// a function that ends the work: it closes the job, and puts into err that another process has it, or the error of Close.
 func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if st.lock != nil && st.lock.owner != nil {
@@ -75,11 +75,11 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 	}
 }
 
-// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
+// Check returns an error of kind [fail.Busy] if another process has taken the job over. Call it before removing something that the other may use.
 func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
 
-// Stage makes a staging directory that the journal has, or finds it. A process that stood still before it made the directory, while
-// another one ended the job and removed it, removes its own again.
+// Stage creates a staging directory that the journal has, or finds it. A process that was stopped before it created the directory, while
+// another one ended the job and removed the directory, removes its own again.
 func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*staging.Dir, error) {
 	if err := st.Check(ctx); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (st *Job) Fail(ctx context.Context, cause error) {
 		return
 	}
 	text := cause.Error()
-	if st.Finished { // what is done with a job that is done
+	if st.Finished { // work on a finished job
 		text = "undo: " + text
 	}
 	r := FailedRecord{Error: text, Stopped: ctx.Err() != nil}
