@@ -1,5 +1,5 @@
 // Package teststate creates state directories with the code that jobs use, without running jobs: of finished, failed and running jobs.
-// The package is a leaf: tests of the console, of commands and of pages share it.
+// It is a small leaf of its own: tests of the console, of commands and of pages share it.
 package teststate
 
 import (
