@@ -12,8 +12,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// exampleCommands are the commands of an example in order, each with its number of processes. $N is the number of a process, from
-// 0.
+// An exampleCommand is a command of an example, with its number of processes. $N is the number of a process, from 0.
 type exampleCommand struct {
 	args  []string
 	times int

@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/serve/console"
 )
 
-// the client of a request.
+// caller is the client of a request.
 type caller struct {
 	name      string // name of the client, empty if callers are not known
 	principal string // Kerberos principal of the ticket that identifies the caller

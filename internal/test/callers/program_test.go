@@ -61,7 +61,7 @@ func newSite(t *testing.T, day string) *site {
 	return s
 }
 
-// drop drops a table after the test.
+// drops drops a table after the test.
 func (s *site) drops(t *testing.T, name string) {
 	t.Helper()
 	t.Cleanup(func() {

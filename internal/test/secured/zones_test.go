@@ -55,7 +55,7 @@ func zoneSite(t *testing.T, security testcluster.Security) *site {
 	return s
 }
 
-// put returns an export whose input is a file in a directory of HDFS.
+// onHDFS returns an export whose input is a file in a directory of HDFS.
 func (s *site) onHDFS(t *testing.T, dir string, e export) export {
 	t.Helper()
 	name := path.Join(dir, filepath.Base(e.input))
