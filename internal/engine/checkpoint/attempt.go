@@ -59,7 +59,7 @@ func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e
 }
 
 // EndStaging removes the staging directory of a finished job if a process was killed between the end of the job and the
-// removal. A directory that the job was told to keep stays, and so does one whose journal, of another version, does not say.
+// removal. A directory that the job keeps by its settings stays, and so does one whose journal, of another version, does not say.
 func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
 	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
 		return

@@ -73,8 +73,8 @@ type Cleaning struct {
 // Clean finds the directories that jobs have left on this machine and in the
 // staging directory on HDFS, and removes those of finished and abandoned jobs.
 // It does not touch anything without the marks of this program, anything of a job that
-// is running here, or, without Force, anything of a job with files of which it
-// is not known whether HBase has loaded them, since removing those may lose rows. With an
+// is running here, or, without Force, anything of a job with files that
+// HBase may or may not have loaded, since removing those may lose rows. With an
 // error the list has the directories up to the error.
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
