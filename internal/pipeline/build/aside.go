@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// FileOf returns the name of a file of records that is of one table or one directory among several: it has their name before its extension.
+// FileOf returns the name of a file of records for one of several tables or directories: their name comes before its extension.
 func FileOf(file, name string) string {
-	const longest = 120 // names of files have a bound
+	const longest = 120 // file names have a limit
 	ext, label := filepath.Ext(file), strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
 	return strings.TrimSuffix(file, ext) + "." + label[max(0, len(label)-longest):] + ext
 }
 
-// leaveOut makes the files of records that are left out, which have nothing on disk yet.
+// leaveOut prepares the files of records that are left out. Nothing is on disk yet.
 func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
 	if w.FilteredFile != "" {
 		k.Filtered = source.NewFilteredFile(w.FilteredFile)
@@ -42,7 +42,7 @@ func (k *Input) files() []*source.RejectFile {
 	return slices.DeleteFunc(append([]*source.RejectFile{k.Budget.File, k.Filtered}, k.Duplicates...), func(f *source.RejectFile) bool { return f == nil })
 }
 
-// checkFiles refuses files of records that cannot be written, two settings that name one file, and inputs that are known.
+// checkFiles refuses files of records that cannot be written, two settings that name one file, and files that are inputs.
 func (k *Input) checkFiles() error {
 	used := map[string]bool{}
 	for _, f := range k.files() {
@@ -57,7 +57,7 @@ func (k *Input) checkFiles() error {
 	return nil
 }
 
-// dropLeftOut removes what a build that failed has of files of records that were left out. Bad records are for [source.RejectFile.Finish]: they say why.
+// dropLeftOut removes a failed build's files of records that were left out. The file of bad records is kept by [source.RejectFile.Finish]: it shows why.
 func (k *Input) dropLeftOut() (err error) {
 	for _, f := range k.files() {
 		if f != k.Budget.File && err == nil {
@@ -91,7 +91,7 @@ func fileKept(records int64, file string, f *source.RejectFile) bool {
 	return err == nil && file == f.Path()
 }
 
-// filesKept reports whether the records that pass 1 has set aside are where this attempt wants them.
+// filesKept reports whether the files of records from pass 1 are where this attempt wants them.
 func (r *Resume) filesKept(o Options) bool {
 	s := r.Sorted
 	return fileKept(s.Rejected, s.RejectFile, o.Budget.File) && fileKept(s.Filtered, s.FilteredFile, o.Filtered)

@@ -13,7 +13,7 @@ import (
 
 // regionCounts counts the records of a region, or of all, by their outcome.
 type regionCounts struct {
-	records int64 // that were sorted
+	records int64 // sorted
 	dups    int64 // left out; of wide rows, cells
 	joined  int64 // records of wide rows that are not the first of their row
 	noCells int64 // rows without cells
@@ -26,8 +26,8 @@ func (c *regionCounts) add(o regionCounts) {
 	c.noCells += o.noCells
 }
 
-// manifest reports the files that were written. It is the one place where a manifest of a build is made, so that nothing
-// is loaded whose records do not add up.
+// manifest returns the manifest of the written files. Only this function makes manifests of builds, so that no file
+// is loaded if the numbers of records do not add up.
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{
 		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
@@ -40,7 +40,7 @@ func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 		m.Bytes += f.Bytes
 	}
 	if w.uncounted {
-		return m, nil // an older version has begun the job
+		return m, nil // an older version began the job
 	}
 	if err := w.balance(m); err != nil || w.plan.Packed == nil {
 		return m, err
@@ -48,7 +48,7 @@ func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	return m, w.balancePacked(m, t.RowSum)
 }
 
-// balance proves that every record that was read is a row in the files, or is known to be none.
+// balance checks that every record that was read is a row in the files, or was left out for a counted reason.
 func (w *writers) balance(m *manifest.Manifest) error {
 	var rows, cells int64
 	for _, f := range m.Files {
@@ -76,7 +76,7 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
-// someRecords refuses an input without records that are loaded: an export that failed looks like that.
+// someRecords refuses an input without records to load, since a failed export looks like that.
 func someRecords(records, rejected, filtered int64, o Options) error {
 	switch {
 	case records > rejected+filtered || o.AllowEmpty:
@@ -90,7 +90,7 @@ func someRecords(records, rejected, filtered int64, o Options) error {
 	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, listing.AllowEmptyHint())
 }
 
-// someRows returns the same for a build.
+// someRows refuses a build without rows.
 func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
@@ -101,7 +101,7 @@ func someRows(m *manifest.Manifest, o Options) error {
 	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, listing.AllowEmptyHint())
 }
 
-// AllColumns refuses an input if no record has a chosen column, such as a member of JSON lines whose name is mistyped: it would be
+// AllColumns refuses an input if no record has one of the chosen columns, such as a mistyped member of JSON lines, which would be
 // NULL in every row. If columns may be missing, it warns.
 func (o Options) AllColumns(lacking []string, records int64) error {
 	if len(lacking) == 0 || records == 0 {
@@ -115,7 +115,7 @@ func (o Options) AllColumns(lacking []string, records int64) error {
 	return nil
 }
 
-// expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.
+// expected refuses an input whose number of records is not the expected one: a truncated stream looks complete.
 func expected(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil
@@ -123,7 +123,7 @@ func expected(records int64, want *int64) error {
 	return setting.Errorf("the input has %s, and %d are expected (%s): see that the export is complete; nothing was loaded", setting.Count(records, "record"), *want, setting.Expect)
 }
 
-// ExpectedEarlier returns the same of records that an earlier attempt has read: what it has made of them stays.
+// ExpectedEarlier does the same for records that an earlier attempt has read. The files of that attempt stay.
 func ExpectedEarlier(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil

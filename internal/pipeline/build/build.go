@@ -24,31 +24,31 @@ import (
 // Options has the resources of a build; the outcome does not depend on them.
 type Options struct {
 	Workers  int                // goroutines of each pass, default the number of cores
-	Memory   spec.Size          // for sort, merge and buffers together, default 512 MiB
+	Memory   spec.Size          // total of sort, merge and buffers, default 512 MiB
 	SpillDir string             // default the system's temporary directory
-	Budget   *source.Budget     // of bad records; default: the first ends the job
-	Filtered *source.RejectFile // of records that the filter leaves out; nil: they are only counted
-	// Duplicates are of each table's records that lost against another of their key; nil: they are only counted.
+	Budget   *source.Budget     // of bad records; default: the first one ends the job
+	Filtered *source.RejectFile // for records that the filter leaves out; nil: they are only counted
+	// Duplicates has a file for each table's records that were left out as duplicates; nil: they are only counted.
 	Duplicates []*source.RejectFile
-	Sample     int // rows to remember of each region for a later verification
+	Sample     int // rows of each region to remember for a later verification
 	Events     progress.Events
-	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
+	// Gate is called before each batch of records and each region's files. Default: no wait.
 	Gate progress.Gate
-	// SpillLimit is how many bytes of sorted runs may be in SpillDir at a time. Default: as many as there is room for.
+	// SpillLimit is the limit on bytes of sorted runs in SpillDir at a time. Default: the free space.
 	SpillLimit spec.Size
-	// Expect is how many records the input has. Default: any number.
+	// Expect is the expected number of records. Default: any number.
 	Expect *int64
-	// Checks has the expectations that the records must meet. Where the build cannot continue after a failure it fails if they are not met; another
+	// Checks has the expectations that the records must meet. A build that cannot be continued fails if they are not met; another
 	// one leaves that to its caller, see [Met].
 	Checks []*expectation.Check
 	// AllowEmpty accepts an input without rows.
 	AllowEmpty bool
 	// Missing reports whether no record needs to have a chosen column, see [source.Options].
 	Missing source.Missing
-	// Allowed is the allowed of [WorkOptions].
+	// Allowed is as in [WorkOptions].
 	Allowed func() error
 
-	resume *Resume // nil: the build is all or nothing
+	resume *Resume // nil: the build cannot be continued
 }
 
 func (o Options) WithDefaults() Options {
@@ -64,7 +64,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// allowed is nil when what was made may get its name.
+// allowed returns nil if finished files may get their final names.
 func (o Options) allowed() error {
 	if o.Allowed == nil {
 		return nil
@@ -84,15 +84,15 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 	return m, nil
 }
 
-// HeapFloor returns the size of a slice that is never touched. It takes no memory,
-// but has the collector think of a heap so much larger, and run so much less:
+// HeapFloor returns the size of a slice that is never touched. The slice takes no memory,
+// but makes the heap look larger to the garbage collector, so that it runs less often:
 // HDFS's packets are garbage of twice the files' size, and the heap that
-// lives besides the sort is a few megabytes. What may pile up is half of it;
-// a small budget has no room for that.
+// is alive in addition to the sort is a few megabytes. Garbage of half the slice's size may accumulate;
+// a small budget has no space for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
-// newFloor makes it. A builder's memory is not cleared: make clears a slice for which the heap has a page that was used before,
-// which is 30 MB to touch, and 15 ms, in a job of 512 MiB.
+// newFloor allocates it in a builder, whose memory is not cleared: make clears a slice if the heap has used a page of it before,
+// which touches 30 MB, and takes 15 ms, in a job of 512 MiB.
 func (o Options) newFloor() *strings.Builder {
 	b := &strings.Builder{}
 	b.Grow(int(o.HeapFloor()))
@@ -119,7 +119,7 @@ func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 }
 
 // RunTables reads all of the input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
-// leaves nothing under a final name unless the whole input was read without an error; what a failed build has written is removed. Every record has a
+// leaves no file under a final name unless the whole input was read without an error; a failed build removes its files. Every record has a
 // row in each table whose filter does not leave it out; one that has no row in one of them is a bad record, and has none in the others. Plans have
 // the same columns and timestamp. Manifests come in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
@@ -133,17 +133,17 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	return run(ctx, tables, inputRows{in, plans, o}, memory, o)
 }
 
-// rowSource is where the rows of a build come from.
+// rowSource is the source of a build's rows.
 type rowSource interface {
-	// read is pass 1: all rows are sorted, and it is noted that they are.
+	// read is pass 1: it sorts all rows, and records that they are sorted.
 	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
-	// locate adds to an error about two rows of one key where they are.
+	// locate adds the places of two rows with one key to an error.
 	locate(ctx context.Context, err error) error
-	// duplicates gives each table's file of duplicates its records.
+	// duplicates writes the records of each table's file of duplicates.
 	duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error
 	// recheck refuses rows whose source has changed since it was read.
 	recheck(ctx context.Context) error
-	// spilled adds to an error of earlier attempts' sorted rows what to do about it, and explain to any.
+	// spilled adds advice to an error of earlier attempts' sorted rows, and explain to any error.
 	spilled(err error) error
 	explain(err error) error
 }
@@ -163,7 +163,7 @@ func (r inputRows) recheck(ctx context.Context) error         { return Recheck(c
 func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
 func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
 
-// run is both passes, or what is left of them.
+// run does both passes, or the remaining work of them.
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
@@ -199,7 +199,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	return writeTables(ctx, tables, rows, sorter, totals, o)
 }
 
-// readAndSort is pass 1. Bad records are in their file when it is noted as done.
+// readAndSort is pass 1. Bad records are in their file before it is recorded as done.
 func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
@@ -228,7 +228,7 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }
 
-// readSplits reads the splits of a part, and sorts their rows. Between the two, whole says whether they are an input that may be built.
+// readSplits reads the splits of a part, and sorts their rows. In between, whole checks whether the build of this input may continue.
 func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sorter *extsort.Sorter, o Options, whole func(sortTotals) error) (t sortTotals, err error) {
 	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	r.next.Store(int64(part.From))
@@ -256,7 +256,7 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 	return t, nil
 }
 
-// tellExtent says how much there is to read: by rows where the input is Parquet.
+// tellExtent reports the size of the input: in rows if it is Parquet.
 // It is only for display, so errors are not reported here.
 func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
@@ -269,7 +269,7 @@ func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	}
 }
 
-// ReadError finds the kind of an error of pass 1.
+// ReadError returns an error of pass 1 with its kind.
 func (o Options) ReadError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
 		return fail.With(fail.BadRows, err)
@@ -280,13 +280,13 @@ func (o Options) ReadError(err error) error {
 	return fail.With(fail.Input, o.inputMemory(err))
 }
 
-// Places say where the records of an input are.
+// Places locates the records of an input.
 type Places interface {
 	Splits() []source.Split
 	Place(split int, offset int64) string
 }
 
-// Locate puts the places of the records into an error about duplicates.
+// Locate adds the places of the records to an error about duplicates.
 func Locate(err error, in Places) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {

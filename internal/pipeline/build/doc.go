@@ -5,8 +5,8 @@
 // all of `bulkload build`; a [Sample] is a build of a part of the input, from which
 // an estimate is made.
 //
-// A build reaches file systems, never HBase. It reports by progress.Events, and
-// keeps what it has finished by a [Checkpoint], so that another attempt continues.
-// Nothing stands under a final name unless all of the input was read without an
+// A build uses file systems, never HBase. It reports by progress.Events, and
+// records its finished work in a [Checkpoint], so that another attempt can continue.
+// No file gets its final name unless all of the input was read without an
 // error. Workers run at the same time; the outcome does not depend on how many.
 package build

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// CheckDuplicatesFile refuses a file of duplicates of a job that leaves cells out, not records, because several records make a row.
+// CheckDuplicatesFile refuses a file of duplicates for a job that leaves out cells instead of records, because several records make a row.
 func CheckDuplicatesFile(s spec.Job) error {
 	for _, t := range s.Targets() {
 		if t.Policy() == extsort.KeepAll || slices.ContainsFunc(t.Mapping.Cells, func(c spec.CellSpec) bool { return c.QualifierFrom != "" }) {
@@ -52,14 +52,14 @@ func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 	return lists
 }
 
-// duplicates gives the files of duplicates their records, which are read again, when all regions are written.
+// duplicates writes the files of duplicates when all regions are written. It reads their records again.
 func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error {
 	for i, f := range r.o.Duplicates {
 		lost, err := sorter.Displaced(i)
 		if err != nil {
 			return r.explain(err)
 		}
-		// Of an index entries are left out, too, whose records lost in the first table.
+		// An index also lacks the entries of records that were left out of the first table.
 		if n := int64(len(lost)); n != all[i].Duplicates && !r.plans[i].IsIndex() {
 			return ofTable(r.plans, i, fail.Errorf(fail.Unexpected, "%d duplicates were left out, and %d are known; nothing was loaded (a fault of bulkload or of this machine: report it)", all[i].Duplicates, n))
 		}
@@ -75,7 +75,7 @@ func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all [
 	return nil
 }
 
-// finishDuplicates gives the files of duplicates their names, and the manifests these.
+// finishDuplicates gives the files of duplicates their final names, and records the names in the manifests.
 func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
 	for i, f := range o.Duplicates {
 		if all[i].DuplicatesFile, err = o.finish(f, all[i].Duplicates); err != nil {
@@ -85,7 +85,7 @@ func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
 	return nil
 }
 
-// rereader reads records again that have lost. Workers take splits that have some, in the order of the input.
+// rereader reads the records again that were left out as duplicates. Workers take the splits with such records in the order of the input.
 type rereader struct {
 	in *source.Input
 	o  Options
@@ -105,7 +105,7 @@ func (r *rereader) run(ctx context.Context) error {
 		reader.PassOver()
 		for w.take() {
 			split := int(w.lost[0].Seq >> offsetBits)
-			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end: its checksum is that of what was read before
+			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end, to compare its checksum with that of the first reading
 				return err
 			}
 			if err := r.o.resume.sameSplit(r.in, split); err != nil {
@@ -126,7 +126,7 @@ type rereadWorker struct {
 	lost []extsort.Displaced // of the split, not found yet
 }
 
-// take takes those of the next split; false when none is left.
+// take takes the records of the next split; it returns false when none is left.
 func (w *rereadWorker) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,13 +162,13 @@ func (w *rereadWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// kept returns the place of a record by its sequence number.
+// kept returns the place of the record that was kept, by its sequence number.
 func (w *rereadWorker) kept(seq uint64) *source.Place {
 	p := w.in.PlaceOf(int(seq>>offsetBits), int64(seq&(1<<offsetBits-1)))
 	return &p
 }
 
-// gone returns the error of a record that is not where it was.
+// gone returns the error of a record that is no longer at its place.
 func (w *rereadWorker) gone() error {
 	return fail.Errorf(fail.Input, "%s: no record begins there any more: the file has changed since it was read; nothing was loaded", place(w.in, w.lost[0].Seq))
 }

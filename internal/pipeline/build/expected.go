@@ -21,7 +21,7 @@ func (o Options) distinctRoom() int64 {
 	return int64(o.Memory) / 4
 }
 
-// counter counts what the checks need, nil if there are none.
+// counter returns a counter for the checks, nil if there are none.
 func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter, error) {
 	c, err := expectation.NewCounter(o.Checks, in.Columns(), o.distinctRoom(), now)
 	return c, fail.With(fail.Config, err)
@@ -30,7 +30,7 @@ func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter,
 // Checks returns the expectations that the records must meet.
 func (k *Input) Checks() []*expectation.Check { return k.checks }
 
-// Counted returns the value of a column as expectations take it. An empty text is NULL where the file cannot say NULL ([source.Batch.Nulls]).
+// Counted returns the value of a column for expectations. An empty text is NULL if the file has no other NULL ([source.Batch.Nulls]).
 func Counted(b *source.Batch, row, column int, nulls bool) (value []byte, null bool) {
 	value = b.Field(row, column)
 	return value, b.Null(row, column) || len(value) == 0 && !nulls
@@ -45,7 +45,7 @@ func Count(t *expectation.Tally, b *source.Batch, row int, nulls bool) {
 	}
 }
 
-// Met holds the records of a build to the checks: it puts what it finds into the manifests of all tables, warns, and fails with BadRows if
+// Met compares the records of a build with the checks: it puts its findings into the manifests of all tables, warns, and fails with BadRows if
 // an expectation is not met. Earlier returns the records of at most a number of earlier jobs, the newest first; nil: there are none.
 func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) error {
 	judged, err := met(m[0].Expect, checks, earlier, e)

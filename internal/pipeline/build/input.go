@@ -31,15 +31,15 @@ type WorkOptions struct {
 	FilteredFile, DuplicatesFile string
 
 	Events     progress.Events
-	Gate       progress.Gate  // where work waits between its steps, default nowhere
+	Gate       progress.Gate  // where work waits between its steps, default: no wait
 	Uploads    upload.Options // of HFiles to HDFS
-	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
+	SpillLimit spec.Size      // limit on bytes of sorted runs on local disk, default the free space
 
 	SplitSize int64          // of text, bytes; default [source.Options]'s
-	Splits    []source.Split // that a plan has found; default: they are found
+	Splits    []source.Split // from a plan; default: they are determined
 
-	// Allowed reports whether what a build makes may get its names: HFiles, and the file of bad records. It may wait, is asked by
-	// several goroutines, and answers all alike. An error ends the build. Default: it may.
+	// Allowed returns nil if the files of a build may get their final names: HFiles, and the file of bad records. It may wait, is called by
+	// several goroutines, and gives all the same result. An error ends the build. Default: they may.
 	Allowed func() error
 	Stdin   *os.File // the input -, default the process's own
 }
@@ -50,7 +50,7 @@ type Input struct {
 	Budget *source.Budget // of bad records
 
 	Filtered   *source.RejectFile   // of records that the filter leaves out; nil: none
-	Duplicates []*source.RejectFile // of each table's records that lost against another of their key; nil: none
+	Duplicates []*source.RejectFile // of each table's records that were left out as duplicates; nil: none
 
 	Reading *progress.Reading // how the files are read; not to be changed
 
@@ -71,8 +71,8 @@ func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptio
 	return OpenStreams(ctx, st, s, w, nil, streams.Needed{})
 }
 
-// OpenStreams is [OpenInput] for inputs whose streams are found. They are kept first, see [streams.Inputs.Keep].
-// If one is [streams.Inputs.Lost], there is no input, and no error.
+// OpenStreams is [OpenInput] for inputs whose streams are known. It first keeps the streams, see [streams.Inputs.Keep].
+// If one is [streams.Inputs.Lost], it returns nil without an error.
 func OpenStreams(ctx context.Context, st *streams.Inputs, s spec.Job, w WorkOptions, r *Resume, n streams.Needed) (*Input, error) {
 	k, o, err := newInput(s, w)
 	if err != nil {
@@ -148,7 +148,7 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	return nil
 }
 
-// Close releases what the input holds besides its files: the copies of streams.
+// Close releases the copies of streams.
 func (k *Input) Close() error {
 	if k == nil {
 		return nil
@@ -194,8 +194,8 @@ func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	return s
 }
 
-// Build is [Run] with the file of bad records around it. The file is written
-// for a job that failed too: it says why.
+// Build is [Run], and writes the file of bad records, for a failed job, too,
+// since the file shows why.
 func (k *Input) Build(ctx context.Context, plan *cells.Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := k.BuildTables(ctx, []Table{{plan, out}}, w, sample, resume)
 	if err != nil {
@@ -234,7 +234,7 @@ func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, 
 	return m, nil
 }
 
-// AddTo notes what the files of the inputs are, and how they are read.
+// AddTo adds the files of the inputs, and how they are read.
 func (k *Input) AddTo(s *progress.Start) {
 	s.Reading = k.Reading
 	for _, f := range k.Source.Files() {

@@ -52,8 +52,8 @@ func sumsOf(in *source.Input) SplitSums {
 	return s
 }
 
-// sums returns the sums of the attempt that sorted the input: files that it has written hold its rows, so a later attempt must
-// read the same. They are nil if there are none, or if they are not known.
+// sums returns the sums of the attempt that sorted the input: its files have its rows, so a later attempt must
+// read the same. They are nil if there are none, or if they are unknown.
 func (r *Resume) sums() SplitSums {
 	if r == nil || r.Sorted == nil {
 		return nil
@@ -91,7 +91,7 @@ func (r *Resume) sameSplit(in *source.Input, split int) error {
 	return fail.Errorf(fail.Input, "the input has changed since this job began: %s, %s: the checksum was %08x, it is %08x", s.Path, part, was[split], now)
 }
 
-// Recheck looks at all inputs again.
+// Recheck checks whether all inputs are unchanged.
 func Recheck(ctx context.Context, in *source.Input) error {
 	err := in.Recheck(ctx)
 	if err == nil {

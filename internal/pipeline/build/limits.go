@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// explainLimits adds to the error of a build what to do about a limit of this
-// machine that it ran into.
+// explainLimits adds advice to the error of a build that reached a limit of this
+// machine.
 func explainLimits(err error, o Options) error {
 	if err == nil {
 		return nil

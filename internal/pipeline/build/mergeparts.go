@@ -32,7 +32,7 @@ type Written struct {
 	Files      []manifest.File     `json:"files"` // in the order of their rows
 	Digest     manifest.Digest     `json:"digest"`
 	Times      *manifest.CellTimes `json:"times,omitempty"`
-	Records    int64               `json:"records"` // that were rows of the regions, duplicates included
+	Records    int64               `json:"records"` // records with rows in the regions, duplicates included
 	Duplicates int64               `json:"duplicates"`
 	Joined     int64               `json:"joined,omitempty"`
 	NoCells    int64               `json:"no_cells,omitempty"`
@@ -84,7 +84,7 @@ func (w *writers) written(start time.Time) *Written {
 		Took: time.Since(start)}
 }
 
-// Judge reports whether what all parts have read is an input that may be built.
+// Judge checks whether the records of all parts may be built.
 func Judge(parts []*PartRead, s spec.Spec) error {
 	t := totalsOf(parts)
 	b, err := source.NewBudget(s.BadRecords)
@@ -99,7 +99,7 @@ func Judge(parts []*PartRead, s spec.Spec) error {
 		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
 }
 
-// WarnLacking warns of columns that no part has, in a job that may miss them.
+// WarnLacking warns of columns that no part has, in a job that allows that.
 func WarnLacking(parts []*PartRead, e progress.Events) {
 	t := totalsOf(parts)
 	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the others

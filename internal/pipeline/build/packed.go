@@ -15,21 +15,21 @@ type ReadTotals struct {
 	Records, Rejected int64
 	RejectFile        string          // absolute; if there are rejected rows
 	Sum               manifest.RowSum // of the others
-	Notes             string          // what decoders need to know of all rows; text
+	Notes             string          // data for the decoders of all rows, as text
 }
 
 // A PackedSource reads rows and packs them.
 type PackedSource interface {
-	// Read adds all rows to the sort but those of regions that skip selects, which are counted only. It does not finish the sort.
+	// Read adds all rows to the sort, except those of regions that skip selects, which it only counts. It does not finish the sort.
 	Read(ctx context.Context, sorter *extsort.Sorter, skip func(region int) bool) (ReadTotals, error)
-	// Locate adds to an error about two rows of one key where they are.
+	// Locate adds the places of two rows with one key to an error.
 	Locate(ctx context.Context, err error) error
-	// Explain adds to an error of the sort what to do about it.
+	// Explain adds advice to an error of the sort.
 	Explain(err error) error
 }
 
 // RunPacked writes an HFile for every region and family that has cells, as [Run] does. Sorted rows may take memory bytes. A
-// resume that is not nil keeps what is finished, and continues from what an earlier attempt has.
+// resume that is not nil records finished work, and continues that of an earlier attempt.
 func RunPacked(ctx context.Context, plan *cells.Plan, src PackedSource, memory int64, out Output, o Options, resume *Resume) (*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	o.resume, o.AllowEmpty = resume, true
@@ -70,7 +70,7 @@ func (r packedRows) recheck(context.Context) error { return nil }
 func (r packedRows) spilled(err error) error       { return err }
 func (r packedRows) explain(err error) error       { return r.src.Explain(err) }
 
-// locate adds to an error of a merge about two rows of one key where they are.
+// locate adds the places of two rows with one key to an error of a merge.
 func locate(ctx context.Context, p *cells.Plan, err error, places Places) error {
 	if p.Packed != nil {
 		return p.Packed.Locate(ctx, err)

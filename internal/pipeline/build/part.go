@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A Part is the splits of an input from one on and before another. Parts of one input are read by processes of their own, each
+// A Part is a range of splits of an input, from one on and before another. Each part of an input is read by another process,
 // by [ReadPart]; [MergeParts] writes the HFiles of the rows of all parts, the same as [RunTables] does.
 type Part struct {
 	From, To int
@@ -44,7 +44,7 @@ type PartRead struct {
 	Expect *expectation.Counts `json:"expect,omitempty"`
 }
 
-// Agrees reports whether two attempts of a part have read the same records, and made the same of them; regions are for the caller to compare.
+// Agrees reports whether two attempts of a part have read the same records with the same results; the caller compares regions.
 func (p *PartRead) Agrees(o *PartRead) bool {
 	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums)
 }
@@ -56,7 +56,7 @@ type PartRegion struct {
 	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of others of the part
 }
 
-// Sink takes the chunks of a part, region after region.
+// Sink receives the chunks of a part, region by region.
 type Sink interface {
 	chunk.Sink
 	// Finish is called after the last chunk.
@@ -65,7 +65,7 @@ type Sink interface {
 
 // ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
 // sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
-// of bad records that is a number ends it; one that is a share is for the caller that knows the other parts.
+// of bad records that is a number ends it; one that is a share is checked by the caller, which knows the other parts.
 func ReadPart(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	o = o.WithDefaults()
 	o.Budget.Part = true
@@ -156,7 +156,7 @@ func (p *PartRead) write(ctx context.Context, plans []*cells.Plan, sorter *extso
 	return nil
 }
 
-// chunkError distinguishes rows that cannot be written from a place that does not take them.
+// chunkError distinguishes errors of the rows from errors of the destination.
 func chunkError(err error) error {
 	if _, ok := errors.AsType[*extsort.DuplicateError](err); ok || errors.Is(err, extsort.ErrCorrupt) {
 		return err
@@ -164,7 +164,7 @@ func chunkError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// Check reports whether what was noted of a part adds up, for these tables.
+// Check returns an error if the recorded counts of a part do not add up, for these tables.
 func (p *PartRead) Check(plans []*cells.Plan) error {
 	before, regions := -1, RegionsOf(plans)
 	for _, r := range p.Regions {
@@ -176,7 +176,7 @@ func (p *PartRead) Check(plans []*cells.Plan) error {
 	return p.balance(plans)
 }
 
-// balance proves that every record of the part is a row of each table in its chunks, or is known to be none.
+// balance checks that every record of the part is a row of each table in its chunks, or was left out for a counted reason.
 func (p *PartRead) balance(plans []*cells.Plan) error {
 	rows, left := make([]int64, len(plans)), make([]int64, len(plans))
 	for _, r := range p.Regions {

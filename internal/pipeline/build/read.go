@@ -23,7 +23,7 @@ func sequence(split int, offset int64) uint64 {
 	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
 }
 
-// place says where the record of a sequence number is.
+// place returns the place of a record by its sequence number.
 func place(in Places, seq uint64) string {
 	split := int(seq >> offsetBits)
 	offset := seq & (1<<offsetBits - 1)
@@ -44,13 +44,13 @@ type readers struct {
 	gate     progress.Gate         // before each batch
 	skip     func(region int) bool // regions whose file is written already; nil: none
 	resume   *Resume               // what an earlier attempt has read; may be nil
-	next     atomic.Int64          // the split to be read next
-	end      int                   // after the last one to be read; 0: all are
+	next     atomic.Int64          // the next split to read
+	end      int                   // after the last split to read; 0: all
 	got      readCount
 	left     atomic.Int64   // records that the job's filter leaves out
 	own      []atomic.Int64 // by table, those that its own filter leaves out of the others
 
-	counter *expectation.Counter // nil: nothing is expected of the records
+	counter *expectation.Counter // nil: no expectations
 }
 
 // run reads all splits with the given number of workers.
@@ -110,7 +110,7 @@ func (w *readWorker) run(ctx context.Context) error {
 	}
 }
 
-// countFiltered puts into totals what filters have left out.
+// countFiltered adds the records that filters have left out to totals.
 func (r *readers) countFiltered(t *sortTotals) {
 	t.Filtered, t.FilteredOwn = r.left.Load(), nil
 	for i, p := range r.plans {
@@ -185,7 +185,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 	return nil
 }
 
-// leaveOut notes a record that the filter leaves out.
+// leaveOut records a record that the filter leaves out.
 func (w *readWorker) leaveOut(b *source.Batch, row int) error {
 	if w.filtered == nil {
 		return nil
@@ -195,12 +195,12 @@ func (w *readWorker) leaveOut(b *source.Batch, row int) error {
 	return w.filtered.Write(e)
 }
 
-// bad sets a record aside, or gives the error that ends the job.
+// bad sets a record aside, or returns the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
 	return w.budget.Reject(RowError(b, row, err))
 }
 
-// RowError says why a record has no row.
+// RowError returns the error of a record that has no row.
 func RowError(b *source.Batch, row int, err error) source.RowError {
 	e := b.RowError(row)
 	e.Reason = err.Error()

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readerMemory returns how much of the budget a worker's reader may take: its share, but for the least that the sort needs.
+// readerMemory returns the part of the budget that a worker's reader may take: its share, less the least that the sort needs.
 func (o Options) readerMemory() int64 {
 	return max(1<<20, (int64(o.Memory)-o.HeapFloor()/2)/int64(o.Workers)-extsort.MinMemory)
 }

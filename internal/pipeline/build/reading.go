@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readingOf says how files are read.
+// readingOf describes how files are read.
 func readingOf(s spec.Job, files []source.FileInfo) *progress.Reading {
 	r := &progress.Reading{Ways: []progress.Way{}, Where: s.Where}
 	ways, partitions := map[progress.Way]int{}, map[string]bool{}
@@ -37,7 +37,7 @@ func readingOf(s spec.Job, files []source.FileInfo) *progress.Reading {
 	return r
 }
 
-// columnGroups puts files with the same columns together.
+// columnGroups groups files with the same columns.
 type columnGroups struct {
 	list *[]progress.FileColumns
 	at   map[string]int
@@ -60,7 +60,7 @@ func (g *columnGroups) add(columns []string, path string) {
 	(*g.list)[i].Files = append((*g.list)[i].Files, path)
 }
 
-// mostNoted is how many ways to read, and how many groups of files, have a line each in the log; mostNamed is how many columns a line has.
+// mostNoted is the number of formats, and of groups of files, that have a line each in the log; mostNamed is the number of columns in a line.
 const (
 	mostNoted = 10
 	mostNamed = 20

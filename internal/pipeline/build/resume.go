@@ -20,30 +20,30 @@ type Done struct {
 	Sorted  *SortedRecord         // nil: the input has not been read to its end
 	Written map[int]WrittenRecord // by the region's ordinal in the sort
 	Built   *manifest.Manifest    // of the first table; nil: files may be missing
-	// BuiltTables are the built tables of further tables.
+	// BuiltTables are the manifests of further tables.
 	BuiltTables []*manifest.Manifest
-	Streams     map[string]streams.State // by place: what was read of streams
+	Streams     map[string]streams.State // by place: the state of streams
 }
 
 // NewDone returns an empty Done.
 func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
 
-// Sort takes it into account that all of the input is sorted.
+// Sort applies the record that all of the input is sorted.
 func (d *Done) Sort(s SortedRecord) { d.Sorted = &s }
 
-// Write takes the files of a region into account.
+// Write applies the record of a region's files.
 func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
 
-// Stream takes a record of a stream into account.
+// Stream applies a record of a stream.
 func (d *Done) Stream(r streams.Record) { d.Streams = streams.Note(d.Streams, r) }
 
-// LostRecord is regions whose files are not there as they were written.
+// LostRecord lists regions whose files are missing or have changed.
 type LostRecord struct {
 	Regions []int `json:"regions"`       // ordinals in the sort
-	All     bool  `json:"all,omitempty"` // the sorted rows are void too: the input is another one, or is read in another way
+	All     bool  `json:"all,omitempty"` // the sorted rows are void, too: the input has changed, or is read with other settings
 }
 
-// Lose takes it into account that files are to be written again.
+// Lose applies the record that files must be written again.
 func (d *Done) Lose(l LostRecord) {
 	for _, ordinal := range l.Regions {
 		delete(d.Written, ordinal)
@@ -51,37 +51,37 @@ func (d *Done) Lose(l LostRecord) {
 	if l.All {
 		d.Sorted = nil
 	}
-	d.Built, d.BuiltTables = nil, nil // a record says it again when they are there
+	d.Built, d.BuiltTables = nil, nil // a later record sets them again
 }
 
-// Checkpoint keeps what a build has finished, so that another attempt can go
-// on after a crash. Each call returns when the record is as safe as it says, and
-// [Done] has it.
+// Checkpoint records the finished work of a build, so that another attempt can
+// continue after a crash. Each call returns when the record is as durable as documented, and
+// is applied to [Done].
 type Checkpoint interface {
-	// Spilling is called before a directory for sorted runs is made, and with an empty one when it is gone.
+	// Spilling is called before a directory for sorted runs is created, and with an empty name after it was removed.
 	Spilling(SpillRecord) error
-	// Streaming is called before a stream is copied into a file, when the copy is whole, and when it is gone. The record is
+	// Streaming is called before a stream is copied into a file, when the copy is complete, and after it was removed. The record is
 	// synced. Several goroutines may call it, one at a time.
 	Streaming(streams.Record) error
 	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
 	Sorted(SortedRecord) error
-	// Wrote is called when the files of a region have their names. Several goroutines may call it.
+	// Wrote is called when the files of a region have their final names. Several goroutines may call it.
 	Wrote(WrittenRecord) error
-	// Lost is called when files of earlier attempts are not there as they were written. The record is synced.
+	// Lost is called when files of earlier attempts are missing or have changed. The record is synced.
 	Lost(LostRecord) error
 }
 
-// Resume makes a build keep what it has finished and resume from what an earlier
-// attempt has. A nil one does neither.
+// Resume makes a build record its finished work and continue that of an earlier
+// attempt. A nil Resume does neither.
 type Resume struct {
 	*Done
 	Checkpoint Checkpoint
-	Name       string // of the job, by which its directories of sorted runs are known
+	Name       string // of the job, in the names of its directories of sorted runs
 
-	mu sync.Mutex // writers of several tables note what they have written
+	mu sync.Mutex // writers of several tables record their files
 }
 
-// skip says of a region whether its file is written already.
+// skip returns a function that reports whether the file of a region is written already.
 func (r *Resume) skip() func(int) bool {
 	if r == nil || len(r.Written) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (r *Resume) skip() func(int) bool {
 	return r.has
 }
 
-// has reports whether the file of a region is written already.
+// has reports whether the file of a region is written.
 func (r *Resume) has(region int) bool {
 	if r == nil {
 		return false
@@ -152,7 +152,7 @@ func (r *Resume) start(w *writers) {
 	}
 }
 
-// wrote notes that the files of a region are complete, of a table whose first region is the one of that ordinal in the sort.
+// wrote records that the files of a region are complete, for a table whose first region has the ordinal from in the sort.
 func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
@@ -173,7 +173,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	return r.Checkpoint.Wrote(record)
 }
 
-// Manifests returns the manifests of a build of several tables whose files are all there.
+// Manifests returns the manifests of a build of several tables whose files all exist.
 func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	list := make([]*manifest.Manifest, len(tables))
 	for i, w := range newWriters(tables, nil, Options{resume: r}) {
@@ -206,7 +206,7 @@ func (r *Resume) manifest(w *writers, table int) (*manifest.Manifest, error) {
 	}
 	var took time.Duration
 	if b != nil {
-		// Regions without cells have no record of their own.
+		// Regions without cells have no record.
 		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, FilteredFile: b.FilteredFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum, Expect: b.Expect}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
 		w.counts.records = t.Records - t.Rejected - t.Filtered

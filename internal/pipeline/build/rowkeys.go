@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// RowKeys makes the row of every record as a build does, and gives its key: of
+// RowKeys makes the row of every record as a build does, and returns its key: of
 // records that have a row with a cell, in no order, those of several records with
 // one key several times. Nothing is sorted or written. Each worker asks once for
 // the function that takes its keys; a key is valid until that returns. Records

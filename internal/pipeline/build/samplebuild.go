@@ -24,11 +24,11 @@ const (
 	// FileOverhead is the size of an HFile without its blocks: trailer, file info,
 	// the root index, a bloom chunk that is not full.
 	FileOverhead = 4 << 10
-	// samplePlaces is from how many places it is taken.
+	// samplePlaces is the number of places of the input from which the sample is taken.
 	samplePlaces = 24
-	// sampleRun is how much a worker reads for a run, if the build would spill.
+	// sampleRun is the number of bytes that a worker reads for a run, if the build would spill.
 	sampleRun = 4 << 20
-	// probeText is read first, to see whether the build would spill.
+	// probeText is the number of bytes that is read first, to determine whether the build would spill.
 	probeText = 1 << 20
 )
 
@@ -40,7 +40,7 @@ type Sample struct {
 	Input   *source.Input
 	Options Options
 	Extent  source.Extent
-	Readers int             // that read at a time, at least one
+	Readers int             // number of concurrent readers, at least one
 	Limit   int64           // bytes to read
 	Sort    extsort.Options // of the real build
 
@@ -52,14 +52,14 @@ type Sample struct {
 	Forecast     extsort.Forecast
 	SpilledBytes int64 // bytes on disk
 	SortTime     time.Duration
-	tables       []sampledTable // what each has of the sort and of the files, that of Plan first
-	all          *Sample        // the whole, if this is one table's part; else nil
+	tables       []sampledTable // each table's part of the sort and of the files, that of Plan first
+	all          *Sample        // the whole sample, if this is one table's part; else nil
 
 	mu         sync.Mutex
 	Cells      int64
 	HFileBytes int64         // bytes of HFiles
 	WriteTime  time.Duration // of all workers together
-	FileTime   time.Duration // what a file takes besides its bytes
+	FileTime   time.Duration // the time of a file apart from its bytes
 }
 
 // sampleCounts counts the records of a sample.
