@@ -18,7 +18,7 @@ import (
 // Adopted has the files of a job that succeeded.
 type Adopted struct {
 	Manifests []*manifest.Manifest  // one of each table
-	Regions   []build.WrittenRecord // with files, under their names in the staging directory
+	Regions   []build.WrittenRecord // regions with files, under their names in the staging directory
 	Maps      []*MapDone            // in the order of the input
 	Reduces   []*ReduceDone
 	Tasks     []TaskRun // maps, then reduces
@@ -33,7 +33,7 @@ func committed(ctx context.Context, fsys hdfsio.FS, dir string) (bool, error) {
 	return err == nil, fail.With(fail.HDFS, err)
 }
 
-// readWorkAt reads what a job was submitted with.
+// readWorkAt reads the work file of a submitted job.
 func readWorkAt(ctx context.Context, fsys hdfsio.FS, dir string) (*Work, error) {
 	w := &Work{}
 	name := path.Join(dir, WorkName)
@@ -43,7 +43,7 @@ func readWorkAt(ctx context.Context, fsys hdfsio.FS, dir string) (*Work, error) 
 	return w, w.validate()
 }
 
-// readReduces reads those of all reduces.
+// readReduces reads the descriptions of all reduces.
 func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all []*ReduceDone, err error) {
 	for i := range w.Reduces {
 		d := &ReduceDone{}
@@ -68,7 +68,7 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 	return all
 }
 
-// judge reports whether what all maps have read may be built.
+// judge checks whether the records that all maps have read may be built.
 func judge(maps []*MapDone, p *share.Plan) error {
 	return build.Judge(parts(maps), p.Job)
 }
@@ -131,8 +131,8 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, 
 	return a, nil
 }
 
-// take gives an HFile its name in the staging directory. One that has it already was taken before; another of that name is of an earlier
-// attempt, which did not get as far.
+// take gives an HFile its name in the staging directory. A file that has the name already was taken before; a different one is from an earlier
+// attempt, which did not finish.
 func take(ctx context.Context, out build.Output, from string, f manifest.File) error {
 	name := path.Join(out.Dir, f.Name)
 	there, err := out.FS.Stat(ctx, name)
@@ -158,7 +158,7 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 	return out.FS.Rename(ctx, source, name)
 }
 
-// same reports whether a file is the one that was written.
+// same reports whether a file is the written one.
 func same(info fs.FileInfo, f manifest.File) bool {
 	id, ok := hdfsio.FileID(info)
 	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// ownBinary returns the program that tasks run: this one, if it needs nothing of the node that it runs on.
+// ownBinary returns the program that tasks run: this one, if it is linked statically.
 func ownBinary() (string, error) {
 	name, err := os.Executable()
 	if err == nil {

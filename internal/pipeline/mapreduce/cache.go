@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// clientCache names the ticket cache for Hadoop's client, empty for its own default. Of a keytab, which stays here, one is made that only
+// clientCache returns the ticket cache for Hadoop's client, empty for its own default. For a keytab, which stays here, it creates one that only
 // the user can read, until release.
 func clientCache(env *cluster.Env) (name string, release func(), err error) {
 	release = func() {}

@@ -2,19 +2,19 @@
 // for byte, whatever the number of tasks and of their attempts.
 //
 // A map task is pass 1 on a share of the input (package share): it sorts its rows and writes them as chunks (package chunk), whose keys
-// begin with the number of their region. Hadoop moves the chunks and gives each reduce task those of its regions, in order. A reduce task
-// is pass 2: it merges chunks as they come and writes HFiles. What a reduce has done is described in a file of its output, which Hadoop
-// commits together with the HFiles, for one attempt of each task. What a map has done is described by each of its attempts in the job's
-// directory. [Adopt] holds all descriptions to each other before a file is taken.
+// begin with the number of their region. Hadoop moves the chunks and gives each reduce task the chunks of its regions, in order. A reduce task
+// is pass 2: it merges chunks as they come and writes HFiles. Each reduce describes its work in a file of its output, which Hadoop
+// commits together with the HFiles, for one attempt of each task. Each attempt of a map describes its work in the job's
+// directory. [Adopt] compares all descriptions before a file is taken.
 //
 // A job's directory is
 //
 //	<staging>/_yarn-<tag>/
-//	├── work.json       the plan and how it is cut into tasks: all that tasks know
+//	├── work.json       the plan and its division into tasks; tasks have no other settings
 //	├── items           a line for each map: its share, K/N
 //	├── partitions      the first region of each reduce but the first
-//	├── errors/         why attempts failed, one file each; a permanent one ends later attempts at once
-//	├── maps/           what attempts of maps have read, with their bad records
+//	├── errors/         the errors of failed attempts, one file each; a permanent one ends later attempts at once
+//	├── maps/           descriptions of the attempts of maps, with their bad records
 //	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles (of several tables <table>/<family>/),
 //	                    _SUCCESS when the job has
 //

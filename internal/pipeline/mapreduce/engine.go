@@ -23,18 +23,18 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Settings say how a job runs on YARN. Zeros are chosen by the plan.
+// Settings configures a job on YARN. The plan chooses values for zeros.
 type Settings struct {
 	Queue         string
 	MapMemory     int // of containers, MiB
 	ReduceMemory  int
 	Maps, Reduces int
-	Hadoop        string // program or home of Hadoop's client; default: looked for
-	// KillOnStop kills the application when the process is asked to stop. Default: it continues, and the same command attaches to it.
+	Hadoop        string // program or home directory of Hadoop's client; default: it is searched
+	// KillOnStop kills the application when the process gets a signal to stop. Default: the application continues, and the same command attaches to it.
 	KillOnStop bool
 }
 
-// Validate refuses numbers that no job can have.
+// Validate refuses invalid numbers.
 func (s Settings) Validate() error {
 	for name, n := range map[setting.Name]int{setting.MapMemory: s.MapMemory, setting.ReduceMemory: s.ReduceMemory} {
 		if n != 0 && (n < LeastMemory || n > 1<<20) {
@@ -47,7 +47,7 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// Submission is a job as its journal has it.
+// Submission is the journal's record of a submitted job.
 type Submission struct {
 	Tag         string // of the application, of no other
 	Dir         string // of the job, a URI
@@ -57,13 +57,13 @@ type Submission struct {
 	Weights     []int64 // estimated bytes of each region, by which regions were packed
 }
 
-// Journal keeps what was begun. Each call returns when the record is on disk.
+// Journal records submissions. Each call returns when the record is on disk.
 type Journal interface {
-	// Submitting is called before a job is handed over.
+	// Submitting is called before a job is submitted.
 	Submitting(Submission) error
 	// Submitted is called when its application is known.
 	Submitted(Submission) error
-	// Ended is called when the application has ended without its output, and is done with.
+	// Ended is called when the application has ended without output, and is no longer used.
 	Ended(s Submission, how string) error
 }
 
@@ -76,19 +76,19 @@ type Engine struct {
 	Begun    *Submission // by an earlier process, if its end is not known; nil: none
 	Samples  int         // rows of each region to remember
 	Rejects  string      // local file of bad records; empty: none
-	Filtered string      // the same of records that the filter leaves out
+	Filtered string      // local file of records that the filter leaves out; empty: none
 	Poll     time.Duration
 
-	program string // that tasks run; empty: this one
+	program string // the program of tasks; empty: this one
 	yarn    *yarn.Client
 	fs      hdfsio.FS
 }
 
-// defaultPoll is how often the cluster is asked.
+// defaultPoll is the interval of requests to the cluster.
 const defaultPoll = time.Second
 
 // Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
-// at. The plan is asked for when a job is to be submitted. What the job leaves next to its HFiles is removed by [Engine.Forget].
+// at. The plan is requested when a job is submitted. [Engine.Forget] removes the job's other files.
 func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
 	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
 	c, err := connect(e.Env)
@@ -145,7 +145,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	return a, nil
 }
 
-// Forget removes what a job has left next to its HFiles.
+// Forget removes the files of a job apart from its HFiles.
 func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
 	fsys, name, err := env.Resolve(s.Dir)
 	if err != nil {
@@ -154,7 +154,7 @@ func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
 	return fail.With(fail.HDFS, fsys.RemoveAll(ctx, name))
 }
 
-// Kill ends the application of a job that is to be forgotten, if there is one.
+// Kill ends the application of a job that is discarded, if there is one.
 func Kill(ctx context.Context, env *cluster.Env, s Submission) error {
 	c, err := connect(env)
 	if err != nil {
@@ -197,8 +197,8 @@ func newTag() string {
 	return "bulkload-" + hex.EncodeToString(b[:])
 }
 
-// find looks for the job that an earlier process has begun: nil is none, or one that has ended without output; over says that the output
-// of it is complete.
+// find looks for the job that an earlier process has begun. It returns nil if there is none, or if it ended without output; over reports that its output
+// is complete.
 func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error) {
 	if e.Begun == nil {
 		return nil, false, nil
@@ -208,7 +208,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	// Its output says more than any server: it is complete when this is there.
+	// The output is more reliable than any server: it is complete if this file exists.
 	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
 		e.Events.Note("an earlier application completed the build", "application", begun.Application)
 		return &begun, over, err
@@ -237,7 +237,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	return nil, false, e.ended(ctx, begun, how)
 }
 
-// ended notes the end of a job without output, and removes its directory.
+// ended records the end of a job without output, and removes its directory.
 func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
 	e.Events.Note("the application of an earlier attempt left no output", "application", s.Application, "because", how)
 	if err := Forget(ctx, e.Env, s); err != nil {
@@ -254,7 +254,7 @@ func (e *Engine) unreachable(s Submission, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("the outcome of %s is unknown: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
 }
 
-// outcome says how an application without output has ended, and nothing of one that still runs.
+// outcome describes how an application without output has ended; it is empty while the application runs.
 func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	a, err := e.yarn.Application(ctx, s.Application)
 	switch {
@@ -267,7 +267,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
-	// The ResourceManager has forgotten it; MapReduce's history may not have.
+	// The ResourceManager no longer knows it; MapReduce's history server may.
 	j, err := e.yarn.Job(ctx, s.Application)
 	switch {
 	case err == nil && j.State == "SUCCEEDED":
@@ -281,7 +281,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 		s.Application, s.Dir, setting.Restart))
 }
 
-// noOutput is of an application that says it has succeeded, when its output is not complete.
+// noOutput returns the error of an application that reports success, but whose output is incomplete.
 func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	l, err := e.Env.Conf.Resolve(s.Dir)
 	if err != nil {
@@ -293,7 +293,7 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, but %s is missing: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
-// stopped is for a process that was asked to stop while its job runs.
+// stopped handles a process that gets a signal to stop while its job runs.
 func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	cause := context.Cause(ctx)
 	if !e.KillOnStop {

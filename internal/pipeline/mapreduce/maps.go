@@ -23,7 +23,7 @@ func filteredFile(attempt string) string { return attempt + ".filtered.jsonl" }
 
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
-// errNoMap is a map without an attempt that has ended.
+// errNoMap is the error of a map without an ended attempt.
 var errNoMap = errors.New("no attempt of a map wrote its description")
 
 // readMaps reads the descriptions of all maps of a job's directory, in the order of the input. Of several attempts of one map the last is
@@ -64,7 +64,7 @@ func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapD
 	return all, nil
 }
 
-// agrees reports whether two attempts of one map have read and given the same.
+// agrees reports whether two attempts of one map have read the same records and written the same rows.
 func (d *MapDone) agrees(o *MapDone) bool {
 	return d.PartRead.Agrees(&o.PartRead) && reflect.DeepEqual(d.Regions, o.Regions)
 }

@@ -21,10 +21,10 @@ const (
 	counterWritten = "bytes_written"
 )
 
-// reportEvery is how often an attempt reports. An attempt that does not move says nothing, so that Hadoop's timeout ends it.
+// reportEvery is the interval of an attempt's reports. An attempt without progress does not report, so that Hadoop's timeout ends it.
 const reportEvery = 3 * time.Second
 
-// meter reports what a task does to its ApplicationMaster.
+// meter reports the progress of a task to its ApplicationMaster.
 type meter struct {
 	w     io.Writer
 	phase atomic.Pointer[string]
@@ -89,7 +89,7 @@ func (m *meter) report() {
 	}
 }
 
-// close reports the rest.
+// close reports the remaining changes.
 func (m *meter) close() {
 	close(m.stop)
 	<-m.done

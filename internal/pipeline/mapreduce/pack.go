@@ -24,9 +24,9 @@ type Container struct {
 	Heap   int // of the JVM in it
 }
 
-// Sizes of containers when nothing is said, in MiB. The JVM of a task moves few large records.
+// Default sizes of containers, in MiB. The JVM of a task moves few large records.
 const (
-	// DefaultMapMemory and DefaultReduceMemory have room for the sort of a map's share, and for a chunk of each map.
+	// DefaultMapMemory and DefaultReduceMemory suffice for the sort of a map's share, and for a chunk of each map.
 	DefaultMapMemory    = 1024
 	DefaultReduceMemory = 1024
 	// LeastMemory is the least memory of a container.
@@ -49,7 +49,7 @@ func tasksFor(bytes, each int64, most int) int {
 	return int(min(max((bytes+each-1)/each, 1), int64(most)))
 }
 
-// packRegions cuts regions into at most n ranges that follow each other, so that the heaviest range is as light as n ranges allow: large
+// packRegions cuts regions into at most n consecutive ranges, so that the heaviest range is as light as possible: large
 // regions are alone, small ones together. Ranges no heavier than enough are not cut further, though there were fewer than n.
 func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
 	n = min(max(n, 1), len(weights))
@@ -80,7 +80,7 @@ func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
 	return all
 }
 
-// lightest returns the least weight that no range exceeds when n of them that follow each other have all.
+// lightest returns the least possible weight of the heaviest of n consecutive ranges.
 func lightest(weights []int64, n int) int64 {
 	low, high := slices.Max(weights), int64(0)
 	for _, w := range weights {
@@ -135,12 +135,12 @@ func reduceRanges(weights []int64, regions int, input int64, reduces int) []buil
 	return packRegions(weights, tasksFor(total, bytesPerReduce, regions), bytesPerReduce)
 }
 
-// chunkSize lets a reduce hold a chunk of every map within half of its memory.
+// chunkSize returns the size at which a reduce can hold a chunk of every map in half of its memory.
 func chunkSize(memory spec.Size, maps int) int {
 	return min(max(int(int64(memory)/2/int64(maps)), chunk.MinSize), chunk.DefaultSize)
 }
 
-// cutWork says how a plan is cut into tasks. Numbers that are zero are chosen.
+// cutWork cuts a plan into tasks. It chooses values for numbers that are zero.
 func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
 	regions := p.Regions()
 	if maps == 0 {

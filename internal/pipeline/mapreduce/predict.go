@@ -15,7 +15,7 @@ type Prediction struct {
 	CoreTime     time.Duration `json:"core_ns"` // of all containers together
 }
 
-// What was measured of jobs: processor time of a task before it does anything, that of the ApplicationMaster, and the bytes of packed rows
+// Measured constants of jobs: processor time of a task before it does anything, that of the ApplicationMaster, and the bytes of packed rows
 // for each byte of text.
 const (
 	taskTime    = 4500 * time.Millisecond

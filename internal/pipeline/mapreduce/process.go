@@ -27,7 +27,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Process is a task as its process sees it.
+// Process is the environment of a task's process.
 type Process struct {
 	Env func(name string) (string, bool) // of the process
 	Dir string                           // working directory, with WorkName and streaming.JobFile
@@ -37,7 +37,7 @@ type Process struct {
 	Log *slog.Logger
 }
 
-// task is one attempt under way.
+// task is the running attempt.
 type task struct {
 	Process
 	streaming.Task
@@ -46,15 +46,15 @@ type task struct {
 	plans []*cells.Plan
 	env   *cluster.Env
 	fs    hdfsio.FS
-	out   string // where the attempt writes
+	out   string // output directory of the attempt
 	meter *meter
 	began time.Time
 }
 
-// Map does a map task. Its error is in the job's directory too.
+// Map runs a map task. It also writes its error to the job's directory.
 func (p Process) Map(ctx context.Context) error { return p.run(ctx, true, (*task).doMap) }
 
-// Reduce does a reduce task.
+// Reduce runs a reduce task.
 func (p Process) Reduce(ctx context.Context) error { return p.run(ctx, false, (*task).doReduce) }
 
 func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Context) error) (err error) {
@@ -83,7 +83,7 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	if v := firstPermanent(earlier); v != nil {
 		return fmt.Errorf("the job cannot succeed any more: %w", v.err())
 	}
-	// What grows beyond the budget is collected before the container is killed for it.
+	// Memory beyond the budget is collected before YARN kills the container for it.
 	memory := t.work.ReduceMemory
 	if isMap {
 		memory = t.work.MapMemory
@@ -132,7 +132,7 @@ func (t *task) open() (err error) {
 	return err
 }
 
-// resolve makes what the task builds with. Reduces read tables only where rows get new keys: they know the families of the snapshot.
+// resolve prepares the task's build. Reduces read tables only for new keys, to know the families of the snapshot.
 func (t *task) resolve(ctx context.Context) (err error) {
 	if t.Task.Map || t.work.Plan.NewKeys != nil {
 		if err := t.work.Plan.Mount(ctx, t.env); err != nil {
@@ -184,7 +184,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
-	if d.FilteredFile = ""; read.FilteredFile != "" { // that is the node's
+	if d.FilteredFile = ""; read.FilteredFile != "" { // that path is on the node
 		d.LeftOut = filteredFile(t.Attempt)
 		if err := t.keepRejects(ctx, read.FilteredFile, path.Join(l.Path, d.LeftOut)); err != nil {
 			return fail.With(fail.HDFS, err)
@@ -244,7 +244,7 @@ func (t *task) doReduce(ctx context.Context) error {
 	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
 }
 
-// counted counts what comes or goes.
+// counted counts the bytes read or written.
 type counted struct {
 	r     io.Reader
 	w     io.Writer
@@ -263,7 +263,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ran returns how the attempt has run up to now.
+// ran returns the statistics of the attempt up to now.
 func (t *task) ran(shuffled int64) Ran {
 	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
 	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // which the NodeManager sets

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// machine is a processor as a program's file, Go and Java name it.
+// machine has the names of a processor architecture in a program's file, in Go and in Java.
 type machine struct {
 	elf  elf.Machine
 	goes string // GOARCH
@@ -33,7 +33,7 @@ var machines = []machine{
 	{elf.EM_ARM, "arm", []string{"arm"}},
 }
 
-// goesOf is Java's name of a processor as Go has it, the same name if that is not known.
+// goesOf returns Go's name for Java's name of an architecture, the same name if it is unknown.
 func goesOf(java string) string {
 	for _, m := range machines {
 		if slices.Contains(m.java, java) {
@@ -43,15 +43,15 @@ func goesOf(java string) string {
 	return java
 }
 
-// Bounds of asking nodes for their processors.
+// Limits of the requests to nodes for their architecture.
 const (
 	mostAsked = 64
 	askers    = 8
 	askTime   = 10 * time.Second
 )
 
-// checkNodes holds the processor of a program to those of the nodes, as far as they say: a cluster on none of whose nodes it runs is
-// refused. Nodes that do not answer are passed over: what a task meets there is its own error.
+// checkNodes compares the architecture of a program with those of the nodes, as far as they answer. A cluster on none of whose nodes it runs is
+// refused. Nodes that do not answer are ignored: a task there may fail with its own error.
 func (e *Engine) checkNodes(ctx context.Context, program string) error {
 	ours, err := processorOf(program)
 	if err != nil {
@@ -99,12 +99,12 @@ func theirsOf(others map[string][]string) string {
 	return most
 }
 
-// otherProcessor is of a program that nodes cannot run.
+// otherProcessor returns the error of a program that nodes cannot run.
 func otherProcessor(ours, nodes, theirs string) error {
 	return fmt.Errorf("this program is for processors %s, and %s: take a build for them (CGO_ENABLED=0 GOOS=linux GOARCH=%s)", ours, nodes, theirs)
 }
 
-// processors asks nodes, as many at a time as may be; those that answer are in the result, by host.
+// processors asks nodes for their architecture, several at a time; those that answer are in the result, by host.
 func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[string]string {
 	all := map[string]string{}
 	var mu sync.Mutex
@@ -152,7 +152,7 @@ func few(all []string, most int) []string {
 // noExec is in Java's message about a program for another processor: ENOEXEC.
 const noExec = "Exec format error"
 
-// cannotRun makes the error of an attempt whose node could not start the program; nil if that is not why it failed.
+// cannotRun returns the error of an attempt whose node could not start the program; nil if it failed for another reason.
 func (f *watcher) cannotRun(ctx context.Context, a yarn.Attempt, text string) error {
 	if !strings.Contains(text, noExec) {
 		return nil

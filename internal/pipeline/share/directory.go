@@ -21,16 +21,16 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// directory is where shares are.
+// directory is the directory of the shares.
 type directory struct {
 	fs    hdfsio.FS
 	dir   string
-	given string // as messages name it
+	given string // its name in messages
 }
 
 func (d directory) path(name string) string { return path.Join(d.dir, name) }
 
-// attempts are the descriptions of complete shares, those of one share from its first attempt to its last.
+// attempts has the descriptions of complete shares. Those of one share are in the order of its attempts.
 type attempts struct {
 	shares []found
 }
@@ -86,7 +86,7 @@ func (a *attempts) of(k int) (all []found) {
 	return all
 }
 
-// attempt returns the last one of a share, 0 if there is none.
+// attempt returns the number of a share's last attempt, 0 if there is none.
 func (a *attempts) attempt(k int) (last int) {
 	for _, f := range a.of(k) {
 		last = max(last, f.attempt)
@@ -104,11 +104,11 @@ func (a *attempts) sameShares(n int, dir string) error {
 	return nil
 }
 
-// supersede removes the attempts of a share that were complete before the one that is now.
+// supersede removes earlier complete attempts of a share.
 func (d directory) supersede(ctx context.Context, old []found, e progress.Events) error {
 	for _, f := range old {
 		e.Note("an earlier attempt of the share is removed", "file", f.Chunks)
-		// The description first: chunks without one are nothing.
+		// The description first: chunks without one are ignored.
 		err := errors.Join(ignoreGone(d.fs.Remove(ctx, d.path(f.file))), ignoreGone(d.fs.Remove(ctx, d.path(f.Chunks))))
 		if err != nil {
 			return fail.With(fail.HDFS, err)
@@ -117,8 +117,8 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 	return nil
 }
 
-// complete returns the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
-// have read other rows.
+// complete returns the shares of the whole input, in order. A missing share is an error, and so are two attempts of a share that
+// have read different rows.
 func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {
 		return nil, fail.Errorf(fail.Input, "%s has no shares of this plan: build them first", d.given)
@@ -152,12 +152,12 @@ func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) 
 	return all, nil
 }
 
-// sameRows compares regions of two attempts. Chunks may be cut elsewhere.
+// sameRows compares the regions of two attempts. Their chunks may be cut differently.
 func sameRows(a, b build.PartRegion) bool {
 	return a.Region == b.Region && a.Rows == b.Rows && a.Sum == b.Sum && a.LeftOut == b.LeftOut
 }
 
-// openRuns opens the chunks of all shares; closeRuns lets them go.
+// openRuns opens the chunks of all shares; closeRuns closes them.
 func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (runs []build.PartRun, closeRuns func() error, err error) {
 	var opened []fs.File
 	closeOpened := func() error {

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// InputFile is an input file as it was when the plan was made.
+// InputFile describes an input file at the time of the plan.
 type InputFile struct {
 	Path   string    `json:"path"`
 	Size   int64     `json:"size"`
@@ -45,7 +45,7 @@ func (f InputFile) differs(now InputFile) string {
 	return ""
 }
 
-// unchanged compares the input files with those of the plan, and opens none.
+// unchanged compares the input files with those of the plan, without opening them.
 func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
 	j, err := p.Job.Resolve()
 	if err != nil {

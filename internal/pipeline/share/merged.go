@@ -15,7 +15,7 @@ import (
 type Merged struct {
 	Schema   int    `json:"schema"` // 1
 	Plan     string `json:"plan"`
-	Rows     string `json:"rows"` // which rows were merged: those of shares that have read the same
+	Rows     string `json:"rows"` // identifies the merged rows: equal for shares that have read the same
 	Merge    int    `json:"merge"`
 	Merges   int    `json:"merges"`
 	From     int    `json:"from"`
@@ -28,7 +28,7 @@ type Merged struct {
 // written returns the counts of the written rows of each table.
 func (d *Merged) written() []*build.Written { return append([]*build.Written{&d.Written}, d.Tables...) }
 
-// readFile reads what a merge has noted, and refuses a merge of other rows or of another number.
+// readFile reads the description of a merge, and refuses one of other rows or of another number of merges.
 func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 	d := &Merged{}
 	file := m.out.path(path.Join(mergeDir, name))

@@ -26,14 +26,14 @@ import (
 type NewKeys struct {
 	Key      string `json:"key"`
 	OldKey   string `json:"old_key,omitempty"`
-	Since    int64  `json:"since,omitempty"`    // of the choice that the snapshot is read by
+	Since    int64  `json:"since,omitempty"`    // of the selection of the snapshot's cells
 	Versions int    `json:"versions,omitempty"` // of a column; 0: all
 	Columns  string `json:"columns"`            // that have numbers, see [newkeys.Columns]
-	Staging  string `json:"staging"`            // where merges write, and the job that has planned loads from
+	Staging  string `json:"staging"`            // the directory into which merges write, and from which the job loads
 }
 
 // MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. The request has the input, by which
-// files resolves the snapshot, and what becomes of rows of one key and of rows without one. Merges write into the staging directory.
+// files resolves the snapshot, and the handling of rows with the same key and of rows without one. Merges write into the staging directory.
 func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snapshot.Snapshot, p *newkeys.Plan, staging string, w build.WorkOptions) (*Plan, error) {
 	columns, err := newkeys.Columns(ctx, s, p)
 	if err != nil {
@@ -51,7 +51,7 @@ func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snaps
 	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits(), Near: p.Near}}, keys, w)
 }
 
-// key returns how the keys of the first table are made.
+// key returns the key spec of the first table.
 func (p *Plan) key() string {
 	if p.NewKeys != nil {
 		return p.NewKeys.Key
@@ -72,7 +72,7 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 		return nil, nil, fail.Errorf(fail.Config, "the plan has %d families, snapshot %s has %d", len(shape.Families), s.Name, len(s.Families))
 	}
 	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Near: shape.Near, Now: time.UnixMilli(p.Timestamp), Choice: p.files.Choice, Versions: p.NewKeys.Versions, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
-	k.Choice.Since = p.NewKeys.Since // plans of earlier versions have it here alone
+	k.Choice.Since = p.NewKeys.Since // plans of earlier versions have it only here
 	byName := map[string]tablesource.Part{}
 	for _, part := range parts {
 		byName[part.Name] = part
@@ -127,7 +127,7 @@ func (p *Plan) RejectName(of Of) string {
 	return of.RejectName()
 }
 
-// Output returns where merges of the plan write: out, but of rows that get new keys it is their job's staging directory, and out is empty.
+// Output returns the directory into which merges of the plan write: out, or for new keys, with an empty out, the job's staging directory.
 func (p *Plan) Output(out string) (string, error) {
 	switch {
 	case p.NewKeys == nil:

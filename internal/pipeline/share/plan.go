@@ -25,14 +25,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Plan is all that shares and merges have in common.
+// Plan has everything that shares and merges have to agree on.
 type Plan struct {
 	Schema    int           `json:"schema"` // 1
 	Job       spec.Spec     `json:"job"`
 	Columns   []string      `json:"columns"`
 	Families  []spec.Family `json:"families"`
 	Timestamp int64         `json:"timestamp"`         // of every cell, milliseconds
-	Points    []rowkey.Key  `json:"splits"`            // of the table; of further ones see Tables
+	Points    []rowkey.Key  `json:"splits"`            // of the table; for further tables see Tables
 	Servers   []string      `json:"servers,omitempty"` // host:port, near which the files of each region are written; none: anywhere
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
@@ -43,11 +43,11 @@ type Plan struct {
 	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
-	// NewKeys says how the rows of the one snapshot get new keys; nil: rows are made of records.
+	// NewKeys configures the new keys of the rows of the one snapshot; nil: rows are made of records.
 	NewKeys *NewKeys `json:"new_keys,omitempty"`
 	// Salt is the digest of the secret of salted(x), which each share reads itself.
 	Salt string `json:"salt_digest,omitempty"`
-	// Checksum is the checksum of all else. Shares name their plan by it.
+	// Checksum is the checksum of all other fields. Shares identify their plan by it.
 	Checksum string `json:"checksum"`
 
 	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
@@ -60,7 +60,7 @@ type PlanTable struct {
 	Servers  []string      `json:"servers,omitempty"`
 }
 
-// planTable returns a table of a plan.
+// planTable returns the plan's form of a table.
 func planTable(shape build.Shape) PlanTable {
 	t := PlanTable{Families: shape.Families, Points: rowkey.Keys(shape.Splits)}
 	if shape.Near != nil {
@@ -88,7 +88,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	return plan(ctx, files, s, shapes, nil, w)
 }
 
-// plan is [Make], of rows that get new keys too.
+// plan is [Make], and also plans new keys for rows.
 func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, keys *NewKeys, w build.WorkOptions) (p *Plan, err error) {
 	s.Inputs = slices.Clone(s.Inputs)
 	var snapshots []tablesource.Planned
@@ -112,7 +112,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			return nil, fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Shares))
 		}
 		if _, local := fsys.(hdfsio.Local); local {
-			s.Inputs[i] = name // shares may begin elsewhere
+			s.Inputs[i] = name // shares may have another working directory
 		}
 	}
 	streams, err := streams.Find(ctx, files.Source, s.Inputs, w.Stdin, nil)
@@ -169,7 +169,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	return p, nil
 }
 
-// Resolve makes what a build is made with: the job, and the plan of each of its targets.
+// Resolve returns the job, and the build's plan of each of its targets.
 func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*cells.Plan, error) {
 	j, err := p.Job.Resolve()
 	if err == nil {
@@ -201,7 +201,7 @@ func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*cells.Plan, error) {
 	return j, plans, err
 }
 
-// Regions returns how many regions all tables have.
+// Regions returns the number of regions of all tables.
 func (p *Plan) Regions() int {
 	n := len(p.Points) + 1
 	for _, t := range p.Tables {
@@ -251,7 +251,7 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string, moving
 	return old, nil
 }
 
-// Read reads a plan. One that was changed, or is of another version, is refused.
+// Read reads a plan. It refuses a plan that was changed, or is of another version.
 func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
 	fsys, file, err := files.Resolve(name)
 	if err != nil {
@@ -277,7 +277,7 @@ func (p *Plan) Splits() []source.Split {
 	return all
 }
 
-// Part returns a share's splits: those that follow each other, with about as many bytes as those of every other share. A share may
+// Part returns a share's splits. Each share has consecutive splits with about the same number of bytes. A share may
 // have none.
 func (p *Plan) Part(of Of) build.Part {
 	var ends []int64
@@ -299,7 +299,7 @@ func (p *Plan) Part(of Of) build.Part {
 	return build.Part{From: cut(ends, of.K-1, of.N), To: cut(ends, of.K, of.N)}
 }
 
-// cut returns how many of a list, whose bytes are summed up in ends, belong to the first k of n parts.
+// cut returns how many elements of a list, with the running totals of their bytes in ends, belong to the first k of n parts.
 func cut(ends []int64, k, n int) int {
 	if k == n {
 		return len(ends)

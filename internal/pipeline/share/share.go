@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Most is the greatest number of shares.
+// Most is the maximum number of shares.
 const Most = 99_999
 
 // Share describes the rows of share K of N. It is stored next to its chunks.
@@ -61,7 +61,7 @@ func ParseOf(text string) (Of, error) {
 
 func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
 
-// few names the first of a list.
+// few returns the first names of a list.
 func few(all []Of) string {
 	const most = 10
 	var names []string
@@ -79,15 +79,15 @@ func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", wha
 // RejectName returns the name of a share's file of bad records.
 func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 
-// FilteredName returns the same for the records that the filter leaves out.
+// FilteredName returns the name of a share's file of records that the filter leaves out.
 func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
 
-// chunkSize lets one merge with as much memory hold a chunk of every share for each of two workers.
+// chunkSize returns the size at which a merge with the same memory can hold a chunk of every share for each of two workers.
 func chunkSize(memory int64, shares int) int {
 	return int(min(max(memory/int64(8*shares), chunk.MinSize), chunk.DefaultSize))
 }
 
-// Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
+// Build reads a share of the plan's input, and writes its rows into dir, which it creates if it is missing.
 func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
 	if w.DuplicatesFile != "" {
 		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
@@ -149,7 +149,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
 }
 
-// FinishRejects writes the file of bad records of a part, also of one that failed, and names it in an error that they are too many.
+// FinishRejects writes the file of bad records of a part, even of a failed one, and names the file in an error about too many of them.
 func FinishRejects(in *build.Input, err error) error {
 	if err != nil && in.Filtered != nil {
 		err = errors.Join(err, in.Filtered.Abort())
@@ -165,7 +165,7 @@ func FinishRejects(in *build.Input, err error) error {
 	return errors.Join(err, rejectErr)
 }
 
-// begin reports the work that begins, of the first table.
+// begin reports the start of the work, for the first table.
 func begin(e progress.Events, in *build.Input, plan *cells.Plan, p *Plan, dir string, phases ...string) {
 	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.key(), Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}
@@ -197,7 +197,7 @@ func (d directory) create(ctx context.Context, name string, regions int) (*fileS
 	return s, nil
 }
 
-// counter counts what is written.
+// counter counts the written bytes.
 type counter struct{ s *fileSink }
 
 func (c counter) Write(b []byte) (int, error) {
