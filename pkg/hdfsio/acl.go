@@ -7,9 +7,9 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// UserRights returns the rights that the ACL of a file or directory gives users by name, each as the three bits of read (4), write (2) and
-// execute (1) that the ACL's mask leaves. It is empty where there is no ACL, or none that names a user; it costs a call where there is one.
-// For a user who is named, and is not the owner, no other bits of the mode count.
+// UserRights returns the rights of users named in the ACL of a file or directory, each as the three bits of read (4), write (2) and execute
+// (1) after the ACL's mask is applied. It is empty if there is no ACL, or if the ACL names no user. It costs a call only if there is an
+// ACL. For a named user other than the owner, no other bits of the mode count.
 func (h *HDFS) UserRights(ctx context.Context, name string, info fs.FileInfo) (rights map[string]fs.FileMode, err error) {
 	const hasACL = 0x01 // of HdfsFileStatusProto.Flags, Hadoop 3
 	st, ok := info.Sys().(*hdfs.FileStatus)

@@ -9,13 +9,13 @@ import (
 	"bulkload/internal/hadoop/dfs"
 )
 
-// ErrNoChecksum is matched by errors of a file system that keeps no checksum from which that of a whole file can be made:
-// DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
+// ErrNoChecksum is matched by errors of a file system without checksums from which a whole file's CRC-32C can be
+// computed: DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
 var ErrNoChecksum = dfs.ErrNoChecksum
 
-// CRC32C gives the CRC-32C of a file's bytes, from the checksums that DataNodes keep with its blocks: no data are read, nor
-// is it seen whether the data still match them, as a reader of the data sees. Of each block one replica is asked. size is the
-// number of bytes that it is of. An error that is ErrNoChecksum says that the file has to be read.
+// CRC32C returns the CRC-32C of a file's bytes, computed from the checksums that DataNodes store with its blocks, and the
+// number of bytes that it covers. No data are read, so it is not verified that the data still match the checksums, as a read
+// would. One replica of each block is queried. If the error is ErrNoChecksum, the file has to be read.
 func (h *HDFS) CRC32C(ctx context.Context, name string) (sum uint32, size int64, err error) {
 	info, err := h.stat(ctx, "checksum", name)
 	if err != nil {
@@ -39,9 +39,9 @@ func (h *HDFS) CRC32C(ctx context.Context, name string) (sum uint32, size int64,
 }
 
 // BeingWritten reports whether a file is open for writing: created or opened for append by a client that has not closed it,
-// and whose lease was not recovered. Of such a file Stat and ReadDir say the length without the block that is being
-// written (0 while that is the first) or, of a file that is appended to, the length of before; and a time of modification
-// from before its writer closes it. No DataNode is asked.
+// and whose lease has not been recovered. For such a file, Stat and ReadDir return the length without the block that is
+// being written (0 while that is the first) or, if the file is being appended to, the previous length; and a modification
+// time from before its writer closes it. No DataNode is queried.
 func (h *HDFS) BeingWritten(ctx context.Context, name string) (open bool, err error) {
 	name, err = cleanName("open", name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestCodedZone reads files that Hadoop wrote into a directory that is in an encryption zone and has an erasure coding policy, as wholes and
-// at random places, also without one of the DataNodes; Hadoop's own read is the judge.
+// TestCodedZone reads files that Hadoop wrote to a directory that is in an encryption zone and has an erasure coding policy, from start to
+// end and at random places, also without one of the DataNodes. Hadoop's own read gives the expected bytes.
 func TestCodedZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs DataNodes and a KMS")

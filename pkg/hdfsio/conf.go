@@ -14,16 +14,16 @@ import (
 	"strings"
 )
 
-// Property is a configuration value and where it is from.
+// Property is a configuration value and its origin.
 type Property struct {
 	Value string // as written, ${…} not yet replaced
 	File  string // path of the file, or the name given to Set
 	final bool
 }
 
-// Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml, ssl-client.xml and hbase-site.xml, later ones over earlier ones, except
-// where an earlier value is final. The zero value is an empty configuration. Any number of goroutines may read it, as long
-// as none calls ReadFile or Set.
+// Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml, ssl-client.xml and hbase-site.xml. Later files override earlier ones,
+// except for final values. The zero value is an empty configuration. Any number of goroutines may read it, as long as none calls
+// ReadFile or Set.
 type Conf struct {
 	// Env looks up environment variables, for ${env.X}, HADOOP_USER_NAME and the like. Nil: the process's.
 	Env   func(string) (string, bool)
@@ -31,10 +31,10 @@ type Conf struct {
 	files []string
 }
 
-// LoadConf reads the configuration found through the environment: core-site.xml, hdfs-site.xml and ssl-client.xml of HADOOP_CONF_DIR,
-// then of HBASE_CONF_DIR, then hbase-site.xml of both. What does not exist is skipped, and without either variable the
-// configuration is empty. A directory that the environment names and that does not exist matches [fs.ErrNotExist]; a file
-// that is no XML is an error that names it. A nil env is the process's environment.
+// LoadConf reads the configuration that the environment names: core-site.xml, hdfs-site.xml and ssl-client.xml of HADOOP_CONF_DIR,
+// then of HBASE_CONF_DIR, then hbase-site.xml of both. Missing files are skipped, and without either variable the configuration is
+// empty. A missing directory is an error that matches [fs.ErrNotExist]; an invalid XML file is an error that names it. A nil env
+// means the process's environment.
 func LoadConf(env func(string) (string, bool)) (*Conf, error) {
 	c := &Conf{Env: env}
 	var dirs []string
@@ -63,8 +63,8 @@ func LoadConf(env func(string) (string, bool)) (*Conf, error) {
 	return c, nil
 }
 
-// ReadFile adds the properties of one file over those that are there, except where they are final. A file that does not
-// exist matches [fs.ErrNotExist].
+// ReadFile adds the properties of one file. They override existing properties, except final ones. The error for a
+// missing file matches [fs.ErrNotExist].
 func (c *Conf) ReadFile(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -77,11 +77,11 @@ func (c *Conf) ReadFile(name string) error {
 	return nil
 }
 
-// Files returns the paths of the files read, in order: a later one overrides an earlier one. The slice is the caller's.
+// Files returns the paths of the files read, in order: a later one overrides an earlier one. The caller owns the slice.
 func (c *Conf) Files() []string { return slices.Clone(c.files) }
 
-// Set overrides a property, also a final one, for good; from says what for, such as a flag's name, and is the property's
-// File.
+// Set overrides a property permanently, even a final one. from describes the origin, such as a flag's name, and becomes
+// the property's File.
 func (c *Conf) Set(key, value, from string) {
 	if c.props == nil {
 		c.props = map[string]Property{}
@@ -89,19 +89,19 @@ func (c *Conf) Set(key, value, from string) {
 	c.props[key] = Property{Value: value, File: from, final: true}
 }
 
-// Lookup returns a property as it was written, with its origin; false where no file and no Set has it.
+// Lookup returns a property as written, with its origin; false if no file and no Set defines it.
 func (c *Conf) Lookup(key string) (Property, bool) {
 	p, ok := c.props[key]
 	return p, ok
 }
 
-// Value returns a property with ${name}, ${env.NAME}, ${env.NAME-default} and ${env.NAME:-default} replaced, or "" when it is not
-// set. As in Hadoop's Configuration a reference to what is not defined stays as it is.
+// Value returns a property with ${name}, ${env.NAME}, ${env.NAME-default} and ${env.NAME:-default} replaced, or "" if it is
+// not set. As in Hadoop's Configuration, an undefined reference is left unchanged.
 func (c *Conf) Value(key string) string {
 	return c.expand(c.props[key].Value)
 }
 
-// maxExpansions is Hadoop's bound (Configuration.MAX_SUBST), which also ends references that go in a circle.
+// maxExpansions is Hadoop's limit (Configuration.MAX_SUBST), which also ends circular references.
 const maxExpansions = 20
 
 func (c *Conf) expand(s string) string {
@@ -206,7 +206,7 @@ func (c *Conf) parse(file string, text []byte) error {
 	}
 }
 
-// User returns the user name for simple authentication: HADOOP_USER_NAME, else the unix user.
+// User returns the user name for simple authentication: HADOOP_USER_NAME, otherwise the unix user.
 func (c *Conf) User() (string, error) {
 	if name, ok := c.env("HADOOP_USER_NAME"); ok && name != "" {
 		return name, nil
@@ -222,17 +222,17 @@ func unixUser() (string, error) {
 	return u.Username, nil
 }
 
-// Keys that say how users authenticate.
+// Keys that select how users authenticate.
 const (
 	HadoopAuthentication = "hadoop.security.authentication"
 	HBaseAuthentication  = "hbase.security.authentication"
 )
 
-// Kerberos reports whether a key asks for it.
+// Kerberos reports whether a key is set to kerberos.
 func (c *Conf) Kerberos(key string) bool { return strings.EqualFold(c.Value(key), "kerberos") }
 
-// Quorum is ZooKeeper's servers, host:port with commas, from hbase.zookeeper.quorum and
-// hbase.zookeeper.property.clientPort (2181 when absent). It is "" when no quorum is configured.
+// Quorum returns ZooKeeper's servers as comma-separated host:port, from hbase.zookeeper.quorum
+// and hbase.zookeeper.property.clientPort (2181 if absent). It is "" if no quorum is configured.
 func (c *Conf) Quorum() string {
 	port := c.Value("hbase.zookeeper.property.clientPort")
 	if port == "" {
@@ -252,7 +252,7 @@ func (c *Conf) Quorum() string {
 	return strings.Join(hosts, ",")
 }
 
-// Znode is HBase's root in ZooKeeper, zookeeper.znode.parent or /hbase.
+// Znode returns HBase's root in ZooKeeper: zookeeper.znode.parent or /hbase.
 func (c *Conf) Znode() string {
 	if root := c.Value("zookeeper.znode.parent"); root != "" {
 		return root

@@ -45,7 +45,8 @@ func TestConf(t *testing.T) {
 	testcheck.Must(t, err)
 	for key, want := range map[string]string{
 		"a": "hbase", "url": "hdfs://h1:9000/x", "fixed": "first", "nested": "h1", "none": "",
-		// One reference that cannot be replaced keeps those after it, as in Hadoop.
+		// As in Hadoop, a reference that cannot be replaced keeps the references after it from
+		// being replaced.
 		"env": "x|${env.NONE}|${env.NONE-d}|${env.EMPTY:-e}|${env.EMPTY-f}",
 	} {
 		if got := c.Value(key); got != want {
@@ -177,7 +178,7 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
-// FuzzConf: no configuration text may panic or hang.
+// FuzzConf checks that no configuration text causes a panic or an endless loop.
 func FuzzConf(f *testing.F) {
 	f.Add("<configuration>" + prop("a", "${b}") + prop("b", "${a}}${") + "</configuration>")
 	f.Add("<configuration><property><name>a</name><value>${env.X:-}</value></property></configuration>")

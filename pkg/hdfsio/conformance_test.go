@@ -18,7 +18,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestConformance holds the implementations that need no cluster to the rules; hdfs_cluster_test.go does it for HDFS.
+// TestConformance runs the suite on the implementations that need no cluster; hdfs_cluster_test.go does it for HDFS.
 func TestConformance(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, Local{}, t.TempDir()) })
 	t.Run("memory", func(t *testing.T) { conform(t, NewMemory(), "/") })
@@ -73,7 +73,7 @@ func testWriteRead(t *testing.T, fsys FS, dir string) {
 		if !ok {
 			t.Fatalf("%T is not an io.ReaderAt", f)
 		}
-		// ReadAt between two Reads must not move the place of Read.
+		// ReadAt between two Reads must not move the position of Read.
 		half := make([]byte, size/2)
 		_, err = io.ReadFull(f, half)
 		testcheck.Must(t, err)
@@ -91,7 +91,7 @@ func testWriteRead(t *testing.T, fsys FS, dir string) {
 			t.Fatal("read after Close: no error")
 		}
 		if size < 1000 {
-			// The standard library's judge of readers.
+			// The standard library's test of readers.
 			f, err := fsys.Open(t.Context(), name)
 			testcheck.Must(t, err)
 			testcheck.Must(t, iotest.TestReader(f, data))
@@ -155,7 +155,7 @@ func testAbort(t *testing.T, fsys FS, dir string) {
 	if len(left) != 0 {
 		t.Fatalf("Abort left %s", left[0].Name())
 	}
-	// After a good Finish it does nothing.
+	// After a successful Finish it does nothing.
 	w, err = fsys.Create(t.Context(), name, CreateOptions{})
 	testcheck.Must(t, err)
 	testcheck.Must(t, w.Finish())
@@ -176,7 +176,7 @@ func testExclusive(t *testing.T, fsys FS, dir string) {
 	if _, err := fsys.Create(t.Context(), dir, CreateOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Fatalf("create over a directory: %v", err)
 	}
-	// Of two that write one name at once exactly one wins, by Create or by Finish.
+	// If two writers use one name concurrently, exactly one succeeds, by Create or by Finish.
 	name = path.Join(dir, "two")
 	a, err := fsys.Create(t.Context(), name, CreateOptions{})
 	testcheck.Must(t, err)

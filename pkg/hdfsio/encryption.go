@@ -18,21 +18,22 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// Keys say how the key management servers (KMS) of encryption zones are asked for the data keys of files: by one of Tokens, else by the login
-// of [Security], else by the user's name. The zero value does for most clusters: the NameNode says where its KMS is.
+// Keys are the settings for requests to the key management servers (KMS) of encryption zones for the data keys of files. Requests
+// authenticate with one of Tokens, otherwise with the login of [Security], otherwise with the user's name. The zero value works for most
+// clusters: the NameNode names its KMS.
 type Keys struct {
-	// Provider is the address of the KMS as hadoop.security.key.provider.path has it, for NameNodes that do not say it.
+	// Provider is the KMS address in the form of hadoop.security.key.provider.path, for NameNodes that do not name their KMS.
 	Provider string
-	// Tokens are delegation tokens of kind [KeyTokenKind]. The one whose service is the KMS is taken; a single one always.
+	// Tokens are delegation tokens of kind [KeyTokenKind]. The token whose service is the KMS is used; a single token is always used.
 	Tokens []*kerberos.Token
-	// TLS is asked once a KMS has https. Nil: the certificates that the system trusts.
+	// TLS is called for a KMS with https. Nil: the system's trusted certificates.
 	TLS func() (*tls.Config, error)
 }
 
 // KeyTokenKind is the kind of the delegation tokens of a KMS.
 const KeyTokenKind = kms.TokenKind
 
-// KeyError is of a file in an encryption zone without its data key.
+// KeyError reports a file in an encryption zone without its data key.
 type KeyError struct {
 	Op, Path string
 	Key      string // the zone's key and its version, such as k1@0
@@ -57,13 +58,13 @@ func (e *KeyError) Error() string {
 
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// Final reports whether another attempt ends in the same way: a KMS has refused the key.
+// Final reports whether further attempts fail in the same way: a KMS has refused the key.
 func (e *KeyError) Final() bool { return kms.Final(e.Err) || errors.Is(e.Err, errNoKeyServer) }
 
-// errNoKeyServer is of a configuration with which no KMS can be asked.
+// errNoKeyServer is the error for a configuration without a usable KMS.
 var errNoKeyServer = errors.New("no KMS can be asked (hadoop.security.key.provider.path of core-site.xml)")
 
-// keyServers is the client of the KMS, made when the first encrypted file is opened.
+// keyServers holds the KMS client, which is created when the first encrypted file is opened.
 type keyServers struct {
 	mu     sync.Mutex
 	client *kms.Client
@@ -78,7 +79,7 @@ func (k *keyServers) close() {
 	}
 }
 
-// keyServer returns the client of the KMS that the NameNode names, else the configuration.
+// keyServer returns the client of the KMS that the NameNode names, otherwise of the configured one.
 func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	h.keys.mu.Lock()
 	defer h.keys.mu.Unlock()
@@ -117,7 +118,7 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	return h.keys.client, nil
 }
 
-// cipherOf returns the cipher of a file, nil of one that is not encrypted. A KMS that does not answer is asked again.
+// cipherOf returns the cipher of a file, nil for a file that is not encrypted. It retries if a KMS does not answer.
 func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption) (c *dfs.Cipher, err error) {
 	if e == nil {
 		return nil, nil
@@ -142,15 +143,15 @@ func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption)
 	return nil, &KeyError{Op: op, Path: name, Key: e.KeyVersion, User: h.o.User, Err: err}
 }
 
-// Zone is an encryption zone, the zero value none.
+// Zone is an encryption zone. The zero value means no zone.
 type Zone struct {
 	Root string // its directory
-	Key  string // the name of its key; empty: the user may not know it
+	Key  string // the name of its key; empty if the user may not know it
 }
 
-// Zone finds the encryption zone that a path is in. The path may name nothing. HDFS renames within one zone alone. A NameNode says it to
-// users who may read the path. For others it is the highest of the encrypted directories above the path, which differs in a zone
-// within a zone.
+// Zone returns the encryption zone of a path, which need not exist. HDFS renames only within a zone. A NameNode returns it to users who
+// may read the path. For others, Zone returns the highest of the encrypted directories above the path, which differs in a zone within a
+// zone.
 func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 	name, err = cleanName("zone", name)
 	if err != nil {
@@ -190,7 +191,7 @@ func (i hdfsInfo) encrypted() bool {
 	return ok && st.GetFlags()&hasCrypt != 0
 }
 
-// encryption returns how a file is encrypted, nil outside of encryption zones. Directories of a zone have none.
+// encryption returns the encryption of a file, nil outside of encryption zones. Directories of a zone have none.
 func (i hdfsInfo) encryption() *dfs.Encryption {
 	st, ok := i.Sys().(*hdfs.FileStatus)
 	if !ok || st.GetFileEncryptionInfo() == nil {
@@ -201,15 +202,15 @@ func (i hdfsInfo) encryption() *dfs.Encryption {
 		KeyName: e.GetKeyName(), KeyVersion: e.GetEzKeyVersionName()}
 }
 
-// crypt encrypts or decrypts one stream. Without a key it leaves all bytes as they are.
+// crypt encrypts or decrypts one stream. Without a key it leaves all bytes unchanged.
 type crypt struct {
 	key    *dfs.Cipher
 	stream cipher.Stream
-	at     int64 // of stream
+	at     int64 // offset of stream in the file
 	buf    []byte
 }
 
-// apply writes to dst the bytes of src, which begin at off in the file. Encrypting and decrypting are the same.
+// apply encrypts or decrypts src, which begins at off in the file, to dst. Both are the same operation.
 func (c *crypt) apply(dst, src []byte, off int64) {
 	if c.key == nil {
 		return
@@ -221,11 +222,11 @@ func (c *crypt) apply(dst, src []byte, off int64) {
 	c.at = off + int64(len(src))
 }
 
-// encryptAtOnce is how many bytes are encrypted at a time: such a buffer is still in the processor's cache when it is sent.
+// encryptAtOnce is the number of bytes encrypted at a time: a buffer of this size is still in the processor's cache when it is sent.
 const encryptAtOnce = 128 << 10
 
-// encrypt gives the bytes to be stored at off of the file: those of p, or others for the first of them, which are good until the
-// next call.
+// encrypt returns the bytes to store at off of the file: p itself without a key, otherwise the encrypted form of at most its
+// first encryptAtOnce bytes, valid until the next call.
 func (c *crypt) encrypt(p []byte, off int64) []byte {
 	if c.key == nil {
 		return p

@@ -19,14 +19,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// zoned returns a cluster without HBase whose directories /zone and /denied are encryption zones: with the key of the second none but
-// the user hbase may decrypt.
+// zoned returns a cluster without HBase whose directories /zone and /denied are encryption zones. Only the user hbase may
+// decrypt with the key of the latter.
 func zoned(t *testing.T) *testcluster.Cluster {
 	return testcluster.Own(t, testcluster.Options{WithoutHBase: true, KMS: true, HDFSSite: map[string]string{"dfs.blocksize": "1048576"},
 		Zones: map[string]string{"/zone": testcluster.ZoneKey, "/denied": testcluster.DeniedKey}})
 }
 
-// clientOf returns a client of a cluster as a user.
+// clientOf returns a client of a cluster for a user.
 func clientOf(t *testing.T, c *testcluster.Cluster, user string, change func(*HDFSOptions)) *HDFS {
 	t.Helper()
 	conf, err := LoadConf(func(name string) (string, bool) {
@@ -46,7 +46,7 @@ func clientOf(t *testing.T, c *testcluster.Cluster, user string, change func(*HD
 	return h
 }
 
-// marked are n bytes in which a mark comes again and again, so that they are found wherever they are stored in the clear.
+// marked returns n bytes that repeat a mark, so that they can be found wherever they are stored unencrypted.
 func marked(n int, mark string) []byte {
 	var b bytes.Buffer
 	for b.Len() < n {
@@ -55,8 +55,8 @@ func marked(n int, mark string) []byte {
 	return b.Bytes()[:n]
 }
 
-// TestEncryptionZone reads what Hadoop wrote into a zone and has Hadoop read what this package wrote there; DataNodes store neither
-// in the clear.
+// TestEncryptionZone reads files that Hadoop wrote to a zone and has Hadoop read files that this package wrote there. DataNodes
+// store neither unencrypted.
 func TestEncryptionZone(t *testing.T) {
 	c := zoned(t)
 	h := clientOf(t, c, "hbase", nil)
@@ -99,7 +99,7 @@ func TestEncryptionZone(t *testing.T) {
 	}
 }
 
-// writePieces writes a file by pieces of odd sizes, and opens it by its writer.
+// writePieces writes a file in pieces of odd sizes, and opens it with its writer.
 func writePieces(t *testing.T, h *HDFS, name string, data []byte, o CreateOptions) {
 	t.Helper()
 	w, err := h.Create(t.Context(), name, o)
@@ -141,12 +141,12 @@ func readPlaces(t *testing.T, h *HDFS, name string, want []byte, r *rand.Rand) {
 	}
 }
 
-// filesWith counts the files below a directory that hold a text.
+// filesWith returns the number of block files below a directory that contain a text.
 func filesWith(t *testing.T, dir, text string) (n int) {
 	t.Helper()
 	testcheck.Must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !strings.HasPrefix(d.Name(), "blk_") || strings.HasSuffix(d.Name(), ".meta") {
-			return nil // of a directory that has gone meanwhile
+			return nil // of a directory that was removed meanwhile
 		}
 		if data, err := os.ReadFile(name); err == nil && bytes.Contains(data, []byte(text)) {
 			n++
@@ -156,8 +156,8 @@ func filesWith(t *testing.T, dir, text string) (n int) {
 	return n
 }
 
-// TestDeniedKey: a user who may read a file but not decrypt with its key learns which key, and leaves nothing behind. The zone of a
-// path is found by users who may not read it, too.
+// TestDeniedKey checks that a user who may read a file but not decrypt with its key gets an error that names the key, and leaves no
+// file behind, and that the zone of a path is found by users who may not read the path.
 func TestDeniedKey(t *testing.T) {
 	c := zoned(t)
 	admin, alice := clientOf(t, c, "hbase", nil), clientOf(t, c, "alice", nil)
@@ -203,7 +203,8 @@ func TestDeniedKey(t *testing.T) {
 	}
 }
 
-// TestKeysOutOfReach: while the KMS is away reads and writes wait for it, as long as for a NameNode, and continue when it is back.
+// TestKeysOutOfReach checks that reads and writes wait for a KMS that is down, as long as for a NameNode, and continue when it is
+// back.
 func TestKeysOutOfReach(t *testing.T) {
 	c := zoned(t)
 	server := c.Daemon(testcluster.KMS)

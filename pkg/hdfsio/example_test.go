@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// A file exists once Finish has returned nil. What goes wrong before leaves
-// nothing that a reader could take for it.
+// A file exists once Finish has returned nil. An earlier failure leaves no file
+// that a reader could mistake for it.
 func Example() {
 	ctx := context.Background()
 	fsys := hdfsio.NewMemory() // or hdfsio.Local{}, or hdfsio.NewHDFS
@@ -47,12 +47,13 @@ func write(ctx context.Context, fsys hdfsio.FS, name, text string) error {
 	}
 	defer w.Abort() // does nothing after Finish
 	if _, err := io.WriteString(w, text); err != nil {
-		return err // if it is an ErrRewrite: write all of it again, under another name
+		return err // if it is an ErrRewrite, write the whole file again under another name
 	}
 	return w.Finish()
 }
 
-// A path that a user typed leads to a file system by Hadoop's configuration.
+// Resolve turns a path from user input into a location by Hadoop's
+// configuration.
 func ExampleConf_Resolve() {
 	conf := &hdfsio.Conf{} // or LoadConf, for HADOOP_CONF_DIR
 	conf.Set("fs.defaultFS", "hdfs://namenode:8020", "example")

@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// fakeHDFS is a NameNode with one file, for faults that a real one does not have.
+// fakeHDFS is a NameNode with one file, for faults that a real one does not show.
 type fakeHDFS struct {
 	listener net.Listener
 	size     int
@@ -24,7 +24,7 @@ type fakeHDFS struct {
 
 	mu    sync.Mutex
 	id    uint64         // of the file
-	calls map[string]int // of each method
+	calls map[string]int // by method
 }
 
 type fakeBlock struct {
@@ -32,7 +32,7 @@ type fakeBlock struct {
 	nodes []*fakeDataNode
 }
 
-// serveFake returns an HDFS with one file, whose name is any.
+// serveFake returns an HDFS with one file, which has every name.
 func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 	t.Helper()
 	h, _ := newFakeHDFS(t, blocks...)
@@ -116,12 +116,12 @@ func (f *fakeHDFS) answer(method string) []byte {
 	return nil
 }
 
-// fakeDataNode serves blocks as a DataNode does, unless spoil changes its answers.
+// fakeDataNode serves blocks like a DataNode, unless spoil changes its responses.
 type fakeDataNode struct {
 	listener net.Listener
 	blocks   map[uint64][]byte
 	shape    testdfs.Shape
-	spoil    func(answer []byte, req testdfs.Read) []byte // nil for none
+	spoil    func(answer []byte, req testdfs.Read) []byte // nil: unchanged
 
 	mu    sync.Mutex
 	reads int

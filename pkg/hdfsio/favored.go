@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// favored are the addresses of servers near which files are written, by host. The NameNode gets addresses, as from Hadoop's own client:
-// it would look names up under its lock. Safe for concurrent use.
+// favored resolves the servers near which files are written to addresses, by host. The NameNode gets addresses, as from Hadoop's own
+// client, because it would resolve names under its lock. favored is safe for concurrent use.
 type favored struct {
 	lookup func(ctx context.Context, host string) ([]net.IP, error) // nil: the system's
 
 	mu    sync.Mutex
-	hosts map[string]string // addresses; empty: not known
-	off   bool              // look-ups take too long
+	hosts map[string]string // addresses; empty if unknown
+	off   bool              // lookups take too long
 }
 
-// slowLookup is how long the look-up of a name may take. After one that takes longer none is made: where blocks are is never worth a wait.
+// slowLookup is the timeout of a lookup. After a timeout no further lookups are made: the placement of blocks is not worth a wait.
 const slowLookup = 2 * time.Second
 
-// address returns the address of a server host:port, empty if its host is unknown. Each host is looked up once.
+// address returns the address of a server host:port, or "" if its host is unknown. Each host is looked up once.
 func (f *favored) address(ctx context.Context, server string) string {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *favored) address(ctx context.Context, server string) string {
 	return net.JoinHostPort(ip, port)
 }
 
-// find looks a host up. Of several addresses the first of IPv4 counts: the NameNode knows DataNodes by it.
+// find looks up a host. Of several addresses it returns the first IPv4 address: the NameNode identifies DataNodes by it.
 func (f *favored) find(ctx context.Context, host string) string {
 	if net.ParseIP(host) != nil {
 		return host

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFavored looks each host up once, and takes what the look-up does not know for a server that files cannot be near to.
+// TestFavored checks that each host is looked up once, and that a server of an unknown host is ignored.
 func TestFavored(t *testing.T) {
 	asked := map[string]int{}
 	f := favored{lookup: func(ctx context.Context, host string) ([]net.IP, error) {
@@ -31,7 +31,7 @@ func TestFavored(t *testing.T) {
 	if asked["one"] != 1 || asked["none"] != 1 || asked["127.0.0.2"] != 0 {
 		t.Errorf("asked for %v", asked)
 	}
-	// After a look-up that takes too long none is made; what is known counts on.
+	// After a lookup that took too long no further lookup is made; known hosts are still resolved.
 	for _, server := range []string{"slow:16020", "two:16020"} {
 		if got := f.address(t.Context(), server); got != "" {
 			t.Errorf("%q is at %q", server, got)
@@ -42,7 +42,7 @@ func TestFavored(t *testing.T) {
 	}
 }
 
-// TestFavoredStopped does not take a look-up that was given up for one that found nothing.
+// TestFavoredStopped checks that a cancelled lookup is not cached as an unknown host.
 func TestFavoredStopped(t *testing.T) {
 	f := favored{lookup: func(ctx context.Context, _ string) ([]net.IP, error) {
 		return []net.IP{net.IPv4(10, 0, 0, 1)}, ctx.Err()

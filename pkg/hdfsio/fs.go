@@ -9,13 +9,13 @@ import (
 	"path"
 )
 
-// FS is a file system. The package documentation has the rules that all implementations keep.
+// FS is a file system. The package documentation lists the rules for all implementations.
 type FS interface {
-	// Create starts a new file. Its directory must exist. A name that exists already gives fs.ErrExist, here or, where two
-	// create it at once, from Finish of the later one. The context also bounds the life of the Writer: when it ends, so
-	// does the write.
+	// Create starts a new file. Its directory must exist. An existing name gives fs.ErrExist, here or, if two writers
+	// create it concurrently, from Finish of the later one. The context also bounds the life of the Writer: when it ends,
+	// so does the write.
 	Create(ctx context.Context, name string, o CreateOptions) (Writer, error)
-	// Open opens a file for reading. What it returns is also an io.ReaderAt whose ReadAt does not move the place of Read
+	// Open opens a file for reading. The result is also an io.ReaderAt, whose ReadAt does not move the position of Read
 	// and may be called by several goroutines. The context bounds the life of the file.
 	Open(ctx context.Context, name string) (fs.File, error)
 	// Stat describes a file or directory.
@@ -28,44 +28,44 @@ type FS interface {
 	Remove(ctx context.Context, name string) error
 	// RemoveAll removes a tree; a name that does not exist is no error.
 	RemoveAll(ctx context.Context, name string) error
-	// MkdirAll makes a directory and its parents with the given mode; those that exist keep theirs.
+	// MkdirAll creates a directory and its parents with the given mode; existing ones keep theirs.
 	MkdirAll(ctx context.Context, name string, perm fs.FileMode) error
-	// Mkdir makes a directory with the given mode; one that exists keeps its own. The one above must exist.
+	// Mkdir creates a directory with the given mode; an existing one keeps its mode. The parent must exist.
 	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	// Chmod sets the permission bits of a file or directory.
 	Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }
 
-// Writer writes one new file. It belongs to one goroutine.
+// Writer writes one new file. It must be used by one goroutine.
 type Writer interface {
 	io.Writer
 	// Finish makes the file complete and durable and checks its length. After an error the file must be written again.
 	Finish() error
-	// Abort gives the file up and removes what there is of it. After a Finish that returned nil it does nothing, so it can
-	// be deferred.
+	// Abort abandons the file and removes any part of it. After a Finish that returned nil it does nothing, so it can be
+	// deferred.
 	Abort() error
 }
 
-// CreateOptions say how a file is made.
+// CreateOptions are the options of a new file.
 type CreateOptions struct {
 	// Perm is the exact mode of the file. Default 0644.
 	Perm fs.FileMode
-	// BlockSize in bytes is rounded up to whole checksum chunks (512 bytes). A file that fits one block needs no change of
-	// pipeline while it is written, which is the most fragile moment of an HDFS write: give at least the expected size.
-	// Only HDFS looks at it. Default: the server's.
+	// BlockSize in bytes is rounded up to whole checksum chunks (512 bytes). A file that fits in one block needs no change
+	// of pipeline during the write, which is the most fragile moment of an HDFS write: set at least the expected size.
+	// Only HDFS uses it. Default: the server's.
 	BlockSize int64
-	// Replication is the number of copies. Only HDFS looks at it. Default: the server's.
+	// Replication is the number of replicas. Only HDFS uses it. Default: the server's.
 	Replication int
-	// Near is the server, host:port, whose host gets the first copy if it has a DataNode. Only HDFS looks at it. Default: the NameNode
+	// Near is the server, host:port, whose host gets the first replica if it has a DataNode. Only HDFS uses it. Default: the NameNode
 	// chooses.
 	Near string
-	// Interim says that the file is renamed once it is finished: Finish makes its bytes durable, and its name is durable when
-	// Rename returns. A crash may leave a partial file of that name. On a Local disk such files have their names from the first
-	// byte; on HDFS a small one is made by Finish, which says then what Create would have said.
+	// Interim marks a file that is renamed once it is finished: Finish makes its bytes durable, and its name is durable when
+	// Rename returns. A crash may leave a partial file of that name. On a Local disk interim files have their names from the
+	// first byte. On HDFS Finish creates a small interim file, and returns the errors that Create would have returned.
 	Interim bool
 }
 
-// WriteFile creates a file with the bytes that from writes. If it returns an error, it has removed the file, if it could.
+// WriteFile writes a file with the output of from. If it returns an error, it has tried to remove the file.
 func WriteFile(ctx context.Context, fsys FS, name string, from io.WriterTo, o CreateOptions) error {
 	w, err := fsys.Create(ctx, name, o)
 	if err != nil {
@@ -80,27 +80,27 @@ func WriteFile(ctx context.Context, fsys FS, name string, from io.WriterTo, o Cr
 	return nil
 }
 
-// Finished is a Writer that knows the file as Finish has left it.
+// Finished is a Writer that can describe the file after Finish.
 type Finished interface {
 	// Info describes the file; nil before Finish has returned nil.
 	Info() fs.FileInfo
 }
 
-// Reopener is a Writer that opens the file which Finish has left, with fewer calls than Open.
+// Reopener is a Writer that opens the finished file with fewer calls than Open.
 type Reopener interface {
-	// Reopen is Open of the file as the file system has it now: closed, of the length that was written.
+	// Reopen opens the file as the file system has it now: closed, with the length that was written.
 	Reopen(ctx context.Context) (fs.File, error)
 }
 
 // PolicySetter is an FS whose files are on disks of several types.
 type PolicySetter interface {
-	// SetStoragePolicy has files that are made below a directory from now on go to the disks of a storage policy, such as ONE_SSD.
+	// SetStoragePolicy applies a storage policy, such as ONE_SSD, to files created below a directory from now on.
 	SetStoragePolicy(ctx context.Context, name, policy string) error
 }
 
-// Renamer is an FS that can rename a file whose identity the caller knows, with fewer calls than Rename.
+// Renamer is an FS that renames a file whose identity the caller knows with fewer calls than Rename.
 type Renamer interface {
-	// RenameFile is Rename of the file with that [FileID].
+	// RenameFile is Rename for the file with the [FileID] id.
 	RenameFile(ctx context.Context, from, to string, id uint64) error
 }
 
@@ -111,18 +111,18 @@ func (o CreateOptions) withDefaults() CreateOptions {
 	return o
 }
 
-// ErrRewrite is matched by errors after which a file cannot be continued and has to be written again from its first byte.
+// ErrRewrite is matched by errors after which a file cannot be continued and must be written again from its first byte.
 var ErrRewrite = errors.New("the file must be written again")
 
-// Causes of a failure that stay until an operator acts. The message says on what.
+// Causes of a failure that persist until an operator acts. The message names the object to act on.
 var (
-	// ErrQuota says that a directory's quota of names or of space is used up.
+	// ErrQuota means that a directory's quota of names or of space is exceeded.
 	ErrQuota = errors.New("quota exceeded")
-	// ErrNoSpace says that no DataNode has room for a block.
+	// ErrNoSpace means that no DataNode has room for a block.
 	ErrNoSpace = errors.New("no space left on hdfs")
 )
 
-// RewriteError is a failed write. The name may be left behind, empty or partial; write again under another name.
+// RewriteError reports a failed write. The name may be left behind, empty or partial; write again under another name.
 type RewriteError struct {
 	Path   string
 	Offset int64 // bytes accepted before the failure
@@ -135,12 +135,12 @@ func (e *RewriteError) Error() string {
 
 func (e *RewriteError) Unwrap() error { return e.Err }
 
-// Is reports that the error is an ErrRewrite.
+// Is reports whether target is ErrRewrite.
 func (e *RewriteError) Is(target error) bool { return target == ErrRewrite }
 
-// FileID returns the identity of a file that a rename keeps and no other file of its file system has at that time: the inode
-// number on HDFS and on unix disks. The info is one that Stat or ReadDir of this package's file systems gave. It is false
-// when the file system has none.
+// FileID returns the identity of a file: the inode number on HDFS and on unix disks. A rename keeps it, and no other file
+// of the same file system has it at that time. The info must be from Stat or ReadDir of this package's file systems. It
+// returns false if the file system has no identities.
 func FileID(info fs.FileInfo) (uint64, bool) {
 	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {
 		return f.FileID()
@@ -148,7 +148,7 @@ func FileID(info fs.FileInfo) (uint64, bool) {
 	return sysFileID(info.Sys())
 }
 
-// Owner returns the owning user and group of a file, empty when the file system does not say.
+// Owner returns the owning user and group of a file, empty if the file system does not provide them.
 func Owner(info fs.FileInfo) (user, group string) {
 	if f, ok := info.(interface {
 		Owner() string
@@ -159,7 +159,7 @@ func Owner(info fs.FileInfo) (user, group string) {
 	return "", ""
 }
 
-// cleanName refuses names that are not absolute, which would otherwise mean different files to different processes.
+// cleanName refuses names that are not absolute, which would name different files in different processes.
 func cleanName(op, name string) (string, error) {
 	if !path.IsAbs(name) {
 		return "", &fs.PathError{Op: op, Path: name, Err: errors.New("the path is not absolute")}

@@ -19,29 +19,30 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// HDFSOptions say how to reach an HDFS.
+// HDFSOptions are the options of an [HDFS] client.
 type HDFSOptions struct {
-	// Addresses are the NameNodes, host:port, tried in turn. Required. [Conf.HDFSOptions] fills it.
+	// Addresses are the NameNodes, host:port, tried in turn. Required. [Conf.HDFSOptions] sets it.
 	Addresses []string
 	// User is the acting user. Required.
 	User string
-	// UseDatanodeHostname connects to DataNodes by host name in place of the address that the NameNode reports.
+	// UseDatanodeHostname connects to DataNodes by host name instead of the address that the NameNode reports.
 	UseDatanodeHostname bool
-	// MaxIdle is how many NameNode connections of the client library are kept open for the next call. Default 16.
+	// MaxIdle is the number of idle NameNode connections of the client library that are kept open. Default 16.
 	MaxIdle int
-	// DialTimeout bounds one TCP connect. Default 20 s.
+	// DialTimeout limits one TCP connect. Default 20 s.
 	DialTimeout time.Duration
-	// IOTimeout bounds every single read and write on a connection, thus the answer of a NameNode and the acknowledgement
-	// of a packet by a DataNode. Default 60 s.
+	// IOTimeout limits every single read and write on a connection, and thus the response of a NameNode and the
+	// acknowledgement of a packet by a DataNode. Default 60 s.
 	IOTimeout time.Duration
-	// RetryTimeout is how long an operation that may be repeated is repeated while no NameNode can be reached or it is in
-	// safe mode. It should outlast a failover. Default 2 min.
+	// RetryTimeout limits how long a repeatable operation is retried while no NameNode can be reached or it is in safe
+	// mode. It should outlast a failover. Default 2 min.
 	RetryTimeout time.Duration
-	// CloseTimeout is how long Finish waits for the NameNode to hear of the last block from enough DataNodes. Default 2 min.
+	// CloseTimeout limits how long Finish waits until enough DataNodes have reported the last block to the NameNode. Default
+	// 2 min.
 	CloseTimeout time.Duration
-	// Security is how a secured cluster is reached, nil for one with simple authentication.
+	// Security holds the settings for a secured cluster, nil for one with simple authentication.
 	Security *Security
-	// Keys say how the data keys of files in encryption zones are had.
+	// Keys are the settings for requests for data keys of files in encryption zones.
 	Keys Keys
 	// Log gets a line for each retry. Default: none.
 	Log *slog.Logger
@@ -59,8 +60,8 @@ func (o HDFSOptions) withDefaults() HDFSOptions {
 	return o
 }
 
-// HDFS is a Hadoop file system. Files are read and written by package dfs; the client library makes the other calls, one at a
-// time on a connection: each operation has one of its own while it lasts, and idle ones are kept for the next.
+// HDFS is a Hadoop file system. Package dfs reads and writes files; the client library makes the other calls, one at a time
+// on a connection: each operation uses its own connection, and idle ones are kept for reuse.
 type HDFS struct {
 	o   HDFSOptions
 	dfs *dfs.Client
@@ -70,12 +71,12 @@ type HDFS struct {
 	closed bool
 	avoid  map[string]avoidedNode // DataNodes, by UUID
 	open   map[*hdfsFile]struct{} // for reading
-	plain  map[string]time.Time   // directories in which files can be written, with when that was seen
+	plain  map[string]time.Time   // writable directories without erasure coding, with the time of that check
 
 	buffers sync.Pool // *[]byte, for the bytes of small files
 	keys    keyServers
 	near    favored
-	late    atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
+	late    atomic.Int64 // time, in ns, that DataNodes take to report a block that they have acknowledged
 }
 
 var _ interface {
@@ -83,7 +84,7 @@ var _ interface {
 	PolicySetter
 } = (*HDFS)(nil)
 
-// NewHDFS makes a client. It does not connect. Close it after use.
+// NewHDFS returns a client without connecting. The caller must close it.
 func NewHDFS(o HDFSOptions) (*HDFS, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("hdfs: no NameNode address")
@@ -99,7 +100,7 @@ func NewHDFS(o HDFSOptions) (*HDFS, error) {
 	return &HDFS{o: o, dfs: dfs.New(d)}, nil
 }
 
-// Close closes the idle connections; those in use are closed when their files are.
+// Close closes the idle connections. Connections in use are closed with their files.
 func (h *HDFS) Close() error {
 	h.mu.Lock()
 	free := h.free
@@ -188,7 +189,7 @@ func (h *HDFS) RemoveAll(ctx context.Context, name string) error {
 	return h.retry(ctx, "remove", name, func(c *hdfs.Client) error { return c.RemoveAll(name) })
 }
 
-// MkdirAll implements [FS]. The NameNode adds user write and execute to parents that it has to make.
+// MkdirAll implements [FS]. The NameNode adds user write and execute to parents that it creates.
 func (h *HDFS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	return h.mkdir(ctx, name, perm, (*hdfs.Client).MkdirAll)
 }
@@ -205,7 +206,7 @@ func (h *HDFS) mkdir(ctx context.Context, name string, perm fs.FileMode, make fu
 	}
 	err = h.retry(ctx, "mkdir", name, func(c *hdfs.Client) error { return make(c, name, octal(perm)) })
 	if errors.Is(err, fs.ErrExist) {
-		// Another made it meanwhile, or it is a file.
+		// It was created concurrently, or it is a file.
 		if info, e := h.stat(ctx, "mkdir", name); e == nil && info.IsDir() {
 			return nil
 		}

@@ -31,7 +31,7 @@ func clusterConf(t testing.TB) *Conf {
 	return conf
 }
 
-// clusterFS connects as a user, with a directory of its own in which that user may write.
+// clusterFS returns a client for a user, with a new directory that the user may write to.
 func clusterFS(t testing.TB, user string) (*HDFS, string) {
 	t.Helper()
 	conf := clusterConf(t)
@@ -99,7 +99,7 @@ func TestHDFSSticky(t *testing.T) {
 	checkMode(t, h, dir, fs.ModeDir|fs.ModeSticky|0o777)
 }
 
-// TestHDFSCutWhileWriting breaks the connections under a writer and under a reader.
+// TestHDFSCutWhileWriting breaks the connections during a write and a read.
 func TestHDFSCutWhileWriting(t *testing.T) {
 	direct, dir := clusterFS(t, "")
 	h, r := relayed(t, direct)
@@ -122,7 +122,7 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 		t.Fatalf("after Abort: %v", err)
 	}
 
-	data = noise(24 << 20) // more than sockets hold, which a reader would still get of a connection that is cut
+	data = noise(24 << 20) // more than sockets buffer, which a reader would still get from a broken connection
 	writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 32 << 20})
 	f, err := h.Open(t.Context(), dir+"/read")
 	testcheck.Must(t, err)
@@ -145,7 +145,7 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 	}
 }
 
-// TestHDFSLostAnswers breaks the NameNode connection of idle sessions: calls must go through.
+// TestHDFSLostAnswers breaks the NameNode connection of idle sessions: calls must succeed.
 func TestHDFSLostAnswers(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	for i := range 5 {
@@ -169,7 +169,7 @@ func TestHDFSUnreachable(t *testing.T) {
 	if !errors.As(err, &pe) || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Fatalf("no NameNode: %v", err)
 	}
-	// A cancelled context ends the wait at once.
+	// A cancelled context ends the wait immediately.
 	h.o.RetryTimeout = time.Hour
 	cause := errors.New("enough")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, cause)

@@ -15,8 +15,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// faultyFS returns a cluster of two NameNodes and two DataNodes for a test to break, whose servers close connections that are
-// idle for a second, with a client that waits seconds where it usually waits a minute.
+// faultyFS returns a cluster of two NameNodes and two DataNodes for fault tests, whose servers close connections that
+// are idle for a second, and a client that waits seconds where it usually waits a minute.
 func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	t.Helper()
 	c := testcluster.Own(t, testcluster.Options{HA: true, DataNodes: 2, WithoutHBase: true,
@@ -45,7 +45,7 @@ func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	return c, h, dir
 }
 
-// pass lets time pass that a fault needs.
+// pass waits for the time that a fault needs.
 func pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -54,7 +54,7 @@ func pass(t *testing.T, d time.Duration) {
 	}
 }
 
-// hdfsFaults is a cluster to break, a directory on it, and the bytes of a file.
+// hdfsFaults is a cluster for fault tests, a directory on it, and the bytes of a file.
 type hdfsFaults struct {
 	cluster *testcluster.Cluster
 	fs      *HDFS
@@ -62,7 +62,7 @@ type hdfsFaults struct {
 	data    []byte
 }
 
-// TestHDFSFaults breaks one cluster after the other way and repairs it again.
+// TestHDFSFaults breaks and repairs one cluster in several ways.
 func TestHDFSFaults(t *testing.T) {
 	c, h, dir := faultyFS(t)
 	l := &hdfsFaults{cluster: c, fs: h, dir: dir, data: noise(3 << 20)}
@@ -75,7 +75,7 @@ func TestHDFSFaults(t *testing.T) {
 	t.Run("failover", l.failover)
 }
 
-// idleConnections: reads and writes with pauses continue over new connections.
+// idleConnections checks that reads and writes with pauses continue over new connections.
 func (l *hdfsFaults) idleConnections(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/idle", l.data, CreateOptions{})
 	w, err := l.fs.Create(t.Context(), l.dir+"/slow", CreateOptions{BlockSize: 1 << 20})
@@ -88,7 +88,7 @@ func (l *hdfsFaults) idleConnections(t *testing.T) {
 	got := make([]byte, len(l.data))
 	_, err = io.ReadFull(f, got[:1000])
 	testcheck.Must(t, err)
-	pass(t, 3*time.Second) // several times what the NameNode bears
+	pass(t, 3*time.Second) // several times the idle limit of the NameNode
 	_, err = l.fs.Stat(t.Context(), l.dir)
 	testcheck.Must(t, err)
 	_, err = io.ReadFull(f, got[1000:])
@@ -96,7 +96,7 @@ func (l *hdfsFaults) idleConnections(t *testing.T) {
 	if !bytes.Equal(got, l.data) {
 		t.Error("a read with a pause came back changed")
 	}
-	// The writer may lose its connection at a place where it cannot continue; then it must say so.
+	// The writer may lose its connection at a point where it cannot continue; then it must return an error.
 	if _, err = w.Write(l.data[1<<20:]); err == nil {
 		err = w.Finish()
 	}
@@ -110,7 +110,7 @@ func (l *hdfsFaults) idleConnections(t *testing.T) {
 	testcheck.Must(t, w.Abort())
 }
 
-// deadDataNodeIsReadAround: a read continues with the copies of another DataNode when one is killed or frozen.
+// deadDataNodeIsReadAround checks that a read continues with replicas of another DataNode when one is killed or frozen.
 func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/read", l.data, CreateOptions{BlockSize: 4 << 20})
 	f, err := l.fs.Open(t.Context(), l.dir+"/read")
@@ -134,7 +134,7 @@ func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
 	}
 }
 
-// frozenDataNodeIsLeftOut: a write to it ends with ErrRewrite, and later ones leave it out for a while.
+// frozenDataNodeIsLeftOut checks that a write to it ends with ErrRewrite, and that later writes exclude it for a while.
 func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.DataNode)
 	testcheck.Must(t, d.Pause())
@@ -151,7 +151,7 @@ func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
 	if n := len(l.fs.avoided()); n != 1 {
 		t.Fatalf("%d DataNodes are left out", n)
 	}
-	// The NameNode continues to hand it out; the client does not.
+	// The NameNode still allocates blocks on it; the client does not use it.
 	for i := range 4 {
 		name := fmt.Sprintf("%s/without-%d", l.dir, i)
 		writeFile(t, l.fs, name, l.data, CreateOptions{BlockSize: 4 << 20})
@@ -169,7 +169,7 @@ func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
 	}
 }
 
-// smallFilesOnTwoDataNodes: a small file with two copies is written in one pipeline.
+// smallFilesOnTwoDataNodes checks that a small file with two replicas is written in one pipeline.
 func (l *hdfsFaults) smallFilesOnTwoDataNodes(t *testing.T) {
 	for i := range 3 {
 		small := noise(70_000 * i)
@@ -183,7 +183,7 @@ func (l *hdfsFaults) smallFilesOnTwoDataNodes(t *testing.T) {
 	}
 }
 
-// smallFilesWithoutFrozenDataNode: small files are written although one DataNode does not answer.
+// smallFilesWithoutFrozenDataNode checks that small files are written although one DataNode does not answer.
 func (l *hdfsFaults) smallFilesWithoutFrozenDataNode(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.DataNode)
 	testcheck.Must(t, d.Pause())
@@ -199,7 +199,7 @@ func (l *hdfsFaults) smallFilesWithoutFrozenDataNode(t *testing.T) {
 	l.fs.avoidNone()
 }
 
-// frozenNameNode: a call ends with its context, and the next one succeeds when the NameNode is back.
+// frozenNameNode checks that a call ends with its context, and that the next one succeeds when the NameNode is back.
 func (l *hdfsFaults) frozenNameNode(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.NameNode)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -214,7 +214,7 @@ func (l *hdfsFaults) frozenNameNode(t *testing.T) {
 	testcheck.Must(t, err)
 }
 
-// failover: a file that is being written, names and small files survive a change of the NameNode.
+// failover checks that a file that is being written, names and small files survive a failover of the NameNode.
 func (l *hdfsFaults) failover(t *testing.T) {
 	w, err := l.fs.Create(t.Context(), l.dir+"/failover", CreateOptions{BlockSize: 4 << 20})
 	testcheck.Must(t, err)
@@ -232,7 +232,7 @@ func (l *hdfsFaults) failover(t *testing.T) {
 	if !bytes.Equal(readFile(t, l.fs, l.dir+"/failover"), l.data) {
 		t.Error("a write with a failover came back changed")
 	}
-	// A dead or standing-by first NameNode costs later calls nothing.
+	// Later calls do not wait for a first NameNode that is down or standby.
 	if first := l.fs.dfs.First(); first != 1 {
 		t.Errorf("the next session begins with NameNode %d", first)
 	}

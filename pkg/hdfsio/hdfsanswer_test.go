@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// TestHostileNameNodeIsRefused: answers for which the library would allocate 4 GiB, or panic because a message is longer
-// than what is left of the answer.
+// TestHostileNameNodeIsRefused checks responses for which the library would allocate 4 GiB, or panic because a message
+// is longer than the rest of the response.
 func TestHostileNameNodeIsRefused(t *testing.T) {
 	frame := func(b ...byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestHostileNameNodeIsRefused(t *testing.T) {
 	}
 }
 
-// TestNoChecksumIsAnAnswer: a file without a checksum is read at once; the question is not repeated for minutes.
+// TestNoChecksumIsAnAnswer checks that a missing checksum is not retried for minutes: the file is read instead.
 func TestNoChecksumIsAnAnswer(t *testing.T) {
 	if transient(fmt.Errorf("%w: it was written without checksums", ErrNoChecksum)) {
 		t.Error("a file without a checksum is asked again")

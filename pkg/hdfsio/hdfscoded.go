@@ -9,13 +9,13 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// blocks reads the bytes of a file where its blocks are.
+// blocks reads the bytes of a file from its blocks.
 type blocks interface {
 	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
 	Close()
 }
 
-// reader makes a reader of a file, striped or replicated. It does not connect.
+// reader returns a reader of a striped or replicated file. It does not connect.
 func (h *HDFS) reader(name string, info hdfsInfo) blocks {
 	id, _ := info.FileID()
 	if p, coded := info.coding(); coded {
@@ -24,13 +24,13 @@ func (h *HDFS) reader(name string, info hdfsInfo) blocks {
 	return h.dfs.Open(name, id, info.Size())
 }
 
-// coding returns the erasure coding policy of a file, or the one that files get in a directory.
+// coding returns the erasure coding policy of a file, or the policy of new files in a directory.
 func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
 	st, ok := i.Sys().(*hdfs.FileStatus)
 	if !ok || st.GetEcPolicy() == nil {
 		return p, false
 	}
-	const replication = 0 // the number of the policy by which a directory in a coded one has replicated files
+	const replication = 0 // the number of the policy that gives a directory below a coded one replicated files
 	policy := st.GetEcPolicy()
 	schema := policy.GetSchema()
 	p = dfs.PolicyOf(policy.GetId(), dfs.Policy{Name: policy.GetName(), Codec: schema.GetCodecName(),
@@ -38,8 +38,8 @@ func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
 	return p, policy.GetId() != replication
 }
 
-// codingSupported completes a [FeatureError] for a file of a policy that this client does not read, or for a directory in which new files
-// are erasure coded.
+// codingSupported returns e, completed, for a file with a policy that this client does not read, or for a directory whose new files are
+// erasure coded. Otherwise it returns nil.
 func (i hdfsInfo) codingSupported(e *FeatureError) error {
 	p, coded := i.coding()
 	switch {

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// coded is a cluster of its own for erasure coded files, with a client that acts as the superuser, and a directory.
+// coded is a cluster for erasure coded files, with a client of the superuser, and a directory.
 type coded struct {
 	cluster *testcluster.Cluster
 	fs      *HDFS
@@ -57,7 +57,7 @@ func (l *coded) java(t testing.TB, class string, args ...string) string {
 	return out
 }
 
-// codedDirs makes directories whose files have a policy.
+// codedDirs creates directories whose files have a policy.
 func (l *coded) codedDirs(t testing.TB, policy string, names ...string) {
 	t.Helper()
 	for i, name := range names {
@@ -67,7 +67,7 @@ func (l *coded) codedDirs(t testing.TB, policy string, names ...string) {
 	l.java(t, "Files", append([]string{"policy", policy}, names...)...)
 }
 
-// files writes local files of those sizes, and has Hadoop's own client put all of them into directories, "NAME,KEY=VALUE..." each.
+// files writes local files of the given sizes, and has Hadoop's own client copy them to directories, each given as "NAME,KEY=VALUE...".
 func (l *coded) files(t testing.TB, sizes []int, dirs ...string) map[string][]byte {
 	t.Helper()
 	local, all := t.TempDir(), map[string][]byte{}
@@ -84,7 +84,7 @@ func (l *coded) files(t testing.TB, sizes []int, dirs ...string) map[string][]by
 	return all
 }
 
-// same reads a file forward in odd pieces, and at places.
+// same compares a file with want, reading it forward in odd pieces, and at random places.
 func (l *coded) same(t testing.TB, name string, want []byte) {
 	t.Helper()
 	f, err := l.fs.Open(t.Context(), l.dir+"/"+name)
@@ -106,8 +106,8 @@ func (l *coded) same(t testing.TB, name string, want []byte) {
 	}
 }
 
-// TestErasureCoded reads what Hadoop's own client has written with XOR-2-1 and a policy of the site, of sizes at the borders of cells, stripes and groups, and with other
-// checksums than the usual ones, replicated too; with a DataNode that is killed in the middle; without two there is an error.
+// TestErasureCoded reads files that Hadoop's own client has written with XOR-2-1 and a policy of the site, of sizes around the limits of cells,
+// stripes and groups, and with unusual checksums, also replicated ones. It also kills a DataNode during a read; without two there must be an error.
 func TestErasureCoded(t *testing.T) {
 	l := newCoded(t, testcluster.Coded(3))
 	testErasureCoded(t, l)
@@ -125,7 +125,7 @@ func TestErasureCodedSecured(t *testing.T) {
 func testErasureCoded(t *testing.T, l *coded) {
 	const cell = 1 << 20
 	l.codedDirs(t, "XOR-2-1-1024k", "coded", "refused")
-	l.codedDirs(t, "RS-2-1-64k", "coded/own") // one of the site
+	l.codedDirs(t, "RS-2-1-64k", "coded/own") // a policy of the site
 	sizes := []int{0, 1, 512, 65_536, cell - 1, cell, cell + 1, 2*cell - 1, 2 * cell, 4*cell + 1, 10*cell - 271_999}
 	var dirs []string
 	for _, kind := range []string{
@@ -152,7 +152,7 @@ func testErasureCoded(t *testing.T, l *coded) {
 	}
 }
 
-// directories: nothing is created in a coded directory; with the command of the refusal it is.
+// directories checks that no file is created in a coded directory, and that one is after the command that the error advises.
 func (l *coded) directories(t *testing.T) {
 	name := l.dir + "/refused/made"
 	for _, o := range []CreateOptions{{}, {Interim: true}} {
@@ -169,7 +169,7 @@ func (l *coded) directories(t *testing.T) {
 	}
 }
 
-// killed: a read continues without a DataNode, and ends with an error without two.
+// killed checks that a read continues without one DataNode, and ends with an error without two.
 func (l *coded) killed(t *testing.T) {
 	const size = 10<<20 - 271_999 // one of testErasureCoded
 	name, want := fmt.Sprintf("coded/0/%d", size), noise(size)
@@ -193,7 +193,7 @@ func (l *coded) killed(t *testing.T) {
 	}
 }
 
-// TestErasureCodedFaults reads 100 MB of each policy, and what Hadoop's own client reads at some places, with ever fewer DataNodes.
+// TestErasureCodedFaults reads 100 MB of each policy, and compares some places with the reads of Hadoop's own client, with ever fewer DataNodes.
 func TestErasureCodedFaults(t *testing.T) {
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
 		t.Skip("starts 14 DataNodes: BULKLOAD_FAULTS=1")
@@ -235,7 +235,7 @@ func TestErasureCodedFaults(t *testing.T) {
 	}
 }
 
-// asHadoop holds the bytes of a file to those that Hadoop's own client reads, of the whole and of parts.
+// asHadoop compares a file's bytes with those that Hadoop's own client reads, as a whole and in parts.
 func (l *coded) asHadoop(t *testing.T, policy string, want []byte) {
 	name := fmt.Sprintf("%s/%s/%d", l.dir, policy, len(want))
 	args, sums := []string{"sums", name}, []string{fmt.Sprintf("%x", sha256.Sum256(want))}

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// TestCompleteAgain has a NameNode that answers "not yet" to the first complete of a file of two blocks, without having noted the
-// last one's length: it has not seen that. The file is complete all the same.
+// TestCompleteAgain has a NameNode answer "not yet" to the first complete of a file of two blocks, without seeing the last
+// block's length. The file must be completed all the same.
 func TestCompleteAgain(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	var calls, named atomic.Int64

@@ -10,10 +10,11 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// mostNameNode is the longest answer of a NameNode that is read; ipc.maximum.response.length is 128 MiB as a rule.
+// mostNameNode is the maximum length of a NameNode's response; ipc.maximum.response.length is 128 MiB by default.
 const mostNameNode = 256 << 20
 
-// newNameNodeFilter looks at the answers of a NameNode: a header, and a message unless that reports an error.
+// newNameNodeFilter returns a filter that checks the responses of a NameNode: a header, and a message unless the header
+// reports an error.
 func newNameNodeFilter() *frames.Filter {
 	return &frames.Filter{Most: mostNameNode, Check: func(head []byte, size uint32) (int, string) {
 		if size == 0 {
@@ -31,8 +32,8 @@ func newNameNodeFilter() *frames.Filter {
 	}}
 }
 
-// conn is the library's connection to a NameNode. It has a deadline for every read and write, refuses answers for which the
-// library would allocate 4 GiB or panic, and keeps its first error.
+// conn is the library's connection to a NameNode. It sets a deadline for every read and write, refuses responses for which
+// the library would allocate 4 GiB or panic, and keeps its first error.
 type conn struct {
 	net.Conn
 	timeout time.Duration
@@ -52,7 +53,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, c.fail(e)
 	}
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is under way
+		err = io.ErrUnexpectedEOF // the peer never closes a connection in the middle of a call
 	}
 	if err != nil {
 		err = c.fail(err)
@@ -72,7 +73,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The deadlines are ours: the library would clear them.
+// conn sets its own deadlines: the library would clear them.
 
 func (c *conn) SetDeadline(time.Time) error      { return nil }
 func (c *conn) SetReadDeadline(time.Time) error  { return nil }

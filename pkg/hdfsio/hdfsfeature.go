@@ -2,8 +2,8 @@ package hdfsio
 
 import "fmt"
 
-// FeatureError refuses a file or a directory that uses a feature of HDFS that this client does not support. It writes no erasure coded
-// files, and reads those of the codecs rs and xor.
+// FeatureError refuses a file or a directory that uses an HDFS feature that this client does not support. The client writes no erasure
+// coded files, and reads those of the codecs rs and xor.
 type FeatureError struct {
 	Op, Path string
 	Feature  string // such as "erasure coded (RS-LEGACY-6-3-1024k)"
@@ -15,7 +15,7 @@ func (e *FeatureError) Error() string {
 }
 
 // supported returns a [FeatureError] for op on name if i describes a file, or the parent directory of a new file, that this
-// client does not read or write right.
+// client cannot read or write correctly.
 func (i hdfsInfo) supported(op, name string) error {
 	return i.codingSupported(&FeatureError{Op: op, Path: name})
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// The special permission bits as HDFS and unix count them; Go keeps them elsewhere in fs.FileMode.
+// The special permission bits of HDFS and unix; fs.FileMode uses other bits for them.
 const (
 	octalSticky = 0o1000
 	octalSetgid = 0o2000
 	octalSetuid = 0o4000
 )
 
-// octal returns a mode as HDFS counts it. The client sends it as it is.
+// octal converts a mode to HDFS's bits. The client sends it unchanged.
 func octal(mode fs.FileMode) os.FileMode {
 	bits := mode.Perm()
 	if mode&fs.ModeSticky != 0 {
@@ -30,7 +30,7 @@ func octal(mode fs.FileMode) os.FileMode {
 	return bits
 }
 
-// hdfsInfo is a file's description with the mode translated to Go's.
+// hdfsInfo is a file's description with Go's mode bits.
 type hdfsInfo struct {
 	*hdfs.FileInfo
 }
@@ -63,8 +63,8 @@ func (i hdfsInfo) FileID() (uint64, bool) {
 	return 0, false
 }
 
-// Classes of NameNode exceptions that pass by themselves. While a NameNode is starting or failing over, the same call
-// succeeds later.
+// Classes of transient NameNode exceptions. While a NameNode is starting or failing over, the same call succeeds
+// later.
 var passing = []string{
 	"org.apache.hadoop.hdfs.server.namenode.SafeModeException",
 	"org.apache.hadoop.ipc.RetriableException",
@@ -72,10 +72,11 @@ var passing = []string{
 	observing,
 }
 
-// observing is the answer of an observer NameNode to a call that is the active one's: the library does not ask the next NameNode.
+// observing is the response of an observer NameNode to a call that only the active one serves: the library does not try the next
+// NameNode.
 const observing = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 
-// noNewKey is in what a NameNode says that cannot get a new data key from the KMS.
+// noNewKey is part of a NameNode's message when it cannot get a new data key from the KMS.
 const noNewKey = "Exception while contacting value generator"
 
 const (
@@ -84,7 +85,7 @@ const (
 	beingCreated     = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 )
 
-// javaClass returns the exception that the NameNode answered with, or "".
+// javaClass returns the class of the NameNode's exception, or "".
 func javaClass(err error) string {
 	var remote hdfs.Error
 	if errors.As(err, &remote) {
@@ -93,14 +94,14 @@ func javaClass(err error) string {
 	return ""
 }
 
-// answered reports whether err is an answer of the NameNode: then the connection is good and the operation was decided.
+// answered reports whether err is a response of the NameNode: then the connection is good and the operation was decided.
 func answered(err error) bool {
 	class := javaClass(err)
 	return err == nil || class != "" && class != observing || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, ErrQuota)
 }
 
-// transient reports whether the same call may succeed later: no answer, or one that asks to come again.
+// transient reports whether the same call may succeed later: there was no response, or one that asks to retry.
 func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit
@@ -118,8 +119,8 @@ func transient(err error) bool {
 	return slices.Contains(passing, javaClass(err))
 }
 
-// pathError gives an error the name of the file and the words of the NameNode. The client library keeps the exception's
-// class only.
+// pathError adds the file's name and the NameNode's message to an error. The client library keeps only the exception's
+// class.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil

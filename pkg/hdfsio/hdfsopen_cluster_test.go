@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestBeingWritten asks about a file while it is written, when it is closed, while it is appended to, and when its writer
+// TestBeingWritten queries a file while it is written, when it is closed, while it is appended to, and when its writer
 // has died.
 func TestBeingWritten(t *testing.T) {
 	h, dir := clusterFS(t, "")
@@ -65,7 +65,7 @@ func TestBeingWritten(t *testing.T) {
 	}
 }
 
-// TestBeingWrittenAsksNoDataNode: the file is never read for it, and later reads are as before.
+// TestBeingWrittenAsksNoDataNode checks that the file is not read, and that later reads work as before.
 func TestBeingWrittenAsksNoDataNode(t *testing.T) {
 	direct, dir := clusterFS(t, "")
 	data := noise(3<<20 + 17)

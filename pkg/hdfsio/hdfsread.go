@@ -14,29 +14,29 @@ import (
 	"bulkload/internal/hadoop/dfs"
 )
 
-// readAttempts is how often a read is begun again without a byte of progress. Each attempt already tries every replica.
+// readAttempts is the number of attempts of a read without a byte of progress. Each attempt already tries every replica.
 const readAttempts = 6
 
-// damagedAttempts is the same for a block that no DataNode has sent in good bytes: a bad disk stays bad, bytes that
-// were damaged on their way are not so again.
+// damagedAttempts is the same for a block of which no DataNode has sent valid bytes: a bad disk stays bad, but
+// bytes damaged in transit are not damaged again.
 const damagedAttempts = 3
 
-// BlockError is a block that a DataNode did not send as it was written: a checksum is wrong, or what it sent is no answer
-// to the request. Nothing of it was handed out.
+// BlockError reports a block that a DataNode did not send as it was written: a checksum is wrong, or the response does
+// not match the request. None of its bytes were returned.
 type BlockError struct {
 	DataNode string // address
-	Block    string // blk_ID_STAMP, as the tools of HDFS have it
-	Offset   int64  // in the block, where it was found
-	Err      error  // ErrBlockChecksum, or what was wrong with the answer
+	Block    string // blk_ID_STAMP, as HDFS's tools print it
+	Offset   int64  // in the block, where the error was found
+	Err      error  // ErrBlockChecksum, or the error in the response
 }
 
 func (e *BlockError) Error() string { return (*dfs.BlockError)(e).Error() }
 func (e *BlockError) Unwrap() error { return e.Err }
 
-// ErrBlockChecksum is in a [BlockError] whose bytes are not those that were written.
+// ErrBlockChecksum is wrapped by a [BlockError] for bytes that differ from the written ones.
 var ErrBlockChecksum = dfs.ErrBlockChecksum
 
-// Open implements [FS]. A read that fails is begun again where it stopped. A file that cannot be read right gives a [FeatureError].
+// Open implements [FS]. A failed read is resumed where it stopped. A file that cannot be read correctly gives a [FeatureError].
 func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	name, err := cleanName("open", name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	return f, nil
 }
 
-// hdfsFile has one stream for Read and one for ReadAt, each connected when first used.
+// hdfsFile has one stream for Read and one for ReadAt, each connected on first use.
 type hdfsFile struct {
 	name string
 	info hdfsInfo
@@ -112,7 +112,7 @@ func (f *hdfsFile) Close() error {
 
 var _ io.ReaderAt = (*hdfsFile)(nil)
 
-// hdfsStream reads forward from a place.
+// hdfsStream reads forward from a position.
 type hdfsStream struct {
 	h    *HDFS
 	ctx  context.Context
@@ -136,7 +136,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	}
-	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may give more
+	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may return more
 	pauses := retry.Policy{First: 250 * time.Millisecond, Most: 4 * time.Second}
 	for attempt := 1; ; attempt++ {
 		n, err := r.r.ReadAt(r.ctx, p, r.off)
@@ -166,9 +166,9 @@ func (r *hdfsStream) close() {
 	r.closed = true
 }
 
-// Rest gives back what is not in use: idle connections, and the DataNode streams of open files between two calls of ReadAt. All
-// of it is connected again when it is needed, so a reader that is held up for hours holds nothing of the cluster meanwhile.
-// Streams of Read, and files that are being written, stay as they are.
+// Rest closes unused connections: idle ones, and the DataNode streams of open files between two calls of ReadAt. They are
+// reconnected when needed, so a reader that is delayed for hours holds no resources of the cluster meanwhile. Streams of Read,
+// and files that are being written, are unaffected.
 func (h *HDFS) Rest() {
 	h.mu.Lock()
 	open := make([]*hdfsFile, 0, len(h.open))
@@ -190,7 +190,7 @@ func (h *HDFS) Rest() {
 	h.dfs.Rest()
 }
 
-// forget is for a file that is closed.
+// forget removes a closed file from h.open.
 func (h *HDFS) forget(f *hdfsFile) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

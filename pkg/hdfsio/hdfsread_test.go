@@ -19,12 +19,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// flipByte spoils one byte of an answer, counted from its start, or from its end if it is negative.
+// flipByte returns a function that flips a bit of one byte of a response, counted from its start, or from its end if at is
+// negative.
 func flipByte(at int) func([]byte, testdfs.Read) []byte {
 	return func(a []byte, _ testdfs.Read) []byte { return testdfs.FlipByte(a, at) }
 }
 
-// blockError finds a BlockError in an error.
+// blockError returns the BlockError in an error.
 func blockError(err error) *BlockError {
 	e, _ := errors.AsType[*BlockError](err)
 	return e
@@ -38,7 +39,7 @@ func readAll(t testing.TB, h *HDFS) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// TestDamagedBlockIsNotRead has one DataNode, whose block has a flipped bit.
+// TestDamagedBlockIsNotRead has a single DataNode, whose block has a flipped bit.
 func TestDamagedBlockIsNotRead(t *testing.T) {
 	data := noise(200_000)
 	for _, kind := range []uint64{1, 2} {
@@ -94,8 +95,8 @@ func TestGoodReplicaIsRead(t *testing.T) {
 	}
 }
 
-// TestShortSkipThenFailover reads a little ahead of where it was, and then loses the DataNode: what comes is what is
-// there. The library alone gives bytes of the place before the skip.
+// TestShortSkipThenFailover reads a little ahead of its position, and then loses the DataNode: the bytes must be
+// those of the new position. The library alone returns bytes from before the skip.
 func TestShortSkipThenFailover(t *testing.T) {
 	data := noise(300_000)
 	for _, small := range []bool{true, false} {
@@ -122,7 +123,7 @@ func TestShortSkipThenFailover(t *testing.T) {
 	}
 }
 
-// TestBlockThatEndsEarlyIsAnError has a DataNode that says that a block is over.
+// TestBlockThatEndsEarlyIsAnError has a DataNode that ends a block too early.
 func TestBlockThatEndsEarlyIsAnError(t *testing.T) {
 	data := noise(2000)
 	short := newFakeDataNode(t, testdfs.UsualShape, func(_ []byte, req testdfs.Read) []byte {
@@ -136,7 +137,8 @@ func TestBlockThatEndsEarlyIsAnError(t *testing.T) {
 	}
 }
 
-// TestRefusedTokenIsRenewed: a DataNode that refuses the token is asked again with a new one, and has not failed.
+// TestRefusedTokenIsRenewed checks that a DataNode that refuses the token is asked again with a new one, and is not treated as
+// failed.
 func TestRefusedTokenIsRenewed(t *testing.T) {
 	data := noise(2000)
 	var refused atomic.Int64
@@ -157,8 +159,8 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	}
 }
 
-// TestReplacedFileIsNotRead: a file that was replaced or is shorter since it was opened is not read. One that has grown is read up
-// to its length of then.
+// TestReplacedFileIsNotRead checks that a file that was replaced or shortened after it was opened is not read. One that has grown
+// is read up to its length at opening.
 func TestReplacedFileIsNotRead(t *testing.T) {
 	data := noise(2000)
 	for what, change := range map[string]func(f *fakeHDFS){
@@ -182,7 +184,7 @@ func TestReplacedFileIsNotRead(t *testing.T) {
 	}
 }
 
-// TestReadEndsWithItsContext: a DataNode that sends nothing does not hold a read whose context ends.
+// TestReadEndsWithItsContext checks that a read from a DataNode that sends nothing ends with its context.
 func TestReadEndsWithItsContext(t *testing.T) {
 	silent := newFakeDataNode(t, testdfs.UsualShape, func([]byte, testdfs.Read) []byte {
 		<-t.Context().Done()
@@ -201,7 +203,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestEmptyFile has no block.
+// TestEmptyFile reads a file without blocks.
 func TestEmptyFile(t *testing.T) {
 	h := serveFake(t)
 	defer h.Close()
@@ -210,7 +212,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 }
 
-// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes. One at least is good.
+// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes of which at least one is good.
 func TestReadsAreRightOrFail(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		t := subtest{TB: t}
@@ -228,7 +230,7 @@ func TestReadsAreRightOrFail(t *testing.T) {
 				switch cut := rapid.Bool().Draw(rt, "cut"); {
 				case cut:
 					spoil = func(a []byte, _ testdfs.Read) []byte { return a[:min(len(a), max(at, -at))] }
-				case s.Kind > 0: // without checksums it is not seen
+				case s.Kind > 0: // not detectable without checksums
 					spoil = flipByte(at)
 				}
 			}
@@ -274,7 +276,7 @@ func TestReadsAreRightOrFail(t *testing.T) {
 	})
 }
 
-// subtest ends what it began before the test does.
+// subtest runs its cleanups before the test ends.
 type subtest struct {
 	testing.TB
 	cleanups []func()

@@ -9,7 +9,7 @@ import (
 
 var _ Renamer = (*HDFS)(nil)
 
-// Rename implements [FS]. When the answer is lost, the inode number says whether the file has moved.
+// Rename implements [FS]. If the response is lost, the inode number shows whether the file has moved.
 func (h *HDFS) Rename(ctx context.Context, from, to string) error {
 	src, err := h.stat(ctx, "rename", from)
 	if err != nil {
@@ -49,14 +49,15 @@ func (h *HDFS) RenameFile(ctx context.Context, from, to string, id uint64) error
 	}
 }
 
-// exists reports whether there is something of that name: of a file and a directory the NameNode says only that both must be one
-// (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
+// exists reports whether the name exists: for a file and a directory the NameNode's message says only that both must be of one
+// type (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
 func (h *HDFS) exists(ctx context.Context, name string) bool {
 	_, err := h.stat(ctx, "rename", name)
 	return err == nil
 }
 
-// renamed reports whether a rename whose answer was lost was executed. An error must end the rename.
+// renamed reports whether an attempt whose response was lost has renamed the file. If it returns an error, the rename must end
+// with it.
 func (h *HDFS) renamed(ctx context.Context, from, to string, id uint64) (done bool, err error) {
 	dst, err := h.stat(ctx, "rename", to)
 	if err == nil {

@@ -15,21 +15,21 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// session is a client of the library with its NameNode connection, in the hands of one user: the library keeps unguarded state
-// in its Client, and a cancelled context cuts exactly the connection of its own operation.
+// session is a client of the library with its NameNode connection, used by one operation at a time: the library keeps
+// unguarded state in its Client, and a cancelled context cuts only the connection of its own operation.
 type session struct {
 	h      *HDFS
 	client *hdfs.Client
 
 	mu   sync.Mutex
-	ctx  context.Context // of the present user
-	conn *conn           // the last one
+	ctx  context.Context // of the current user
+	conn *conn           // the most recent one
 	dead error           // set when the session was cut
 	nn   int             // the NameNode that was dialled last
-	err  error           // why it could not be
+	err  error           // why dialling it failed
 }
 
-// acquire takes an idle session or makes one. The context is its life until release.
+// acquire returns an idle or a new session. The context bounds its use until release.
 func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -63,7 +63,7 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	})
 	if err != nil {
 		if _, cause := s.nameNode(); cause != nil {
-			err = fmt.Errorf("namenode: %w", cause) // the library has only its text
+			err = fmt.Errorf("namenode: %w", cause) // the library keeps only its text
 		}
 		stop()
 		s.cut(err)
@@ -74,8 +74,9 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	return s, stop, nil
 }
 
-// release gives a session back. One that is not sound is closed. The next one begins with the NameNode that answered, or after
-// the one that did not: one that is frozen or cut off takes connections, or the time of a connect, before it gives none.
+// release returns a session to the idle ones, or closes it if it is not sound. The next session starts with the NameNode that
+// answered, or with the one after a NameNode that did not: a frozen or disconnected NameNode accepts connections, or takes a
+// connect's timeout, before it fails.
 func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 	stopped := stop()
 	if server, _ := s.nameNode(); stopped && sound {
@@ -109,13 +110,13 @@ func (h *HDFS) once(ctx context.Context, call func(*hdfs.Client) error) error {
 	return err
 }
 
-// retry makes a call of the library that may be repeated. Each attempt after a broken connection has a new client: the library
-// keeps a dead socket after a failed read, and after a failed write refuses the NameNode for 5 s.
+// retry makes a repeatable call of the library. Each attempt after a broken connection uses a new client: the library keeps a
+// dead socket after a failed read, and after a failed write refuses the NameNode for 5 s.
 func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Client) error) error {
 	return h.repeat(ctx, op, name, func() error { return h.once(ctx, call) })
 }
 
-// repeat makes a call until it is answered or RetryTimeout has passed.
+// repeat retries a call until it is answered or RetryTimeout has passed.
 func (h *HDFS) repeat(ctx context.Context, op, name string, call func() error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -129,7 +130,7 @@ func (h *HDFS) repeat(ctx context.Context, op, name string, call func() error) e
 	}
 }
 
-// pause waits before the next attempt. It returns the error to give up with when the context or the time has ended.
+// pause waits before the next attempt. It returns an error if the context or the time has ended.
 func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, name string, err error) error {
 	if errors.Is(err, fs.ErrClosed) && h.isClosed() {
 		return pathError(op, name, fs.ErrClosed)
@@ -181,7 +182,7 @@ func (s *session) cut(err error) {
 	}
 }
 
-// close ends the session, and the lease renewal that goes with its client.
+// close ends the session and its client's lease renewal.
 func (s *session) close() {
 	s.cut(fs.ErrClosed) // before Close, which waits for a call in progress
 	if s.client != nil {
@@ -196,14 +197,14 @@ func (s *session) sound() bool {
 	return s.dead == nil
 }
 
-// nameNode returns the NameNode that was dialled last, and why it could not be.
+// nameNode returns the NameNode that was dialled last, and the error of dialling it.
 func (s *session) nameNode() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nn, s.err
 }
 
-// dial connects to a NameNode. It ignores the library's context, which is always the background one.
+// dial connects to a NameNode. It ignores the library's context, which is always the background context.
 func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	s.mu.Lock()
 	ctx, dead := s.ctx, s.dead
@@ -229,7 +230,7 @@ func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error
 	return s.conn, nil
 }
 
-// dialNameNode connects to a NameNode, and logs in at it where that is asked for.
+// dialNameNode connects to a NameNode, and logs in if security is configured.
 func (h *HDFS) dialNameNode(ctx context.Context, network, addr string) (net.Conn, error) {
 	nc, err := (&net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
 	if err != nil {

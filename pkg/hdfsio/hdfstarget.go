@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// checkTarget refuses directories of an erasure coding policy, see [FeatureError].
+// checkTarget refuses directories with an erasure coding policy, see [FeatureError].
 func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	dir := path.Dir(name)
 	h.mu.Lock()
@@ -38,5 +38,5 @@ func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	return nil
 }
 
-// plainFor is how long what was seen of a directory counts: many small files are written into one.
+// plainFor is how long the check of a directory stays valid: many small files are written to one.
 const plainFor = time.Second

@@ -11,8 +11,9 @@ import (
 	"bulkload/internal/hadoop/dfs"
 )
 
-// Create implements [FS]. Its Writer renews the file's lease until it is finished or aborted. A Writer does not notice a lost
-// DataNode at once: the error may come from a later Write or from Finish. An interim file is made by Finish, or once it is large.
+// Create implements [FS]. Its Writer renews the file's lease until it is finished or aborted. A Writer may detect a lost DataNode
+// late: the error may be returned by a later Write or by Finish. Finish creates an interim file, unless it has become large
+// before.
 func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := cleanName("create", name)
 	if err != nil {
@@ -33,7 +34,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	return w, nil
 }
 
-// create makes the file now.
+// create creates the file immediately.
 func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsWriter, error) {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -50,8 +51,8 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 		if err := h.pause(ctx, started, attempt, "create", name, err); err != nil {
 			return nil, err
 		}
-		// The answer may have been lost after the act. Whether a file that is there now is ours cannot be determined, and its
-		// lease belongs to a client that is gone.
+		// The response may have been lost after the call was executed. Whether a file that exists now is ours cannot be
+		// determined, and its lease belongs to a client that is gone.
 		if !sent || answered(err) {
 			continue
 		}
@@ -63,7 +64,8 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 	}
 }
 
-// writerOf returns the writer of a file that was made. The key of one in an encryption zone is asked for; without it the file is removed.
+// writerOf returns the writer of a created file. In an encryption zone it requests the file's key; if that fails, it removes the
+// file.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
 	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)
@@ -74,25 +76,25 @@ func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file 
 	return w, nil
 }
 
-// hdfsWriter is a file that is made block by block.
+// hdfsWriter writes a file block by block.
 type hdfsWriter struct {
 	h    *HDFS
 	ctx  context.Context
 	name string
 	perm fs.FileMode
 	file *dfs.File
-	near string // where the first replica of a block is to be
+	near string // server for the first replica of a block
 
-	given  dfs.Block        // the last block that was given out
-	block  *dfs.BlockWriter // of it; nil when it is complete
+	given  dfs.Block        // the block allocated last
+	block  *dfs.BlockWriter // writer of given; nil when it is complete
 	last   *dfs.Block       // the last complete block, with its length
-	blocks int              // that were given out
+	blocks int              // number of blocks allocated
 	crypt  crypt
 
 	n    int64
 	err  error
 	done bool
-	info fs.FileInfo // as Finish has left it
+	info fs.FileInfo // the file after Finish
 }
 
 // Info implements [Finished].
@@ -115,7 +117,7 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// writeOnce writes what the present block can take.
+// writeOnce writes as many bytes of p as the current block can take.
 func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 	if w.block == nil {
 		if err := w.nextBlock(); err != nil {
@@ -130,7 +132,7 @@ func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 	return n, err
 }
 
-// nextBlock begins a block. The NameNode may refuse it until the one before it has been reported; that passes.
+// nextBlock begins a block. The NameNode may temporarily refuse it until the previous block has been reported.
 func (w *hdfsWriter) nextBlock() (err error) {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
@@ -153,7 +155,7 @@ func (w *hdfsWriter) nextBlock() (err error) {
 	return err
 }
 
-// endBlock completes the present block.
+// endBlock completes the current block.
 func (w *hdfsWriter) endBlock() (err error) {
 	if w.block != nil {
 		w.last, err = w.block.Close()
@@ -162,10 +164,11 @@ func (w *hdfsWriter) endBlock() (err error) {
 	return err
 }
 
-// Finish closes the file and compares its length with what was written.
+// Finish closes the file and compares its length with the number of bytes written.
 func (w *hdfsWriter) Finish() error { return w.finish(false) }
 
-// finish closes the file. A file of a single block is described without another call: the call that closes it has its length.
+// finish closes the file. If single is set, a file of one block is described without another call, because the call that closes it
+// carries its length.
 func (w *hdfsWriter) finish(single bool) error {
 	if err := w.check(); err != nil {
 		return err
@@ -192,8 +195,8 @@ func (w *hdfsWriter) finish(single bool) error {
 	return nil
 }
 
-// complete has the NameNode close the file. It says yes once as many DataNodes have reported the last block as it wants, which
-// is within a few milliseconds as a rule.
+// complete asks the NameNode to close the file. The NameNode confirms when enough DataNodes have reported the last block,
+// usually within a few milliseconds.
 func (w *hdfsWriter) complete() error {
 	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
 	began, ask := time.Now(), time.Now().Add(unreported)
@@ -226,7 +229,7 @@ func (w *hdfsWriter) complete() error {
 	}
 }
 
-// closed returns nil if a close whose answer was lost was executed, and otherwise err.
+// closed returns nil if a close whose response was lost has closed the file, otherwise an error.
 func (w *hdfsWriter) closed(err error) error {
 	info, e := w.h.stat(w.ctx, "finish", w.name)
 	if e != nil {
@@ -238,10 +241,10 @@ func (w *hdfsWriter) closed(err error) error {
 	return nil
 }
 
-// mostLate bounds the wait before the first question whether a block is reported.
+// mostLate limits the wait before the first complete call.
 const mostLate = 8 * time.Millisecond
 
-// reported learns from how often the NameNode had to be asked how long the next file waits before it asks.
+// reported adjusts the next file's wait before its first complete call to the number of calls that were needed.
 func (h *HDFS) reported(tries int) {
 	late := h.late.Load()
 	if tries > 1 {
@@ -252,10 +255,10 @@ func (h *HDFS) reported(tries int) {
 	h.late.Store(late)
 }
 
-// abortTimeout bounds the removal of a file by a job that was stopped: it may not have long.
+// abortTimeout limits the removal of a file by a stopped job, which may have little time.
 const abortTimeout = 4 * time.Second
 
-// Abort removes the file, in a time of its own: it is what a cancelled job calls.
+// Abort removes the file with its own timeout, because cancelled jobs call it.
 func (w *hdfsWriter) Abort() error {
 	if w.done {
 		return nil
@@ -265,7 +268,7 @@ func (w *hdfsWriter) Abort() error {
 	return w.h.removeLeft(w.ctx, w.name)
 }
 
-// removeLeft removes what there is of a file that was given up.
+// removeLeft removes an abandoned file, if it exists.
 func (h *HDFS) removeLeft(ctx context.Context, name string) error {
 	limit := h.o.IOTimeout
 	if ctx.Err() != nil {
@@ -293,7 +296,7 @@ func (w *hdfsWriter) check() error {
 
 func (w *hdfsWriter) fail(err error) error {
 	if w.ctx.Err() != nil {
-		err = context.Cause(w.ctx) // the rest only follows from it
+		err = context.Cause(w.ctx) // other errors only follow from it
 	}
 	if pe := (*fs.PathError)(nil); errors.As(pathError("write", w.name, err), &pe) {
 		err = pe.Err
@@ -306,7 +309,7 @@ func (w *hdfsWriter) fail(err error) error {
 	return w.err
 }
 
-// giveUp ends what is under way, and the renewal of the lease.
+// giveUp ends the current block and the renewal of the lease.
 func (w *hdfsWriter) giveUp() {
 	if w.block != nil {
 		w.block.Abort()
@@ -315,7 +318,7 @@ func (w *hdfsWriter) giveUp() {
 	w.file.Release()
 }
 
-// writtenInfo describes a file as its writer knows it. Its time is its creation time.
+// writtenInfo describes a file from its writer's data. Its time is the time of creation.
 type writtenInfo struct {
 	name string
 	size int64

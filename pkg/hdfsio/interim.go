@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// smallFile is up to which size in bytes an interim file is held until Finish, which then makes, writes and closes it in three
-// calls of the NameNode and one connection to a DataNode.
+// smallFile is the maximum size in bytes of an interim file that is buffered until Finish, which then creates, writes and
+// closes it in three NameNode calls and one connection to a DataNode.
 const smallFile = 256 << 10
 
-// interimWriter is a file that is renamed once it is finished. It is not looked for before that, so a small one is made by
-// Finish, once more if that goes wrong: its bytes are still there.
+// interimWriter is a file that is renamed once it is finished. Nothing reads it before that, so Finish creates a small
+// one, and repeats that once on failure: its bytes are still buffered.
 type interimWriter struct {
 	h    *HDFS
 	ctx  context.Context
 	name string
 	o    CreateOptions
 
-	held *[]byte     // nil: nothing yet, or not any more
+	held *[]byte     // nil before the first byte and after the bytes are released
 	n    int         // bytes of it
-	file *hdfsWriter // once it is made
+	file *hdfsWriter // once it is created
 	err  error
 	done bool
 }
 
-// buffer returns an empty one for the bytes of a small file.
+// buffer returns an empty buffer for the bytes of a small file.
 func (h *HDFS) buffer() *[]byte {
 	b, _ := h.buffers.Get().(*[]byte)
 	if b == nil {
@@ -57,7 +57,7 @@ func (w *interimWriter) Write(p []byte) (int, error) {
 	return w.file.Write(p)
 }
 
-// make makes the file and writes what is held.
+// make creates the file and writes the buffered bytes.
 func (w *interimWriter) make() error {
 	if w.file, w.err = w.h.create(w.ctx, w.name, w.o); w.err != nil || w.held == nil {
 		return w.err
@@ -66,7 +66,7 @@ func (w *interimWriter) make() error {
 	return err
 }
 
-// letGo gives the bytes of the file up.
+// letGo releases the buffered bytes.
 func (w *interimWriter) letGo() {
 	if w.held != nil {
 		w.h.buffers.Put(w.held)
@@ -135,9 +135,9 @@ func (w *interimWriter) check() error {
 	return w.err
 }
 
-// Reopen implements [Reopener]. One call of the NameNode says that the file is closed, how long it is and that its only block
-// is the one that was written; all of its bytes are read at once and their checksums compared, over a connection to a DataNode
-// that the files before it have left. When anything about that is not as it should be, the file is opened as any other.
+// Reopen implements [Reopener]. One NameNode call confirms that the file is closed, its length, and that its only block is the
+// written one. All of its bytes are read at once and their checksums verified, over a DataNode connection left by earlier
+// files. On any mismatch, the file is opened like any other.
 func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
 	if w.file == nil || w.file.blocks != 1 || w.file.n > smallFile {
 		return w.h.Open(ctx, w.name)
@@ -172,7 +172,7 @@ func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
 	return nil
 }
 
-// wholeFile is a file that was read whole.
+// wholeFile is a file that is in memory as a whole.
 type wholeFile struct {
 	*bytes.Reader
 	info fs.FileInfo
@@ -182,7 +182,7 @@ type wholeFile struct {
 
 func (f *wholeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 
-// Close gives the bytes up: what follows reads none.
+// Close releases the bytes. Later reads return none.
 func (f *wholeFile) Close() error {
 	if f.data != nil {
 		f.Reset(nil)

@@ -14,12 +14,13 @@ import (
 	"bulkload/internal/base/durable"
 )
 
-// Local is the disk of this machine. A file is written under a hidden temporary name in its directory, and gets its name
-// when it is finished; a crash leaves at most a file that starts with a dot and ends in ".tmp". The zero value is ready.
+// Local is the local disk. A file is written under a hidden temporary name in its directory, and renamed when it is
+// finished. A crash leaves at most a file whose name starts with a dot and ends in ".tmp". The zero value is ready for
+// use.
 type Local struct{ names *durable.Group }
 
-// Grouped is Local for many files at a time: goroutines that give names in one directory at the same time have them made
-// durable together. Each call returns when its own is.
+// Grouped is Local for many concurrent files: the names that several goroutines create in one directory at the same time
+// are made durable together. Each call returns when its own name is durable.
 func (Local) Grouped() Local { return Local{names: &durable.Group{}} }
 
 // syncDir makes the names in a directory durable.
@@ -32,7 +33,7 @@ func (l Local) syncDir(dir string) error {
 
 var _ FS = Local{}
 
-// Create implements [FS]. Of two writers of one name the first to Finish wins and the other gets fs.ErrExist.
+// Create implements [FS]. If two writers have one name, the first to Finish wins and the other gets fs.ErrExist.
 func (l Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := localName(ctx, "create", name)
 	if err != nil {
@@ -110,11 +111,12 @@ func (l Local) Rename(ctx context.Context, from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
 	}
-	return l.syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
+	return l.syncDir(filepath.Dir(to)) // after a crash the old name may exist too
 }
 
-// rename moves a file or directory to a name that does not exist, which of several processes one does. A system without such a rename gives files a
-// second name by a link and takes the first away; directories, and file systems without links, have only one that is looked for before.
+// rename moves a file or directory to a name that must not exist; of several processes only one succeeds. A system without such a rename links the
+// file to its new name and removes the old one. For directories, and on file systems without links, it only checks before that the new name does
+// not exist.
 func rename(from, to string) error {
 	err := renameNew(from, to)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -163,7 +165,7 @@ func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) erro
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		// Only the last one may be closed to its owner: the others are passed through.
+		// Only the last directory may be closed to its owner: the others must be traversed.
 		if dir != name {
 			return os.Chmod(dir, perm|0o300)
 		}
@@ -199,7 +201,7 @@ func localName(ctx context.Context, op, name string) (string, error) {
 	return cleanName(op, name)
 }
 
-// sysFileID reads the inode number of a local file.
+// sysFileID returns the inode number of a local file.
 func sysFileID(sys any) (uint64, bool) {
 	if st, ok := sys.(*syscall.Stat_t); ok {
 		return st.Ino, true
@@ -213,13 +215,12 @@ type localWriter struct {
 	f          *os.File
 	temp, name string
 	n          int64
-	begun      int64 // bytes that the kernel was asked to begin to write to the disk
+	begun      int64 // bytes whose writeback the kernel has been asked to start
 	err        error
 	done       bool
 }
 
-// writebackBytes is how much of a file is written before the kernel is asked to begin with it: the sync at the end then waits for
-// little.
+// writebackBytes is the number of bytes written between requests to start writeback, which leaves little for the final sync.
 const writebackBytes = 8 << 20
 
 func (w *localWriter) Write(p []byte) (int, error) {
@@ -253,13 +254,13 @@ func (w *localWriter) Finish() error {
 		w.done = true
 		return nil
 	}
-	// A link refuses an existing name, a rename would replace it.
+	// A link refuses an existing name; a rename would replace it.
 	err = os.Link(w.temp, w.name)
 	switch {
 	case err == nil:
 		err = os.Remove(w.temp)
 	case errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported):
-		// A file system without hard links.
+		// The file system has no hard links.
 		if _, e := os.Lstat(w.name); e == nil {
 			err = fs.ErrExist
 		} else {

@@ -10,7 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestInterimFiles: their name is there from the first byte and goes with Abort, and nothing replaces one.
+// TestInterimFiles checks that an interim file has its name from the first byte, that Abort removes it,
+// and that it is never replaced.
 func TestInterimFiles(t *testing.T) {
 	for _, fsys := range []Local{{}, Local{}.Grouped()} {
 		dir := t.TempDir()
@@ -38,7 +39,7 @@ func TestInterimFiles(t *testing.T) {
 	}
 }
 
-// TestGroupedNames has many files get their names at a time.
+// TestGroupedNames renames many files concurrently.
 func TestGroupedNames(t *testing.T) {
 	fsys, dir := Local{}.Grouped(), t.TempDir()
 	var all sync.WaitGroup

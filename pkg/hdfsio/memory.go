@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Memory is a file system in memory, for tests, and for files that are only measured. As on HDFS, a file that is being written shows its name with length 0.
+// Memory is an in-memory file system, for tests, and for files that are only measured. As on HDFS, a file that is being written is visible with
+// length 0.
 type Memory struct {
 	mu    sync.Mutex
 	nodes map[string]*node
@@ -241,7 +242,7 @@ func (m *Memory) find(op, name string) (*node, error) {
 	return n, nil
 }
 
-// vacant checks that a name is free and has a directory to go to.
+// vacant checks that a name does not exist and that its directory does.
 func (m *Memory) vacant(op, name string) error {
 	if m.nodes[name] != nil {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}

@@ -36,7 +36,7 @@ func (w *memoryWriter) Finish() error {
 		return err
 	}
 	if w.m.nodes[w.name] != w.node {
-		return w.fail(fs.ErrNotExist) // removed under the writer, which takes its lease away
+		return w.fail(fs.ErrNotExist) // removed during the write, which revokes the writer's lease
 	}
 	w.node.data = w.data
 	w.node.mtime = time.Now()
@@ -143,7 +143,8 @@ func (i memoryInfo) IsDir() bool            { return i.mode.IsDir() }
 func (i memoryInfo) Sys() any               { return nil }
 func (i memoryInfo) FileID() (uint64, bool) { return i.id, true }
 
-// lengthError returns a file whose length is not what was written to it.
+// lengthError reports a file whose length differs from the number of bytes
+// written to it.
 func lengthError(wrote, have int64) error {
 	return fmt.Errorf("%d bytes were written but the file has %d", wrote, have)
 }

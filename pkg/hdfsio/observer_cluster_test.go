@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestObserver has an observer NameNode first in the list, which lags behind the active one: it is passed over, so that a file that was just
-// made is read and listed, and one that is gone is not.
+// TestObserver lists an observer NameNode first, which lags behind the active one. The client must skip it, so that a file just created is
+// read and listed, and a removed one is not.
 func TestObserver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs two NameNodes")

@@ -4,8 +4,8 @@ import (
 	"hash/crc32"
 )
 
-// Overlapped lets encoding continue while a write to the sink is under way. It
-// belongs to one goroutine.
+// Overlapped lets encoding continue during a write to the sink. It must be used
+// by one goroutine.
 type Overlapped struct {
 	sink Writer
 	free chan []byte
@@ -13,12 +13,12 @@ type Overlapped struct {
 	done chan struct{}
 	err  error // of the sink; read after done is closed
 	open bool
-	Sum  uint32            // CRC-32C of what was written; read after done is closed
-	told func(bytes int64) // of each piece that was written; may be nil
+	Sum  uint32            // CRC-32C of the bytes written; read after done is closed
+	told func(bytes int64) // called with the length of each piece written; may be nil
 }
 
-// overlapBuffers is how many pieces may wait or be written at a time; each is
-// as large as what the HFile writer hands over, about a megabyte.
+// overlapBuffers is the maximum number of pieces that wait or are being
+// written; each is as large as the HFile writer's writes, about a megabyte.
 const overlapBuffers = 2
 
 func NewOverlapped(sink Writer, told func(bytes int64)) *Overlapped {
@@ -46,7 +46,7 @@ func (o *Overlapped) run() {
 	}
 }
 
-// Write takes a copy of p.
+// Write queues a copy of p.
 func (o *Overlapped) Write(p []byte) (int, error) {
 	select {
 	case b := <-o.free:
@@ -57,7 +57,7 @@ func (o *Overlapped) Write(p []byte) (int, error) {
 	}
 }
 
-// Drain waits until all is handed to the sink, and gives its error.
+// Drain waits until all bytes are written to the sink, and returns its error.
 func (o *Overlapped) Drain() error {
 	if o.open {
 		o.open = false

@@ -16,13 +16,13 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// replicas returns the files on the DataNodes' disks whose content is that of a block.
+// replicas returns the files on the DataNodes' disks that hold a block's content.
 func replicas(t testing.TB, content []byte) []string {
 	t.Helper()
 	var found []string
 	err := filepath.WalkDir(filepath.Join(testcluster.Shared(t).Dir(), "data"), func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasPrefix(d.Name(), "blk_") || strings.HasSuffix(p, ".meta") {
-			return nil // others' files come and go
+			return nil // files of other tests may disappear
 		}
 		if info, err := d.Info(); err != nil || info.Size() != int64(len(content)) {
 			return nil
@@ -100,7 +100,8 @@ func BenchmarkHDFSRead(b *testing.B) {
 	}
 }
 
-// TestChecksumOfAFile: HDFS's checksums of the blocks make that of the file, whatever its blocks.
+// TestChecksumOfAFile checks that HDFS's checksums of the blocks give the file's checksum, for any
+// number of blocks.
 func TestChecksumOfAFile(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	for i, size := range []int{0, 1, 511, 512, 70_001, 2<<20 + 12_345} {

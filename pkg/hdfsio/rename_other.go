@@ -4,5 +4,5 @@ package hdfsio
 
 import "errors"
 
-// renameNew is not there on this system.
+// renameNew is not supported on this system.
 func renameNew(_, _ string) error { return errors.ErrUnsupported }

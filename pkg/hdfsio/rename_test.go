@@ -10,7 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestRenameNew: one step of the system does what the look before does.
+// TestRenameNew checks that the atomic rename has the same results as the
+// fallback.
 func TestRenameNew(t *testing.T) {
 	for _, kind := range []string{"file", "directory", "missing"} {
 		for _, target := range []string{"", "file", "directory"} {

@@ -14,7 +14,7 @@ import (
 // defaultNameNodePort is the port of an hdfs:// address without one (HdfsClientConfigKeys, Hadoop 3).
 const defaultNameNodePort = "8020"
 
-// Location is where a path that a user gave leads.
+// Location is the target of a path that a user gave.
 type Location struct {
 	// Scheme is "file" or "hdfs".
 	Scheme string
@@ -22,11 +22,11 @@ type Location struct {
 	Authority string
 	// Addresses are the NameNodes to try, host:port. Empty for file.
 	Addresses []string
-	// Path is absolute: the name to give to an [FS].
+	// Path is absolute: the name for an [FS].
 	Path string
 }
 
-// Local says that the path is on this machine.
+// Local reports whether the path is on this machine.
 func (l Location) Local() bool { return l.Scheme == "file" }
 
 // String returns the full URI for HDFS, the path for a local file.
@@ -37,19 +37,19 @@ func (l Location) String() string {
 	return l.URI()
 }
 
-// URI returns the path as a server takes it: scheme, authority and path.
+// URI returns the path in the form that servers take: scheme, authority and path.
 func (l Location) URI() string { return l.Scheme + "://" + l.Authority + l.Path }
 
-// Join returns a location below this one; elements that lead above it are followed, as [path.Join] does.
+// Join returns a location below this one. Elements that lead above it are followed, as in [path.Join].
 func (l Location) Join(elem ...string) Location {
 	l.Path = path.Join(append([]string{l.Path}, elem...)...)
 	return l
 }
 
-// Resolve finds where a path leads. A bare path and file:// are local; a relative one is taken from the current
-// directory. hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is the cluster of
-// fs.defaultFS. viewfs://table/path is followed to the HDFS after it, and so is hdfs:///path where fs.defaultFS is a mount
-// table. A router of router-based federation is a NameNode like others. Other schemes are refused by name. Nothing is asked of any server: what is there is not looked at.
+// Resolve returns the location of a path. A bare path and file:// are local; a relative path is resolved against the current directory.
+// hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is on the cluster of fs.defaultFS. viewfs://table/path is followed
+// to the HDFS behind it, and so is hdfs:///path if fs.defaultFS is a mount table. A router of router-based federation is treated as a NameNode. Other
+// schemes are refused by name. Resolve contacts no server and does not check whether the path exists.
 func (c *Conf) Resolve(name string) (Location, error) {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
@@ -170,8 +170,8 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), defaultNameNodePort)
 }
 
-// HDFSOptions returns the options to reach the cluster of a location, as the configured user. How one with Kerberos is reached is
-// for the caller to fill in.
+// HDFSOptions returns the options for the cluster of a location, as the configured user. The caller must add Security for a
+// cluster with Kerberos.
 func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
 	if l.Scheme != "hdfs" {
 		return HDFSOptions{}, fmt.Errorf("%s is not on HDFS", l)

@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestHDFSRest gives connections back in the middle of a file. Nothing is
-// connected then, and reading continues where it was.
+// TestHDFSRest closes connections in the middle of a file. No connection is
+// open then, and reading continues at its position.
 func TestHDFSRest(t *testing.T) {
 	direct, dir := clusterFS(t, "tina")
 	h, relay := relayed(t, direct)
@@ -54,7 +54,7 @@ func TestHDFSRest(t *testing.T) {
 	if !bytes.Equal(got, content) {
 		t.Error("the file reads otherwise than it was written")
 	}
-	// Meanwhile, and by several, it does not disturb.
+	// Concurrent calls during reads must not disturb them.
 	var readers sync.WaitGroup
 	done := make(chan struct{})
 	for range 3 {

@@ -10,21 +10,21 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Security is how a secured cluster is reached: by a Kerberos login or by a delegation token, with each connection
-// protected as the cluster asks for it.
+// Security holds the settings for a secured cluster: a Kerberos login or a delegation token, with each connection
+// protected as the cluster requires.
 type Security struct {
-	// Kerberos is the login. It is not closed by the file system.
+	// Kerberos is the login. The file system does not close it.
 	Kerberos *kerberos.Client
-	// Token is a delegation token of the cluster; it comes before Kerberos.
+	// Token is a delegation token of the cluster; it takes precedence over Kerberos.
 	Token *kerberos.Token
 	// Principal is the principal of the NameNodes, dfs.namenode.kerberos.principal.
 	Principal string
-	// RPC and Data are the protections that the configuration asks for, the preferred one first: hadoop.rpc.protection and
+	// RPC and Data are the configured protections, the preferred one first: hadoop.rpc.protection and
 	// dfs.data.transfer.protection. None: the strongest that the cluster offers.
 	RPC, Data []kerberos.Quality
 }
 
-// Names of the keys that [Conf.Security] reads, for errors.
+// Configuration keys that errors name.
 const (
 	keyPrincipal = "dfs.namenode.kerberos.principal"
 	keyRPC       = "hadoop.rpc.protection"
@@ -36,10 +36,10 @@ func (s *Security) rpc() *hadooprpc.Options {
 		Qualities: s.RPC, QualityKey: keyRPC, Protocol: hadooprpc.ClientProtocol}
 }
 
-// ErrSecured is of a cluster that wants a login where the configuration says nothing of it.
+// ErrSecured is the error for a cluster that requires a login when the configuration has none.
 var ErrSecured = errors.New("the NameNode wants a Kerberos login, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (is HADOOP_CONF_DIR that of this cluster?)")
 
-// wantsLogin explains a connection that a NameNode has broken: one that wants a login does so without a word.
+// wantsLogin explains a connection that a NameNode has closed: one that requires a login closes it without a message.
 func (h *HDFS) wantsLogin(ctx context.Context) error {
 	if h.o.Security != nil {
 		return nil
@@ -59,14 +59,14 @@ func (h *HDFS) wantsLogin(ctx context.Context) error {
 	return nil
 }
 
-// refused says that a login cannot succeed however often it is tried: the two sides are configured for different things.
+// refused reports whether a login cannot succeed however often it is tried: the configurations of both sides do not match.
 func refused(err error) bool {
 	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
 	return mismatch || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService)
 }
 
-// DelegationToken asks for a token with which another program can act as the user that is logged in. Its service is filled in
-// as Hadoop's programs expect it. cancel ends it.
+// DelegationToken requests a token with which another program can act as the logged-in user. Its service is set in the form
+// that Hadoop's programs expect. cancel cancels it.
 func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *kerberos.Token, cancel func(context.Context) error, err error) {
 	_, err = h.dfs.With(ctx, func(ctx context.Context, c *hadooprpc.Caller) (err error) {
 		t, err = c.DelegationToken(ctx, renewer)

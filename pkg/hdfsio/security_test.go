@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// TestRefusedLogins are not tried again; connections that break are.
+// TestRefusedLogins checks that refused logins are not retried and that broken
+// connections are.
 func TestRefusedLogins(t *testing.T) {
 	for _, err := range []error{&kerberos.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService} {
 		if transient(fmt.Errorf("namenode: %w", err)) {

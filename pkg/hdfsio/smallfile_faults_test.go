@@ -15,14 +15,15 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// A smallFault is a fault of the short way that small files take.
+// A smallFault is a fault in the short protocol of small files.
 type smallFault struct {
 	name    string
 	fault   *between
-	rewrite bool // the file is given up: whether what is there is ours cannot be determined
+	rewrite bool // the file is abandoned: whether an existing one is ours cannot be determined
 }
 
-// TestSmallFaults: a fault of the short way has the file written or read in the way of large ones, or given up.
+// TestSmallFaults checks that after a fault in the short protocol the file is written or read like a large one,
+// or abandoned.
 func TestSmallFaults(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	data := noise(70_000)
@@ -59,7 +60,7 @@ func (f smallFault) survive(t *testing.T, h *HDFS, dir string, data []byte) {
 	}
 }
 
-// callFaults returns the call faults of calls of the NameNode.
+// callFaults returns faults of NameNode calls.
 func callFaults() []smallFault {
 	return []smallFault{
 		{"create is not asked for", cut("create"), false},
@@ -76,7 +77,7 @@ func callFaults() []smallFault {
 	}
 }
 
-// pipelineFaults returns the pipeline faults of a DataNode that a file is written to.
+// pipelineFaults returns faults of a DataNode that a file is written to.
 func pipelineFaults(t *testing.T) []smallFault {
 	written := func(serve func(c net.Conn)) *between { return writtenTo(t, serve) }
 	return []smallFault{
@@ -112,7 +113,7 @@ func pipelineFaults(t *testing.T) []smallFault {
 	}
 }
 
-// blockFaults returns the block faults of a DataNode that data is read from.
+// blockFaults returns faults of a DataNode that data is read from.
 func blockFaults(t *testing.T, data []byte) []smallFault {
 	read := func(serve func(c net.Conn)) *between { return readFrom(t, serve) }
 	return []smallFault{
@@ -134,13 +135,13 @@ func blockFaults(t *testing.T, data []byte) []smallFault {
 	}
 }
 
-// firstCall is true for the first call of ours of a method.
+// firstCall returns a function that is true for our first call of a method.
 func firstCall(method string) func(string, []byte) bool {
 	var seen atomic.Bool
 	return func(m string, request []byte) bool { return m == method && ours(request) && !seen.Swap(true) }
 }
 
-// listener returns the address of a server that listens once it is asked for.
+// listener returns the address of a server that starts to listen when it is first called.
 func listener(t *testing.T, serve func(c net.Conn)) func() net.Addr {
 	var l net.Listener
 	return func() net.Addr {
@@ -151,7 +152,7 @@ func listener(t *testing.T, serve func(c net.Conn)) func() net.Addr {
 	}
 }
 
-// writtenTo has the first block of ours written to a server.
+// writtenTo redirects the write of our first block to a server.
 func writtenTo(t *testing.T, serve func(c net.Conn)) *between {
 	at, hit := listener(t, serve), firstCall("addBlock")
 	return &between{answer: func(m string, request, answer []byte) ([]byte, bool) {
@@ -163,7 +164,7 @@ func writtenTo(t *testing.T, serve func(c net.Conn)) *between {
 	}}
 }
 
-// readFrom has the first block read from a server.
+// readFrom redirects the read of the first block to a server.
 func readFrom(t *testing.T, serve func(c net.Conn)) *between {
 	at := listener(t, serve)
 	var seen atomic.Bool
@@ -176,19 +177,19 @@ func readFrom(t *testing.T, serve func(c net.Conn)) *between {
 	}}
 }
 
-// lost loses the answer to the first call of a method.
+// lost drops the response to the first call of a method.
 func lost(method string) *between {
 	hit := firstCall(method)
 	return &between{answer: func(m string, request, answer []byte) ([]byte, bool) { return answer, !hit(m, request) }}
 }
 
-// cut ends the connection before the first call of a method.
+// cut closes the connection before the first call of a method.
 func cut(method string) *between {
 	hit := firstCall(method)
 	return &between{ask: func(m string, request []byte) bool { return !hit(m, request) }}
 }
 
-// answers gives another answer to the first call of a method.
+// answers replaces the response to the first call of a method.
 func answers(method string, answer []byte) *between {
 	hit := firstCall(method)
 	return &between{answer: func(m string, request, was []byte) ([]byte, bool) {
@@ -199,7 +200,7 @@ func answers(method string, answer []byte) *between {
 	}}
 }
 
-// noDefaults has no answer to the first question for the servers' defaults.
+// noDefaults replaces the response to the first getServerDefaults by an invalid one.
 func noDefaults() *between {
 	var seen atomic.Bool
 	return &between{answer: func(m string, _, answer []byte) ([]byte, bool) {

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// reread returns what a finished writer finds of its file.
+// reread returns the content of a finished writer's file.
 func reread(t *testing.T, w Writer) []byte {
 	t.Helper()
 	r, ok := w.(Reopener)
@@ -45,8 +45,8 @@ func interim(t *testing.T, h *HDFS, name string, data []byte, o CreateOptions) W
 	return w
 }
 
-// TestSmallFiles: interim files of each size are what was written, have the mode that was asked for and keep their
-// identity when they are renamed.
+// TestSmallFiles checks that interim files of each size have the bytes that were written and the requested mode,
+// and keep their identity when they are renamed.
 func TestSmallFiles(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	for _, size := range []int{0, 1, 511, 512, 513, 65535, 65536, 65537, 200_001, smallFile, smallFile + 1, 1 << 20} {
@@ -77,7 +77,8 @@ func TestSmallFiles(t *testing.T) {
 	}
 }
 
-// TestSmallRefused: what Create says of other files, Finish says of small interim ones, and nothing is done to what is there.
+// TestSmallRefused checks that Finish of a small interim file returns the errors that Create returns for other files, and
+// leaves existing files alone.
 func TestSmallRefused(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	there := noise(1000)
@@ -121,8 +122,8 @@ func TestSmallRefused(t *testing.T) {
 	}
 }
 
-// TestSmallCalls: a small file with its name costs five calls of the NameNode, and those that are read again share a
-// connection to the DataNode.
+// TestSmallCalls checks that a small file and its rename need five NameNode calls, and that files that are read back
+// share a connection to the DataNode.
 func TestSmallCalls(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	fsys, b := relayed(t, h)
@@ -136,7 +137,7 @@ func TestSmallCalls(t *testing.T) {
 		testcheck.Must(t, fsys.RenameFile(t.Context(), name, name+"-named", id))
 		calls := b.made()
 		if i == 0 {
-			continue // the first one has to learn of the directory and of the servers' defaults
+			continue // the first file needs calls for the directory and the servers' defaults
 		}
 		calls = slices.DeleteFunc(calls, func(m string) bool { return m == "getFileInfo" }) // of the directory, once a second
 		if got := slices.Compact(calls); !slices.Equal(got, []string{"create", "addBlock", "complete", "getBlockLocations", "rename2"}) {
@@ -146,13 +147,13 @@ func TestSmallCalls(t *testing.T) {
 			t.Errorf("%d connections to the DataNode are idle", idle)
 		}
 	}
-	// Each file that is written has a connection, and all that are read share one.
+	// Each written file has a connection, and all reads share one.
 	if _, dials := b.count(); dials != 5+1 {
 		t.Errorf("%d connections to the DataNode", dials)
 	}
 }
 
-// TestReopenSees: what another client has done to the file since is seen.
+// TestReopenSees checks that changes by another client since the write are noticed.
 func TestReopenSees(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	data := noise(5000)

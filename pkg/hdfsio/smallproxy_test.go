@@ -16,17 +16,18 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// between stands between a client and a NameNode. It carries one call of a connection at a time.
+// between is a proxy between a client and a NameNode. It carries one call of a connection at a time.
 type between struct {
 	mu    sync.Mutex
 	calls []string // methods, in order
 
-	// ask may end the connection in place of a call, answer in place of an answer, by saying false. Nil: nothing.
+	// ask may close the connection instead of a call, answer instead of a response, by returning false. Nil:
+	// unchanged.
 	ask    func(method string, request []byte) bool
 	answer func(method string, request, answer []byte) ([]byte, bool)
 }
 
-// made takes the methods of the calls so far.
+// made returns the methods of the calls so far, and forgets them.
 func (b *between) made() (calls []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +35,7 @@ func (b *between) made() (calls []string) {
 	return calls
 }
 
-// through returns a client of the file system of h by way of b.
+// through returns a client of the file system of h that connects through b.
 func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	t.Helper()
 	l := testcheck.Serve(t, func(client net.Conn) {
@@ -51,7 +52,7 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 		if _, err := server.Write(head); err != nil {
 			return
 		}
-		if head[6] != 0 { // whether the server wants a login
+		if head[6] != 0 { // whether the server requires a login
 			go func() {
 				io.Copy(server, client)
 				server.Close()
@@ -70,14 +71,14 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	return fsys
 }
 
-// carry carries a call and its answer.
+// carry forwards a call and its response.
 func (b *between) carry(client, server net.Conn) bool {
 	request, err := testdfs.ReadFrame(client)
 	if err != nil {
 		return false
 	}
 	method, messages, ok := testdfs.Call(request)
-	if !ok { // the connection's context, which has no answer
+	if !ok { // the connection's context, which has no response
 		_, err := server.Write(request)
 		return err == nil
 	}
@@ -107,10 +108,10 @@ func (b *between) carry(client, server net.Conn) bool {
 	return err == nil
 }
 
-// ours reports whether a call is one past the client library.
+// ours reports whether a call was made without the client library.
 func ours(request []byte) bool { return strings.Contains(string(request), "bulkload-") }
 
-// relay stands between a client and the DataNode of a cluster that has one.
+// relay is a proxy between a client and the DataNode of a cluster that has one.
 type relay struct {
 	between
 	port atomic.Uint64 // of the DataNode
@@ -120,7 +121,7 @@ type relay struct {
 	dials int
 }
 
-// relayed returns a client of the file system of h that reaches its DataNode by way of a relay.
+// relayed returns a client of the file system of h that reaches its DataNode through a relay.
 func relayed(t *testing.T, h *HDFS) (*HDFS, *relay) {
 	t.Helper()
 	r := &relay{}
@@ -163,7 +164,7 @@ func (r *relay) serve(client net.Conn) {
 	r.mu.Unlock()
 }
 
-// count returns how many connections are open, and how many there were.
+// count returns the number of open connections, and the number of all connections so far.
 func (r *relay) count() (open, dials int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

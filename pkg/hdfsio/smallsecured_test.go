@@ -11,7 +11,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// TestSmallSecured: small files take the short way on secured clusters too, several blocks over one connection to the DataNode.
+// TestSmallSecured checks that small files use the short protocol on secured clusters too, with several blocks over one
+// connection to the DataNode.
 func TestSmallSecured(t *testing.T) {
 	for _, kind := range []testcluster.Security{
 		testcluster.AtLevel(testcluster.Privacy), {EncryptData: true, AES: true},

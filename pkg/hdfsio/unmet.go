@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// firstAnswer is how long a file system is tried if none of its NameNodes has ever taken a connection: its address is wrong, or it
-// is not running. One that was reached before is waited for, as it may be starting again.
+// firstAnswer is how long a file system is tried if none of its NameNodes has ever accepted a connection: its address is wrong, or
+// it is not running. If one was reached before, the normal timeout applies, as it may be restarting.
 const firstAnswer = 5 * time.Second
 
-// An UnmetError says that no NameNode of a file system takes a connection, and that none has before.
+// An UnmetError reports that no NameNode of a file system accepts a connection, and that none has before.
 type UnmetError struct {
 	Addresses []string
 	Err       error
@@ -31,11 +31,11 @@ func (e *UnmetError) message() setting.Text {
 func (e *UnmetError) Error() string { return e.message().String() }
 func (e *UnmetError) Unwrap() error { return e.Err }
 
-// Settings returns the settings that the message names, and In is the message with each as words calls it.
+// Settings returns the settings that the message names; In returns the message with each setting as words names it.
 func (e *UnmetError) Settings() []setting.Name                  { return e.message().Settings() }
 func (e *UnmetError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// unmet returns an error of a failed connect as an [UnmetError], nil for other errors and where a NameNode was reached before.
+// unmet returns an [UnmetError] for a failed connect, nil for other errors and if a NameNode was reached before.
 func (h *HDFS) unmet(err error) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "dial" || h.dfs.Met() {

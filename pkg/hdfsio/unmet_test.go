@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestUnmet gives up soon on a NameNode that has never taken a connection, and names it and the setting; one that was reached
-// before is waited for as long as the options say.
+// TestUnmet checks that a client gives up soon on a NameNode that has never accepted a connection, with an error that names
+// it and the setting, and that it waits for one that was reached before as long as the options require.
 func TestUnmet(t *testing.T) {
 	addr := testcheck.ClosedAddress(t)
 	for _, met := range []bool{false, true} {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Keys of mount tables (Constants of org.apache.hadoop.fs.viewfs, Hadoop 3.4): prefix, name of the table, a point, and what
-// follows here.
+// Keys of mount tables (Constants of org.apache.hadoop.fs.viewfs, Hadoop 3.4): the prefix, the name of the table, a point,
+// and one of the keys below.
 const (
 	mountTables      = "fs.viewfs.mounttable."
 	mountLink        = "link." // then the path in the table
@@ -19,24 +19,24 @@ const (
 	overloadedScheme = "fs.hdfs.impl"
 )
 
-// mountedLink is a path of a mount table and where it leads.
+// mountedLink is a path of a mount table and its target.
 type mountedLink struct {
 	path   string // absolute and clean
 	target string
 	key    string
 }
 
-// mountTable is the configuration of one mount table.
+// mountTable is the configuration of one table.
 type mountTable struct {
 	name     string
 	links    []mountedLink // by path
-	fallback *mountedLink  // where everything else is; nil: nowhere
-	refused  []mountedLink // links of kinds that are not followed, with their paths
+	fallback *mountedLink  // target of all other paths; nil if there is none
+	refused  []mountedLink // links of unsupported types, with their paths
 }
 
-// viewfsLocation follows a path of a mount table to its HDFS, as Hadoop's ViewFileSystem does: the longest
-// link that leads to it, else the fallback. One path has one HDFS: what is above links, and what has further links below
-// it, is refused, since some of what Hadoop lists there would be missing.
+// viewfsLocation follows a path of a mount table to its HDFS, as Hadoop's ViewFileSystem does: by the longest link that
+// matches, otherwise by the fallback. A path must lead to one HDFS. Paths above links, and paths with further links
+// below them, are refused, since some of the entries that Hadoop lists there would be missing.
 func (c *Conf) viewfsLocation(name, table, p string) (Location, error) {
 	t, err := c.mountTable(name, table)
 	if err != nil {
@@ -83,19 +83,19 @@ func literal(p string) string {
 	return cmp.Or(strings.TrimSuffix(p[:strings.LastIndexByte(p[:at], '/')+1], "/"), "/")
 }
 
-// within reports whether a clean path is another or is below it.
+// within reports whether a clean path equals dir or is below it.
 func within(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
 
-// mountTable reads a table. Nothing is looked at that no link needs: the target of each is resolved when a path goes there.
+// mountTable reads a table. The target of a link is resolved only when a path leads there.
 func (c *Conf) mountTable(name, table string) (mountTable, error) {
 	t := mountTable{name: table}
 	prefix := mountTables + table + "."
 	for key := range c.props {
 		rest, ok := strings.CutPrefix(key, prefix)
 		if !ok || !strings.HasPrefix(rest, "link") {
-			continue // homedir and the like
+			continue // homedir and others
 		}
 		l := mountedLink{key: key, target: c.Value(key)}
 		kind, src, _ := strings.Cut(rest, "/")
@@ -112,7 +112,7 @@ func (c *Conf) mountTable(name, table string) (mountTable, error) {
 			t.links = append(t.links, l)
 		case strings.HasPrefix(rest, "linkNfly") && l.path != "", strings.HasPrefix(rest, "linkMerge.") && l.path != "":
 			t.refused = append(t.refused, l)
-		default: // linkMergeSlash, linkRegex, and what is not known: they may concern every path
+		default: // linkMergeSlash, linkRegex, and unknown types: they may concern every path
 			l.path = ""
 			t.refused = append(t.refused, l)
 		}
@@ -126,7 +126,7 @@ func (c *Conf) mountTable(name, table string) (mountTable, error) {
 	return t, nil
 }
 
-// mountTarget returns where a link leads.
+// mountTarget returns the target of a link.
 func (c *Conf) mountTarget(name string, l mountedLink) (Location, error) {
 	u, err := url.Parse(l.target)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Conf) defaultTable() string {
 	return cmp.Or(c.Value(defaultTableKey), "default")
 }
 
-// defaultView returns the mount table of fs.defaultFS; false where that is none.
+// defaultView returns the mount table of fs.defaultFS; false if it is not a mount table.
 func (c *Conf) defaultView() (table string, ok bool) {
 	u, err := url.Parse(cmp.Or(c.Value("fs.defaultFS"), c.Value("fs.default.name")))
 	if err != nil || strings.ToLower(u.Scheme) != "viewfs" {
@@ -155,7 +155,7 @@ func (c *Conf) defaultView() (table string, ok bool) {
 	return cmp.Or(u.Host, c.Value(defaultTableKey), "default"), true
 }
 
-// overloaded refuses hdfs:// paths that Hadoop itself would follow through a mount table.
+// overloaded refuses hdfs:// paths that Hadoop itself would resolve through a mount table.
 func (c *Conf) overloaded(name, authority string) error {
 	class := c.Value(overloadedScheme)
 	short := class[strings.LastIndexByte(class, '.')+1:]

@@ -101,7 +101,8 @@ func TestViewFS(t *testing.T) {
 	}
 }
 
-// FuzzViewFS: a path has one place or none, below the target of the link that leads to it.
+// FuzzViewFS checks that a path has at most one location, below the target of the link
+// that leads to it.
 func FuzzViewFS(f *testing.F) {
 	c := &Conf{}
 	for key, value := range map[string]string{

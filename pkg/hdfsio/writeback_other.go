@@ -4,5 +4,6 @@ package hdfsio
 
 import "os"
 
-// startWriteback is for Linux; elsewhere the kernel begins when it likes.
+// startWriteback does nothing: outside Linux the kernel starts writeback on its
+// own.
 func startWriteback(*os.File, int64, int64) {}

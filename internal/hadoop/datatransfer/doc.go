@@ -1,6 +1,5 @@
-// Package datatransfer logs in at DataNodes and protects what goes to them and comes from them: with the block token that a
-// request carries, or with a key for encrypted data (dfs.encrypt.data.transfer), by SASL, and with AES where both sides
-// have it.
+// Package datatransfer logs in at DataNodes and protects the connection in both directions: by SASL, with the block token
+// of a request or with a key for encrypted data (dfs.encrypt.data.transfer), and with AES if both sides support it.
 //
-// The conversation is that of SaslDataTransferClient in Hadoop 3.4, its messages those of datatransfer.proto.
+// It implements the protocol of SaslDataTransferClient in Hadoop 3.4, with the messages of datatransfer.proto.
 package datatransfer

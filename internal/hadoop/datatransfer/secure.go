@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Key opens an encrypted connection to any DataNode of a block pool. It must not be shown.
+// Key opens an encrypted connection to any DataNode of a block pool. It is a secret.
 type Key struct {
 	ID    uint32
 	Pool  string
@@ -25,35 +25,37 @@ type Key struct {
 	Key   []byte
 }
 
-// Options say how connections to DataNodes are protected.
+// Options are the protection settings of connections to DataNodes.
 type Options struct {
-	// Key is the key of encrypted data, nil where data is not encrypted: then the block token of the request is used.
+	// Key is the key for encrypted data, nil if data is not encrypted: then the block token of the request is used.
 	Key *Key
-	// Qualities are the qualities of the configuration, the preferred one first. None: the strongest that the DataNode offers.
+	// Qualities are the configured qualities of protection, the preferred one first. None: the strongest that the DataNode
+	// offers.
 	Qualities []kerberos.Quality
-	// QualityKey is the key of the configuration that these are from, for errors.
+	// QualityKey is the configuration key of Qualities, for errors.
 	QualityKey string
-	// UnknownKey is called when a DataNode does not know Key. Nil: nothing is.
+	// UnknownKey is called if a DataNode does not know Key. It may be nil.
 	UnknownKey func()
 }
 
-// Errors on which callers decide.
+// Errors that callers handle.
 var (
-	// ErrUnknownKey is of a key for encrypted data that the DataNode does not know: it is too old, or the DataNode has just
-	// started. A new key will do.
+	// ErrUnknownKey reports that the DataNode does not know the key for encrypted data: the key is too old, or the DataNode
+	// has just started. The caller should request a new key.
 	ErrUnknownKey = errors.New("the DataNode does not know the key for encrypted data")
-	// ErrToken is of a block token that the DataNode refuses: it is too old. A new look at the file gives new ones.
+	// ErrToken reports that the DataNode refuses the block token because it is too old. Locating the blocks again gives new
+	// tokens.
 	ErrToken = errors.New("the DataNode refuses the block token")
 )
 
-// Conn is a connection to a DataNode, after the login. Read and Write belong to one goroutine each.
+// Conn is a connection to a DataNode after the login. One goroutine may use Read and one Write.
 type Conn struct {
 	net.Conn
 	out io.Writer
 	in  io.Reader
 }
 
-// LogIn proves with a block's token (TokenProto), or with the key for encrypted data, who the client is. What follows on the
+// LogIn authenticates the client with a block's token (TokenProto) or with the key for encrypted data. Afterwards the
 // connection is protected as both sides have agreed.
 func LogIn(nc net.Conn, token []byte, o Options) (*Conn, error) {
 	c := &Conn{Conn: nc}
@@ -69,13 +71,13 @@ func (c *Conn) Write(p []byte) (int, error) { return c.out.Write(p) }
 // Read implements [net.Conn].
 func (c *Conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// logIn talks to the DataNode (SaslDataTransferClient.doSaslHandshake).
+// logIn performs the login (SaslDataTransferClient.doSaslHandshake).
 func (c *Conn) logIn(token []byte, o Options) error {
 	identifier, _ := frames.Bytes(token, 1)
 	password, _ := frames.Bytes(token, 2)
 	who := sasl.TokenCredentials(identifier, password)
 	if k := o.Key; k != nil {
-		// The number is signed in Java.
+		// Java formats the number as signed.
 		who.Name = strconv.Itoa(int(int32(k.ID))) + " " + k.Pool + " " + base64.StdEncoding.EncodeToString(k.Nonce)
 		who.Password = base64.StdEncoding.EncodeToString(k.Key)
 	}
@@ -112,7 +114,7 @@ func (c *Conn) logIn(token []byte, o Options) error {
 	return c.protect(layer, last.ciphers)
 }
 
-// answer reads a message that is no refusal.
+// answer reads a message, and returns an error if it is a refusal.
 func (c *Conn) answer(o Options) (message, error) {
 	m, err := readMessage(c.Conn)
 	switch {
@@ -133,7 +135,7 @@ func (c *Conn) answer(o Options) (message, error) {
 	return m, nil
 }
 
-// protect sends the following data through AES, through the layer of the login, or in the clear.
+// protect sets up the connection with AES, the SASL layer, or no protection.
 func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 	switch {
 	case layer.Quality() == kerberos.Authentication:
@@ -148,7 +150,7 @@ func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 	if o.suite != cipherAES {
 		return fmt.Errorf("the DataNode chooses cipher suite %d, which was not offered", o.suite)
 	}
-	// The keys were sealed one after the other, the in key first.
+	// The keys were sealed in order, the in key first.
 	inKey, err := layer.Open(o.inKey)
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func ctr(key, iv []byte) (cipher.Stream, error) {
 	return cipher.NewCTR(b, iv), nil
 }
 
-// encrypter encrypts what is written, and leaves the caller's bytes as they are.
+// encrypter encrypts written bytes, without changing the caller's slice.
 type encrypter struct {
 	s   cipher.Stream
 	w   io.Writer
@@ -198,20 +200,20 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	return e.w.Write(b)
 }
 
-// stream seals and opens pieces, each after its length in four bytes.
+// stream seals and opens pieces, each preceded by its length in four bytes.
 type stream struct {
 	conn  net.Conn
 	layer sasl.Layer
 	out   []byte
 	piece []byte
-	plain []byte // opened, and not given to the reader
+	plain []byte // opened, not yet read
 }
 
 func (s *stream) Write(p []byte) (int, error) {
 	return sasl.WriteSealed(s.conn, s.layer, &s.out, p)
 }
 
-// mostPiece bounds a sealed piece: a server has no larger buffer.
+// mostPiece limits a sealed piece: no server has a larger buffer.
 const mostPiece = 1 << 24
 
 func (s *stream) Read(p []byte) (int, error) {

@@ -32,7 +32,8 @@ func pair(t testing.TB) (client, server net.Conn) {
 	return client, server
 }
 
-// answering returns a DataNode that answers a login with messages that are given, whatever it hears.
+// answering returns a connection to a DataNode that answers a login with the given messages, whatever it
+// receives.
 func answering(t testing.TB, answers ...message) net.Conn {
 	client, server := pair(t)
 	t.Cleanup(func() { client.Close() })
@@ -55,7 +56,7 @@ func answering(t testing.TB, answers ...message) net.Conn {
 	return client
 }
 
-// TestRefusals are DataNodes that refuse a login, or are not what they say.
+// TestRefusals checks DataNodes that refuse a login or misbehave.
 func TestRefusals(t *testing.T) {
 	challenge := message{payload: []byte(`realm="0",nonce="abc",qop="auth",charset=utf-8,algorithm=md5-sess`)}
 	forgot := false
@@ -81,7 +82,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// FuzzLogin feeds what a DataNode may send: the login ends with an error, since the proof cannot be made.
+// FuzzLogin runs logins with arbitrary messages of a DataNode: they must fail, since the proof cannot be
+// forged.
 func FuzzLogin(f *testing.F) {
 	f.Add((&message{payload: []byte(`nonce="a",qop="auth-conf",cipher="rc4"`)}).append(nil), (&message{payload: []byte("rspauth=1")}).append(nil))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}, []byte{})

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// magic begins a conversation of SASL in place of a version.
+// magic begins a SASL handshake, in place of a version.
 const magic = 0xdeadbeef
 
 // status is a DataTransferEncryptorStatus.
@@ -27,7 +27,7 @@ const (
 // cipherAES is AES_CTR_NOPADDING of CipherSuiteProto.
 const cipherAES = 2
 
-// cipherOption is a CipherOptionProto: what a DataNode writes is encrypted by the out key, what it reads by the in key.
+// cipherOption is a CipherOptionProto. The DataNode encrypts with the out key and decrypts with the in key.
 type cipherOption struct {
 	suite                      uint64
 	inKey, inIV, outKey, outIV []byte
@@ -86,10 +86,10 @@ func parseMessage(data []byte) (m message, err error) {
 	return m, nil
 }
 
-// mostMessage bounds a message of a login.
+// mostMessage limits a message of a login.
 const mostMessage = 64 << 10
 
-// readMessage reads one, and no byte more: what follows is sealed.
+// readMessage reads a message and no byte beyond it: the following bytes are sealed.
 func readMessage(r io.Reader) (m message, err error) {
 	size, err := binary.ReadUvarint(oneByte{r})
 	if err != nil {
@@ -105,7 +105,7 @@ func readMessage(r io.Reader) (m message, err error) {
 	return parseMessage(data)
 }
 
-// oneByte reads byte by byte.
+// oneByte reads single bytes.
 type oneByte struct{ r io.Reader }
 
 func (o oneByte) ReadByte() (byte, error) {

@@ -17,8 +17,8 @@ const (
 	aclAccess = 0
 )
 
-// NamedUsers returns the users that the ACL of a path names, each with the rights that the mask leaves (getAclStatus). Entries for new files
-// below a directory are left out.
+// NamedUsers returns the users that the ACL of a path names, each with the rights that the mask leaves (getAclStatus). Default entries,
+// for new files below a directory, are ignored.
 func (c *Client) NamedUsers(ctx context.Context, name string) (map[string]fs.FileMode, error) {
 	answer, _, err := c.Call(ctx, "getAclStatus", frames.AppendBytes(nil, 1, name))
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Client) NamedUsers(ctx context.Context, name string) (map[string]fs.Fil
 	return parseNamedUsers(answer)
 }
 
-// parseNamedUsers reads a GetAclStatusResponseProto. A NameNode leaves the mask out of the entries: it is the group's part of the mode
+// parseNamedUsers parses a GetAclStatusResponseProto. A NameNode omits the mask from the entries: it is the group part of the mode
 // (AclStorage.readINodeAcl).
 func parseNamedUsers(answer []byte) (map[string]fs.FileMode, error) {
 	users, mask := map[string]fs.FileMode{}, fs.FileMode(7)

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// TestNamedUsers: of the entries of an ACL those of users count that are for the path itself, as far as the mask leaves their rights.
+// TestNamedUsers checks that only access entries of users count, with the rights that the mask leaves.
 func TestNamedUsers(t *testing.T) {
 	entry := func(kind, scope, rights uint64, name string) []byte {
 		e := frames.AppendNumber(frames.AppendNumber(frames.AppendNumber(nil, 1, kind), 2, scope), 3, rights)

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Block is a block of a file, and where it is.
+// Block is a block of a file with its locations.
 type Block struct {
 	Offset int64 // in the file
 	Size   int64
@@ -17,31 +17,31 @@ type Block struct {
 
 	id    []byte   // ExtendedBlockProto
 	token []byte   // TokenProto
-	disks []uint64 // StorageTypeProto: the type of the disk, on each of Nodes; none: not known
+	disks []uint64 // StorageTypeProto: the type of the disk on each of Nodes; empty if unknown
 
-	// Of a group of an erasure coded file, of each of Nodes: the index of its internal block, and the token that opens that. Others
-	// have no indices.
+	// For a block group of an erasure coded file: for each of Nodes the index of its internal block, and the token for it. Other
+	// blocks have no indices.
 	indices []byte
 	tokens  [][]byte
 }
 
-// String returns the block's name as the tools of HDFS have it.
+// String returns the block's name as HDFS's tools print it.
 func (b Block) String() string {
 	return fmt.Sprintf("blk_%d_%d", int64(frames.Number(b.id, 2)), int64(frames.Number(b.id, 3)))
 }
 
-// Same reports whether two are one block, written once.
+// Same reports whether two blocks have the same id and generation stamp.
 func (b Block) Same(o Block) bool {
 	return frames.Number(b.id, 2) == frames.Number(o.id, 2) && frames.Number(b.id, 3) == frames.Number(o.id, 3)
 }
 
 // WithSize returns the block with its length.
 func (b Block) WithSize(n int64) *Block {
-	b.Size, b.id = n, frames.AppendNumber(append([]byte(nil), b.id...), 4, uint64(n)) // of a field that comes twice the last counts
+	b.Size, b.id = n, frames.AppendNumber(append([]byte(nil), b.id...), 4, uint64(n)) // if a field occurs twice, the last one counts
 	return &b
 }
 
-// DataNode is a DataNode as the NameNode describes it.
+// DataNode is a DataNode as described by the NameNode.
 type DataNode struct {
 	UUID string
 	Host string
@@ -51,7 +51,7 @@ type DataNode struct {
 	info []byte // DatanodeInfoProto
 }
 
-// parseBlock reads a LocatedBlockProto.
+// parseBlock parses a LocatedBlockProto.
 func parseBlock(m []byte) (b Block, err error) {
 	nodes := 0
 	ok := frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
@@ -85,7 +85,7 @@ func parseBlock(m []byte) (b Block, err error) {
 	return b, nil
 }
 
-// parseDataNode reads a DatanodeInfoProto, whose DatanodeIDProto is field 1.
+// parseDataNode parses a DatanodeInfoProto, whose DatanodeIDProto is field 1.
 func parseDataNode(info []byte) (n DataNode, ok bool) {
 	id, ok := frames.Bytes(info, 1)
 	n.info = info

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// ErrNoChecksum is matched by errors of a file system that keeps no checksum from which that of a whole file can be made:
-// DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
+// ErrNoChecksum is matched by errors of a file system without checksums from which a whole file's CRC-32C can be
+// computed: DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
 var ErrNoChecksum = errors.New("the file system gives no checksum of the whole file")
 
 // Numbers of datatransfer.proto and hdfs.proto, Hadoop 3.4.
@@ -24,11 +24,11 @@ const (
 	crc32cType           = 2 // a ChecksumTypeProto
 )
 
-// Checksum gives the CRC-32C of the first bytes of a file, from the checksums that DataNodes keep with its blocks: no data are read.
-// Of each block one replica is asked.
+// Checksum returns the CRC-32C of the first size bytes of a file, computed from the checksums that DataNodes store with its blocks:
+// no data are read. One replica of each block is queried.
 //
-// The operation is BLOCK_CHECKSUM with the option COMPOSITE_CRC (datatransfer.proto, Hadoop 3.1.1 and later), as
-// `dfs.checksum.combine.mode` COMPOSITE_CRC has Java's getFileChecksum use it.
+// The operation is BLOCK_CHECKSUM with the option COMPOSITE_CRC (datatransfer.proto, Hadoop 3.1.1 and later), which Java's
+// getFileChecksum uses if `dfs.checksum.combine.mode` is COMPOSITE_CRC.
 func (c *Client) Checksum(ctx context.Context, name string, size int64) (sum uint32, err error) {
 	l, err := c.Locate(ctx, name, 0, size)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Client) Checksum(ctx context.Context, name string, size int64) (sum uin
 	return sum, nil
 }
 
-// blockChecksum asks the DataNodes of a block, up to the first that answers.
+// blockChecksum queries the DataNodes of a block until one answers.
 func (c *Client) blockChecksum(ctx context.Context, b Block) (sum uint32, err error) {
 	err = fmt.Errorf("no datanode has %s", b)
 	for _, n := range c.order(b.Nodes) {
@@ -84,7 +84,7 @@ func (c *Client) askChecksum(ctx context.Context, b Block, n DataNode) (uint32, 
 	return parseSum(m)
 }
 
-// unsummed reports whether a DataNode keeps no checksums with a block: it ends the connection when it is asked for their sum.
+// unsummed reports whether a DataNode has no checksums for a block: it closes the connection when their sum is requested.
 func (c *Client) unsummed(ctx context.Context, b Block, n DataNode) bool {
 	r, err := c.readBlock(ctx, b, n, holder(), 0, min(b.Size, 1))
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Client) unsummed(ctx context.Context, b Block, n DataNode) bool {
 	return r.packets.size == 0
 }
 
-// parseSum reads the BlockOpResponseProto of a checksum.
+// parseSum parses the BlockOpResponseProto of a checksum.
 func parseSum(message []byte) (sum uint32, err error) {
 	var kind, how uint64
 	var value []byte

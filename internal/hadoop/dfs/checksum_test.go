@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestCombinedCRC holds the checksum of joined pieces to that of the whole.
+// TestCombinedCRC compares the checksum of joined pieces with the checksum of the whole.
 func TestCombinedCRC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	table := crc32.MakeTable(crc32.Castagnoli)
@@ -51,7 +51,7 @@ func answerOf(status uint64, kind, how uint64, sum []byte) []byte {
 	return m
 }
 
-// TestBlockSums reads answers, and refuses those that are none.
+// TestBlockSums parses valid and invalid responses.
 func TestBlockSums(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []byte
@@ -84,13 +84,13 @@ func TestBlockSums(t *testing.T) {
 	}
 }
 
-// askedSum asks a DataNode for the checksum of a block that gives this answer.
+// askedSum requests a block's checksum from a DataNode that sends the given response.
 func askedSum(t *testing.T, answer []byte) (uint32, error) {
 	t.Helper()
 	l := testcheck.Serve(t, func(c net.Conn) {
 		op, message, err := testdfs.TakeOperation(c)
 		if op == testdfs.ReadBlock {
-			return // it is asked what checksums it has
+			return // it is probed for its checksums
 		}
 		options, ok := frames.Bytes(message, blockChecksumOptions)
 		if err != nil || op != 85 || !ok || frames.Number(options, checksumType) != compositeCRC {
@@ -102,7 +102,8 @@ func askedSum(t *testing.T, answer []byte) (uint32, error) {
 	return ready(t).blockChecksum(t.Context(), b)
 }
 
-// TestBlockWithoutChecksums: a DataNode that ends the connection keeps no checksums, if it reads the block without them; else it has failed.
+// TestBlockWithoutChecksums checks that a DataNode that closes the connection counts as one without checksums if it reads the block without
+// them, otherwise as failed.
 func TestBlockWithoutChecksums(t *testing.T) {
 	for kind := range uint64(3) {
 		l := testcheck.Serve(t, func(c net.Conn) {
@@ -117,7 +118,7 @@ func TestBlockWithoutChecksums(t *testing.T) {
 	}
 }
 
-// FuzzBlockSums never panics.
+// FuzzBlockSums checks that parseSum never panics.
 func FuzzBlockSums(f *testing.F) {
 	f.Add(answerOf(0, crc32cType, compositeCRC, []byte{1, 2, 3, 4}))
 	f.Fuzz(func(t *testing.T, b []byte) { _, _ = parseSum(b) })

@@ -15,24 +15,24 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options say how the servers of an HDFS are reached. All but Login, Data and DataKey are required.
+// Options are the settings of a [Client]. All but Login, Data and DataKey are required.
 type Options struct {
 	Addresses              []string // of NameNodes, host:port, tried in turn
 	User                   string
 	UseDatanodeHostname    bool               // connect to DataNodes by name, not by address
-	DialTimeout, IOTimeout time.Duration      // of a connect, and of each read, write and call
+	DialTimeout, IOTimeout time.Duration      // for a connect, and for each read, write and call
 	Login                  *hadooprpc.Options // at NameNodes; nil: simple authentication
 	Data                   []kerberos.Quality // protections of data transfer, the preferred one first; none: the strongest
-	DataKey                string             // the key of the configuration that Data is from, for errors
+	DataKey                string             // the configuration key of Data, for errors
 }
 
-// Client makes calls of the NameNode and reaches DataNodes. Any number of goroutines may use it.
+// Client makes NameNode calls and connects to DataNodes. Any number of goroutines may use it.
 type Client struct {
 	o Options
 
 	mu      sync.Mutex
-	first   int  // index in Addresses to try first: the last one that answered
-	met     bool // a NameNode has taken a connection
+	first   int  // index in Addresses of the first one to try: the last one that answered
+	met     bool // a NameNode has accepted a connection
 	closed  bool
 	callers []idleCaller
 	peers   []*peer
@@ -41,10 +41,10 @@ type Client struct {
 	defaults knownDefaults
 	key      dataKey
 
-	packets sync.Pool // *[]byte, to write packets from
+	packets sync.Pool // *[]byte, buffers for packets to write
 }
 
-// New makes a client. It does not connect. Close it after use.
+// New returns a client without connecting. The caller must close it.
 func New(o Options) *Client { return &Client{o: o} }
 
 // Close closes the idle connections.
@@ -55,7 +55,7 @@ func (c *Client) Close() {
 	c.Rest()
 }
 
-// Rest closes the idle connections. Later calls make others.
+// Rest closes the idle connections. Later calls open new ones.
 func (c *Client) Rest() {
 	c.mu.Lock()
 	callers, peers := c.callers, c.peers
@@ -69,29 +69,29 @@ func (c *Client) Rest() {
 	}
 }
 
-// Idle returns how many connections to DataNodes are kept for the next block.
+// Idle returns the number of idle connections to DataNodes.
 func (c *Client) Idle() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.peers)
 }
 
-// idleCall is how long a connection to a NameNode may have been idle to be used again. A NameNode closes idle ones after
-// 10 s at the earliest; one that it has closed costs a call whose answer counts as lost.
+// idleCall is the maximum idle time after which a connection to a NameNode is reused. A NameNode closes idle connections
+// after 10 s at the earliest. A call on a closed connection counts as a call whose response was lost.
 const idleCall = 2 * time.Second
 
-// mostCallers bounds the idle connections to NameNodes: as many small files are completed at a time.
+// mostCallers limits the idle connections to NameNodes: as many small files are completed concurrently.
 const mostCallers = 32
 
-// idleCaller is a connection to a NameNode that is not in use.
+// idleCaller is an idle connection to a NameNode.
 type idleCaller struct {
 	caller *hadooprpc.Caller
 	server int // index in Addresses
 	since  time.Time
 }
 
-// Call makes one call of ClientProtocol. NameNodes that are in standby or observe, or cannot be reached are passed over. sent is false
-// when no NameNode can have acted. An exception is a [RemoteError], or what Go has for it.
+// Call makes one call of ClientProtocol. It skips NameNodes that are standby or observer, or cannot be reached. sent is false if no
+// NameNode can have executed the call. An exception is returned as a [RemoteError], or as the corresponding Go error.
 func (c *Client) Call(ctx context.Context, method string, request []byte) (response []byte, sent bool, err error) {
 	sent, err = c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
 		response, err = caller.Call(ctx, method, request)
@@ -106,10 +106,10 @@ func (c *Client) Call(ctx context.Context, method string, request []byte) (respo
 	return response, sent, err
 }
 
-// notActive are the answers of NameNodes that are in standby, and of observers to calls that are the active one's.
+// notActive lists the exceptions of standby NameNodes, and of observers for calls that only the active NameNode serves.
 var notActive = []string{"org.apache.hadoop.ipc.StandbyException", "org.apache.hadoop.ipc.ObserverRetryOnActiveException"}
 
-// With makes calls on a connection to a NameNode, as [Client.Call] makes one.
+// With makes calls on a connection to a NameNode, chosen as in [Client.Call].
 func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.Caller) error) (sent bool, err error) {
 	var errs []error
 	for range c.o.Addresses {
@@ -131,7 +131,7 @@ func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.C
 	return false, errors.Join(errs...)
 }
 
-// on makes calls on a connection, and keeps that if it is sound.
+// on makes calls on a connection, and keeps the connection if it is sound.
 func (c *Client) on(ctx context.Context, conn idleCaller, do func(context.Context, *hadooprpc.Caller) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
 	defer cancel()
@@ -153,7 +153,7 @@ func (c *Client) on(ctx context.Context, conn idleCaller, do func(context.Contex
 	return fmt.Errorf("namenode %s: %w", c.o.Addresses[conn.server], err)
 }
 
-// caller takes an idle connection or makes one.
+// caller returns an idle or a new connection.
 func (c *Client) caller(ctx context.Context) (idleCaller, error) {
 	c.mu.Lock()
 	var stale []idleCaller
@@ -191,7 +191,7 @@ func (c *Client) caller(ctx context.Context) (idleCaller, error) {
 	return idleCaller{}, err
 }
 
-// LogIn logs in at a NameNode of that address. The connection is closed when that fails.
+// LogIn logs in at the NameNode at addr. It closes the connection on failure.
 func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprpc.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprp
 	return hadooprpc.Dial(ctx, nc, host, *c.o.Login)
 }
 
-// keepCaller keeps a connection for the next call.
+// keepCaller keeps a connection for reuse.
 func (c *Client) keepCaller(i idleCaller) {
 	i.since = time.Now()
 	c.mu.Lock()
@@ -216,7 +216,7 @@ func (c *Client) keepCaller(i idleCaller) {
 	}
 }
 
-// Meet notes that a NameNode has taken a connection; Met says whether one has.
+// Meet records that a NameNode has accepted a connection; Met reports whether one has.
 func (c *Client) Meet() {
 	c.mu.Lock()
 	c.met = true
@@ -229,21 +229,21 @@ func (c *Client) Met() bool {
 	return c.met
 }
 
-// First returns the index of the NameNode that the next connection begins with.
+// First returns the index of the NameNode that the next connection tries first.
 func (c *Client) First() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.first
 }
 
-// Prefer has the next connection begin with a NameNode that has answered.
+// Prefer makes the next connection start with a NameNode that has answered.
 func (c *Client) Prefer(server int) {
 	c.mu.Lock()
 	c.first = server
 	c.mu.Unlock()
 }
 
-// PassOver has the next connection begin with the NameNode after this one. Idle connections to this one are closed.
+// PassOver makes the next connection start with the NameNode after this one. It closes idle connections to this one.
 func (c *Client) PassOver(server int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -258,7 +258,7 @@ func (c *Client) PassOver(server int) {
 	})
 }
 
-// RemoteError is a NameNode's exception. It is an Error of github.com/colinmarc/hdfs/v2.
+// RemoteError is a NameNode's exception. It implements Error of github.com/colinmarc/hdfs/v2.
 type RemoteError struct {
 	method string
 	e      *hadooprpc.Error
@@ -271,7 +271,7 @@ func (e *RemoteError) Message() string   { return e.e.Message }
 func (e *RemoteError) Error() string     { return fmt.Sprintf("%s call failed (%s)", e.method, e.e.Class) }
 func (e *RemoteError) Unwrap() error     { return e.e }
 
-// meaning returns the error that Go has for an exception, else the exception.
+// meaning returns the Go error that corresponds to an exception, otherwise the exception.
 func (e *RemoteError) meaning() error {
 	switch e.Exception() {
 	case "java.io.FileNotFoundException":

@@ -8,24 +8,24 @@ import (
 	"github.com/klauspost/reedsolomon"
 )
 
-// Policy is an erasure coding policy. The bytes of a group of such a file are dealt out to Data internal blocks, a cell to each in
-// turn; Parity others hold what rebuilds as many lost ones.
+// Policy is an erasure coding policy. The bytes of a block group are distributed over Data internal blocks, one cell to each in
+// turn. Parity further blocks allow the reconstruction of as many lost ones.
 type Policy struct {
 	Name         string
-	Codec        string // rs or xor are supported
+	Codec        string // rs and xor are supported
 	Data, Parity int
 	Cell         int64
 }
 
-// Bounds of a policy: an index has four bits, and a cell is as large as Hadoop's default for its bound
+// Limits of a policy: an index has four bits, and the cell size is limited to Hadoop's default limit
 // (dfs.namenode.ec.policies.max.cellsize).
 const (
 	mostUnits = 16
 	mostCell  = 4 << 20
 )
 
-// PolicyOf returns the policy of that number. The NameNode sends the number alone where HDFS has the policy by itself
-// (SystemErasureCodingPolicies, Hadoop 3.4).
+// PolicyOf returns the policy with a number. The NameNode sends only the number of a policy that is built into
+// HDFS (SystemErasureCodingPolicies, Hadoop 3.4).
 func PolicyOf(id uint32, sent Policy) Policy {
 	const cell = 1 << 20
 	switch id {
@@ -46,7 +46,7 @@ func PolicyOf(id uint32, sent Policy) Policy {
 	return sent
 }
 
-// Supported reports whether files of the policy can be read.
+// Supported reports whether files with the policy can be read.
 func (p Policy) Supported() bool {
 	return (p.Codec == "rs" || p.Codec == "xor" && p.Parity == 1) && p.Data > 0 && p.Parity > 0 && p.Data+p.Parity <= mostUnits &&
 		p.Cell > 0 && p.Cell <= mostCell
@@ -55,13 +55,13 @@ func (p Policy) Supported() bool {
 // units returns the number of internal blocks of a group.
 func (p Policy) units() int { return p.Data + p.Parity }
 
-// place returns where a byte of a group is: in which internal block, and at which byte of it.
+// place returns the position of a byte of a group: the index of the internal block, and the offset in it.
 func (p Policy) place(off int64) (index int, at int64) {
 	cell, data := off/p.Cell, int64(p.Data)
 	return int(cell % data), cell/data*p.Cell + off%p.Cell
 }
 
-// size returns the size of an internal block of a group of n bytes. Parity is as long as the first block.
+// size returns the size of an internal block of a group of n bytes. Parity blocks are as long as the first block.
 func (p Policy) size(n int64, index int) int64 {
 	if index >= p.Data {
 		index = 0
@@ -70,14 +70,14 @@ func (p Policy) size(n int64, index int) int64 {
 	return n/stripe*p.Cell + min(max(n%stripe-int64(index)*p.Cell, 0), p.Cell)
 }
 
-// coder rebuilds bytes of internal blocks from those of others.
+// coder reconstructs bytes of internal blocks from others.
 type coder struct {
 	Policy
 	rs reedsolomon.Encoder // nil before the first use
 }
 
-// rebuild makes units that are wanted from the others. All have the same length; one that is not there has none, and the capacity for it.
-// As many as there are of data must be there. The matrix is that of Hadoop's RSRawEncoder.
+// rebuild reconstructs the wanted units from the others. All units have the same length; a missing one has length 0, and the capacity for
+// its bytes. At least as many units as data blocks must be present. The matrix is that of Hadoop's RSRawEncoder.
 func (c *coder) rebuild(units [][]byte, wanted []bool) error {
 	if !slices.Contains(wanted, true) {
 		return nil

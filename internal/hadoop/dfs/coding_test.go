@@ -17,8 +17,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// dealt returns the internal blocks of a group, made byte by byte as a writer goes: a cell to each block of data in turn. Parity is of the
-// blocks with zeros behind their ends.
+// dealt returns the internal blocks of a group, built byte by byte as a writer does: a cell to each data block in turn. For parity,
+// data blocks are padded with zeros.
 func dealt(t testing.TB, p Policy, data []byte) [][]byte {
 	t.Helper()
 	units := make([][]byte, p.units())
@@ -38,7 +38,7 @@ func dealt(t testing.TB, p Policy, data []byte) [][]byte {
 	return units
 }
 
-// TestLayout holds places and lengths of internal blocks to a writer that deals out byte by byte.
+// TestLayout compares places and lengths of internal blocks with a byte-by-byte writer.
 func TestLayout(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		p := Policy{Codec: "rs", Data: rapid.IntRange(1, 12).Draw(rt, "data"), Parity: rapid.IntRange(1, 4).Draw(rt, "parity"), Cell: rapid.Int64Range(1, 9).Draw(rt, "cell")}
@@ -62,7 +62,8 @@ func TestLayout(t *testing.T) {
 
 var update = flag.Bool("update", false, "have Hadoop's coders write testdata/coder.txt")
 
-// TestCoderIsHadoops: the parity is that of Hadoop's coders, and every loss that a policy bears is rebuilt.
+// TestCoderIsHadoops checks that the parity equals that of Hadoop's coders, and that every loss that a policy tolerates is
+// reconstructed.
 func TestCoderIsHadoops(t *testing.T) {
 	file := filepath.Join("testdata", "coder.txt")
 	if *update {
@@ -115,7 +116,7 @@ func TestCoderIsHadoops(t *testing.T) {
 	}
 }
 
-// TestPolicies: those that HDFS has by itself are known by number; of others, and of what cannot be read, the name.
+// TestPolicies checks that HDFS's built-in policies are known by number, and that other or unsupported policies have a name.
 func TestPolicies(t *testing.T) {
 	for id, want := range map[uint32]struct {
 		name      string

@@ -2,14 +2,14 @@ package dfs
 
 import "hash/crc32"
 
-// combineCRC returns the CRC-32C of two adjoining pieces of bytes. It needs only their checksums and the length of the
-// second: the first is carried over as many zero bytes as the second has, by squaring the operator of one zero bit
+// combineCRC returns the CRC-32C of two adjoining pieces of bytes, given their checksums and the length of the
+// second. It extends the first by as many zero bytes as the second has, by squaring the operator of one zero bit
 // (crc32_combine of zlib; CrcUtil.compose of Hadoop 3.1 does the same).
 func combineCRC(first, second uint32, size int64) uint32 {
 	if size <= 0 {
 		return first
 	}
-	// A column is the effect of a following zero bit on its bit.
+	// Column i is the result of shifting a zero bit into a checksum with only bit i set.
 	var op [32]uint32
 	op[0] = crc32.Castagnoli
 	for i := 1; i < len(op); i++ {

@@ -21,7 +21,8 @@ import (
 	"bulkload/internal/hadoop/hadooprpc"
 )
 
-// How operations begin: version 28 of the data transfer protocol, and the operation (DataTransferProtocol and Op, Hadoop 3.4).
+// The beginning of operations: version 28 of the data transfer protocol, and the operation (DataTransferProtocol and Op,
+// Hadoop 3.4).
 const (
 	writeBlockOp    = "\x00\x1c\x50"
 	readBlockOp     = "\x00\x1c\x51"
@@ -34,10 +35,10 @@ const (
 	checksumOK = 6
 )
 
-// mostResponse bounds an answer of a DataNode that is no packet, in bytes.
+// mostResponse limits a DataNode's response other than packets, in bytes.
 const mostResponse = 1 << 20
 
-// baseHeader returns a BaseHeaderProto: the block, and the token that opens it.
+// baseHeader returns a BaseHeaderProto: the block, and the token for it.
 func baseHeader(b Block) []byte {
 	return frames.AppendBytes(frames.AppendBytes(nil, 1, b.id), 2, b.token)
 }
@@ -52,12 +53,12 @@ type peer struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	address string
-	packet  []byte    // to read the next packet into
-	since   time.Time // it has been idle
-	used    bool      // before: the DataNode may have closed it
+	packet  []byte    // buffer for the next packet
+	since   time.Time // start of the idle time
+	used    bool      // it served a block before, so the DataNode may have closed it
 }
 
-// address returns where a DataNode takes connections.
+// address returns the address of a DataNode's data transfer port.
 func (c *Client) address(n DataNode) string {
 	host := n.ip
 	if c.o.UseDatanodeHostname {
@@ -66,7 +67,7 @@ func (c *Client) address(n DataNode) string {
 	return net.JoinHostPort(host, strconv.FormatUint(n.port, 10))
 }
 
-// dial connects to a DataNode that has, or is to have, a block.
+// dial connects to a DataNode that has, or will get, a block.
 func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
 	d, err := c.Defaults(ctx)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
 	return &peer{conn: conn, in: bufio.NewReader(conn), address: address}, nil
 }
 
-// during has the end of a context end what is under way on the connection.
+// during closes the connection when the context ends.
 func (p *peer) during(ctx context.Context) (end func() bool) {
 	return context.AfterFunc(ctx, func() { p.conn.Close() })
 }
@@ -100,7 +101,7 @@ func (p *peer) request(op string, message []byte) error {
 	return err
 }
 
-// response reads the answer to an operation, a BlockOpResponseProto.
+// response reads the response to an operation, a BlockOpResponseProto.
 func (p *peer) response() ([]byte, error) {
 	m, err := readDelimited(p.in, nil)
 	if err == nil {
@@ -109,7 +110,7 @@ func (p *peer) response() ([]byte, error) {
 	return m, err
 }
 
-// readDelimited reads a message after its length, into buf if it is large enough.
+// readDelimited reads a message preceded by its length, into buf if it is large enough.
 func readDelimited(r *bufio.Reader, buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(r)
 	if err != nil {
@@ -123,7 +124,7 @@ func readDelimited(r *bufio.Reader, buf []byte) ([]byte, error) {
 	return m, err
 }
 
-// checkResponse wants a BlockOpResponseProto whose status is SUCCESS.
+// checkResponse returns an error unless m is a BlockOpResponseProto with status SUCCESS.
 func checkResponse(m []byte) error {
 	var status uint64
 	var text []byte
@@ -148,7 +149,7 @@ func checkResponse(m []byte) error {
 	return nil
 }
 
-// patientConn has a deadline for each read and write.
+// patientConn sets a deadline for each read and write.
 type patientConn struct {
 	net.Conn
 	timeout time.Duration
@@ -160,7 +161,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the peer must not end an open exchange
+		err = io.ErrUnexpectedEOF // the peer must not close the connection in the middle of an exchange
 	}
 	return n, err
 }
@@ -173,14 +174,14 @@ func (c *patientConn) Write(p []byte) (int, error) {
 }
 
 const (
-	// idlePeer is how long a connection may have been idle to be used again: half of what a DataNode waits by default
+	// idlePeer is the maximum idle time after which a connection is reused: half of a DataNode's default timeout
 	// (dfs.datanode.socket.reuse.keepalive).
 	idlePeer = 2 * time.Second
-	// mostPeers bounds them. Each is a thread of its DataNode.
+	// mostPeers limits the idle connections. Each occupies a thread of its DataNode.
 	mostPeers = 32
 )
 
-// idle gives a connection to a DataNode on which a block was read, or nil.
+// idle returns an idle connection to a DataNode, or nil.
 func (c *Client) idle(n DataNode) *peer {
 	address := c.address(n)
 	c.mu.Lock()
@@ -208,7 +209,7 @@ func (c *Client) keep(p *peer) {
 	c.peers = append(c.peers, p)
 }
 
-// expire closes those that are idle for too long, which are the first ones.
+// expire closes connections that have been idle for too long; the oldest come first in c.peers.
 func (c *Client) expire() {
 	for len(c.peers) > 0 && time.Since(c.peers[0].since) > idlePeer {
 		c.peers[0].conn.Close()
@@ -216,7 +217,7 @@ func (c *Client) expire() {
 	}
 }
 
-// secure protects a connection to a DataNode, as the configuration and the NameNode's defaults say.
+// secure protects a connection to a DataNode according to the configuration and the NameNode's defaults.
 func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted bool) (net.Conn, error) {
 	o := datatransfer.Options{Qualities: c.o.Data, QualityKey: c.o.DataKey}
 	switch {
@@ -236,8 +237,8 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted boo
 	return conn, nil
 }
 
-// privileged says that only the superuser of its host could open an address' port: such DataNodes prove themselves by it
-// and take no login unless one is configured.
+// privileged reports whether only the superuser of its host can open an address's port. Such DataNodes are authenticated
+// by their port, and require no login unless one is configured.
 func privileged(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.Port < 1024
@@ -246,10 +247,10 @@ func privileged(a net.Addr) bool {
 // dataKey is a key for encrypted data.
 type dataKey struct {
 	key *datatransfer.Key
-	old time.Time // when another one is asked for
+	old time.Time // time to request a new key
 }
 
-// dataKey gives the key for encrypted data.
+// dataKey returns the key for encrypted data.
 func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
 	c.mu.Lock()
 	known := c.key
@@ -272,18 +273,19 @@ func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
 	return known.key, nil
 }
 
-// forgetKey has the next connection ask for another key.
+// forgetKey makes the next connection request a new key.
 func (c *Client) forgetKey() {
 	c.mu.Lock()
 	c.key = dataKey{}
 	c.mu.Unlock()
 }
 
-// probeTimeout bounds the question whether a DataNode answers.
+// probeTimeout limits one probe.
 const probeTimeout = 5 * time.Second
 
-// Probe asks each DataNode of a block for nothing of it, all at once. An error is of the one that did not answer. Any answer
-// will do, also a refusal or the end of the connection: a frozen process takes connections, but gives none.
+// Probe sends each DataNode of a block a read request for zero bytes, concurrently. It returns an error for each DataNode
+// that does not respond. Any response counts, even a refusal or a closed connection: a frozen process accepts connections
+// but does not respond.
 func (c *Client) Probe(ctx context.Context, b Block, nodes []DataNode) []error {
 	answers := make([]error, len(nodes))
 	var wg sync.WaitGroup

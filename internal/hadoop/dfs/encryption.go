@@ -14,13 +14,13 @@ import (
 
 // Numbers of hdfs.proto, Hadoop 3.4.
 const (
-	// EncryptionZones is the only protocol of encryption (CryptoProtocolVersionProto).
+	// EncryptionZones is the only encryption protocol (CryptoProtocolVersionProto).
 	EncryptionZones = 2
-	// AESCTR is the suite AES/CTR/NoPadding (CipherSuiteProto).
+	// AESCTR is the cipher suite AES/CTR/NoPadding (CipherSuiteProto).
 	AESCTR = 2
 )
 
-// Encryption is how a file of an encryption zone is encrypted, a FileEncryptionInfoProto.
+// Encryption holds the encryption parameters of a file in an encryption zone, a FileEncryptionInfoProto.
 type Encryption struct {
 	Suite, Protocol uint64
 	Key             []byte // the data key, encrypted by the zone's key
@@ -37,13 +37,13 @@ func parseEncryption(m []byte) *Encryption {
 	return &Encryption{Suite: frames.Number(m, 1), Protocol: frames.Number(m, 2), Key: text(3), IV: text(4), KeyName: string(text(5)), KeyVersion: string(text(6))}
 }
 
-// Cipher encrypts and decrypts the bytes of a file by their place in it. Any number of goroutines may use it.
+// Cipher encrypts and decrypts the bytes of a file by their offset. Any number of goroutines may use it.
 type Cipher struct {
 	block cipher.Block
 	iv    [aes.BlockSize]byte
 }
 
-// Cipher makes the cipher of a file from its data key, decrypted.
+// Cipher returns the cipher of a file, given its decrypted data key.
 func (e *Encryption) Cipher(key []byte) (*Cipher, error) {
 	if e.Suite != AESCTR || e.Protocol != EncryptionZones || len(e.IV) != aes.BlockSize {
 		return nil, fmt.Errorf("the file's encryption (suite %d, protocol %d, IV of %d bytes) is not supported", e.Suite, e.Protocol, len(e.IV))
@@ -57,8 +57,8 @@ func (e *Encryption) Cipher(key []byte) (*Cipher, error) {
 	return c, nil
 }
 
-// At gives the key stream from a place of the file on. The counter is the IV, as a number of 128 bits with the highest byte first,
-// plus the number of the block (AesCtrCryptoCodec.calculateIV, Hadoop 3.4).
+// At returns the key stream from an offset of the file on. The counter is the IV, as a big-endian number of 128 bits, plus the
+// number of the cipher block (AesCtrCryptoCodec.calculateIV, Hadoop 3.4).
 func (c *Cipher) At(off int64) cipher.Stream {
 	var counter [aes.BlockSize]byte
 	low, carry := bits.Add64(binary.BigEndian.Uint64(c.iv[8:]), uint64(off)/aes.BlockSize, 0)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// plainCTR encrypts block by block, with the counter as a big number: the definition.
+// plainCTR encrypts byte by byte, with the counter as a big number, according to the definition.
 func plainCTR(t *testing.T, key, iv, p []byte, off int64) []byte {
 	block, err := aes.NewCipher(key)
 	testcheck.Must(t, err)
@@ -29,7 +29,8 @@ func plainCTR(t *testing.T, key, iv, p []byte, off int64) []byte {
 	return out
 }
 
-// TestCipher holds the key stream at any place, with counters that overflow into the upper half and past the end, to the definition.
+// TestCipher compares the key stream at any offset with the definition, with counters that overflow into the upper half and past the
+// end.
 func TestCipher(t *testing.T) {
 	r := testcheck.Rand(t)
 	ivs := [][]byte{make([]byte, 16), bytes.Repeat([]byte{0xff}, 16), append(bytes.Repeat([]byte{0}, 8), bytes.Repeat([]byte{0xff}, 8)...),
@@ -65,7 +66,7 @@ func TestCipher(t *testing.T) {
 	}
 }
 
-// TestEncryptionIsRefused of what is not AES/CTR in an encryption zone.
+// TestEncryptionIsRefused checks that other encryption than AES/CTR in encryption zones is refused.
 func TestEncryptionIsRefused(t *testing.T) {
 	iv := make([]byte, 16)
 	for name, e := range map[string]*Encryption{

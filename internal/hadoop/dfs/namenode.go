@@ -13,24 +13,24 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Defaults are the defaults of the NameNode for files.
+// Defaults holds the NameNode's defaults for files.
 type Defaults struct {
 	BlockSize, Replication int64
-	Chunk                  int64  // bytes that have one checksum
-	KeyProvider            string // the address of the KMS, as Hadoop's configuration has it; empty: none
-	encrypted              bool   // data transfer
+	Chunk                  int64  // bytes covered by one checksum
+	KeyProvider            string // the address of the KMS in the form of Hadoop's configuration; empty: none
+	encrypted              bool   // whether data transfer is encrypted
 }
 
-// knownDefaults are defaults, with when they were asked for.
+// knownDefaults holds defaults with the time of the request.
 type knownDefaults struct {
 	Defaults
 	at time.Time
 }
 
-// defaultsFor is how long the defaults count.
+// defaultsFor is how long the defaults are cached.
 const defaultsFor = time.Minute
 
-// Defaults gives what getServerDefaults has answered within the last minute.
+// Defaults returns the response of getServerDefaults, cached for up to a minute.
 func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 	c.mu.Lock()
 	k := c.defaults
@@ -58,14 +58,14 @@ func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 	return d, nil
 }
 
-// Rename renames a file or directory. A name that exists is refused (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
+// Rename renames a file or directory. An existing target is refused (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
 func (c *Client) Rename(ctx context.Context, from, to string) error {
 	r := frames.AppendNumber(frames.AppendBytes(frames.AppendBytes(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto
 	_, _, err := c.Call(ctx, "rename2", r)
 	return err
 }
 
-// Zone returns the root of the encryption zone that a path is in, and the name of its key, both empty for none. The path may name nothing
+// Zone returns the root of a path's encryption zone and the name of its key, both empty if there is none. The path need not exist
 // (EncryptionZoneProto of encryption.proto, Hadoop 3.4).
 func (c *Client) Zone(ctx context.Context, name string) (root, key string, err error) {
 	answer, _, err := c.Call(ctx, "getEZForPath", frames.AppendBytes(nil, 1, name))
@@ -81,19 +81,20 @@ func (c *Client) Zone(ctx context.Context, name string) (root, key string, err e
 	return string(at), string(by), nil
 }
 
-// SetStoragePolicy gives a directory or file a storage policy (SetStoragePolicyRequestProto of ClientNamenodeProtocol.proto, Hadoop 3.4).
+// SetStoragePolicy sets the storage policy of a directory or file (SetStoragePolicyRequestProto of ClientNamenodeProtocol.proto, Hadoop
+// 3.4).
 func (c *Client) SetStoragePolicy(ctx context.Context, name, policy string) error {
 	_, _, err := c.Call(ctx, "setStoragePolicy", frames.AppendBytes(frames.AppendBytes(nil, 1, name), 2, policy))
 	return err
 }
 
-// status is of an HdfsFileStatusProto what is used here.
+// status holds the fields of an HdfsFileStatusProto that this package uses.
 type status struct {
 	id     uint64
 	length int64
 }
 
-// status asks for a file's number and length.
+// status returns a file's inode number and length.
 func (c *Client) status(ctx context.Context, name string) (status, error) {
 	answer, _, err := c.Call(ctx, "getFileInfo", frames.AppendBytes(nil, 1, name))
 	if err != nil {
@@ -106,14 +107,14 @@ func (c *Client) status(ctx context.Context, name string) (status, error) {
 	return status{frames.Number(m, 13), int64(frames.Number(m, 3))}, nil
 }
 
-// Located is where the blocks of a file are.
+// Located holds the block locations of a file.
 type Located struct {
 	Length int64
 	Open   bool // for writing
 	Blocks []Block
 }
 
-// Locate asks for the blocks that have bytes [off, off+length) of a file.
+// Locate returns the blocks that contain bytes [off, off+length) of a file.
 func (c *Client) Locate(ctx context.Context, name string, off, length int64) (Located, error) {
 	r := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, name), 2, uint64(off)), 3, uint64(length))
 	answer, _, err := c.Call(ctx, "getBlockLocations", r)
@@ -123,7 +124,7 @@ func (c *Client) Locate(ctx context.Context, name string, off, length int64) (Lo
 	return parseLocated(answer)
 }
 
-// parseLocated reads a GetBlockLocationsResponseProto, whose LocatedBlocksProto is field 1.
+// parseLocated parses a GetBlockLocationsResponseProto, whose LocatedBlocksProto is field 1.
 func parseLocated(answer []byte) (l Located, err error) {
 	m, ok := frames.Bytes(answer, 1)
 	ok = ok && frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
@@ -143,15 +144,15 @@ func parseLocated(answer []byte) (l Located, err error) {
 	return l, nil
 }
 
-// renewal is how often the lease of a file is renewed. After a minute others may take it.
+// renewal is the interval of lease renewals. After a minute without renewal other clients may take the lease.
 const renewal = 30 * time.Second
 
-// File is a file that is being made. Release it when it is complete or given up.
+// File is a file being written. It must be released when it is complete or abandoned.
 type File struct {
 	Name string
 	ID   uint64
 	Made time.Time
-	// Encryption is how the file's bytes have to be encrypted, nil outside of encryption zones.
+	// Encryption holds the parameters for encrypting the file's bytes, nil outside of encryption zones.
 	Encryption *Encryption
 	Defaults
 
@@ -162,9 +163,9 @@ type File struct {
 	renew   *time.Timer
 }
 
-// Create makes a file, which must not exist, with a mode as HDFS counts it. The block size is rounded up to whole chunks; sizes
-// and numbers that are 0 are the NameNode's defaults. The lease is renewed until the file is released or the context ends.
-// sent is false when no NameNode can have acted.
+// Create creates a file, which must not exist, with a mode in HDFS's bits. The block size is rounded up to whole checksum
+// chunks. A block size or replication of 0 selects the NameNode's default. The lease is renewed until the file is released or
+// the context ends. sent is false if no NameNode can have executed the call.
 func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize, replication int64) (f *File, sent bool, err error) {
 	d, err := c.Defaults(ctx)
 	if err != nil {
@@ -181,11 +182,11 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 	r := frames.AppendBytes(nil, 1, name) // CreateRequestProto
 	r = frames.AppendBytes(r, 2, frames.AppendNumber(nil, 1, uint64(mode)))
 	r = frames.AppendBytes(r, 3, f.holder)
-	r = frames.AppendNumber(r, 4, 1) // CREATE, which refuses a name that exists
-	r = frames.AppendNumber(r, 5, 0) // not its parents
+	r = frames.AppendNumber(r, 4, 1) // CREATE, which refuses an existing name
+	r = frames.AppendNumber(r, 5, 0) // do not create parents
 	r = frames.AppendNumber(r, 6, uint64(d.Replication))
 	r = frames.AppendNumber(r, 7, uint64(d.BlockSize))
-	r = frames.AppendNumber(r, 8, EncryptionZones) // the client can encrypt: without effect outside of zones
+	r = frames.AppendNumber(r, 8, EncryptionZones) // the client can encrypt; no effect outside of zones
 	answer, sent, err := c.Call(ctx, "create", r)
 	if err != nil {
 		return nil, sent, err
@@ -201,10 +202,10 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 	return f, true, nil
 }
 
-// holder returns a new name of a client.
+// holder returns a new client name.
 func holder() string { return "bulkload-" + rand.Text() }
 
-// renewLease renews the lease and sees to the next time. An error is without effect: the next time may do.
+// renewLease renews the lease and schedules the next renewal. An error is ignored: the next renewal may succeed.
 func (f *File) renewLease() {
 	if f.ctx.Err() == nil {
 		_, _, _ = f.c.Call(f.ctx, "renewLease", frames.AppendBytes(nil, 1, f.holder))
@@ -212,15 +213,15 @@ func (f *File) renewLease() {
 	}
 }
 
-// Release ends the renewals of the lease.
+// Release stops renewing the lease.
 func (f *File) Release() {
 	f.release()
 	f.renew.Stop()
 }
 
-// AddBlock asks for the next block of the file, without the DataNodes to leave out. previous is the block before it, with its
-// length. The first replica is to be on the DataNode of the address favored, host:port of data transfer, or on another of its host;
-// without one there, or if it is empty, the NameNode chooses. The call may be repeated.
+// AddBlock allocates the next block of the file, without the excluded DataNodes. previous is the previous block, with its length.
+// The first replica is placed on the DataNode at favored, host:port of data transfer, or on another DataNode of its host. If there
+// is none, or if favored is empty, the NameNode chooses. The call may be repeated.
 func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode, favored string) (Block, error) {
 	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // AddBlockRequestProto
 	if previous != nil {
@@ -240,7 +241,7 @@ func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode
 	return parseGiven(answer)
 }
 
-// parseGiven reads an AddBlockResponseProto.
+// parseGiven parses an AddBlockResponseProto.
 func parseGiven(answer []byte) (Block, error) {
 	m, ok := frames.Bytes(answer, 1)
 	b, err := parseBlock(m)
@@ -250,9 +251,9 @@ func parseGiven(answer []byte) (Block, error) {
 	return b, nil
 }
 
-// Complete closes the file, whose last block is given with its length. It is false while not as many DataNodes have reported
-// the block as the NameNode wants. The call may be repeated, always with the last block: the NameNode may not have noted its
-// length (FSDirWriteFileOp.completeFileInternal, Hadoop 3.4).
+// Complete closes the file, given its last block with its length. It returns false until enough DataNodes have reported the
+// block. The call may be repeated, always with the last block: the NameNode may not have recorded its length
+// (FSDirWriteFileOp.completeFileInternal, Hadoop 3.4).
 func (f *File) Complete(ctx context.Context, last *Block) (bool, error) {
 	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // CompleteRequestProto
 	if last != nil {

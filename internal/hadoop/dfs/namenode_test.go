@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// ready returns a client that knows the defaults of its NameNode, which it cannot reach.
+// ready returns a client that has cached the defaults of its NameNode, which it cannot reach.
 func ready(t testing.TB) *Client {
 	c := New(Options{Addresses: []string{testcheck.ClosedAddress(t)}, User: "u", DialTimeout: time.Minute, IOTimeout: time.Minute})
 	c.defaults = knownDefaults{Defaults{BlockSize: 1 << 20, Replication: 1, Chunk: 512}, time.Now()}
@@ -60,7 +60,7 @@ func blockAt(t testing.TB, at net.Addr) Block {
 	return b
 }
 
-// nameNode answers one method of one client and gives the requests. The answer is to the call of that index.
+// nameNode returns a client of a NameNode that responds to each call with the result of answer.
 func nameNode(t *testing.T, answer func(method string, request []byte) []byte) *Client {
 	t.Helper()
 	l := testcheck.Serve(t, func(c net.Conn) {
@@ -76,7 +76,7 @@ func nameNode(t *testing.T, answer func(method string, request []byte) []byte) *
 			if !ok {
 				continue // the connection's context
 			}
-			call := frames.Number(m[0], 3) / 2 // as it is no negative one
+			call := frames.Number(m[0], 3) / 2 // zigzag of a number that is not negative
 			if _, err := c.Write(testdfs.JoinFrame(frames.AppendNumber(frames.AppendNumber(nil, 1, call), 2, 0), answer(method, m[2]))); err != nil {
 				return
 			}
@@ -87,7 +87,8 @@ func nameNode(t *testing.T, answer func(method string, request []byte) []byte) *
 	return c
 }
 
-// TestAddBlock asks for blocks without DataNodes, with the block before, and refuses answers that are none.
+// TestAddBlock allocates blocks without excluded DataNodes, with the previous block, and checks that invalid responses are
+// refused.
 func TestAddBlock(t *testing.T) {
 	var asked, answer []byte
 	c := nameNode(t, func(method string, request []byte) []byte {
@@ -145,7 +146,8 @@ func TestAddBlock(t *testing.T) {
 	}
 }
 
-// TestStorageTypes: a DataNode gets the type of disk that the NameNode has chosen for it, and none where that does not say.
+// TestStorageTypes checks that a DataNode gets the disk type that the NameNode has chosen for it, and none if the NameNode
+// does not specify types.
 func TestStorageTypes(t *testing.T) {
 	const disk, targets, ssd, usual = 11, 12, 2, 1
 	block := located(blockID(7, 1001), nodeInfo("a", 9000), nodeInfo("b", 9001))
@@ -167,7 +169,7 @@ func TestStorageTypes(t *testing.T) {
 	}
 }
 
-// TestComplete names the last block each time, and says what the NameNode says.
+// TestComplete checks that each call names the last block, and that the NameNode's response is returned.
 func TestComplete(t *testing.T) {
 	said := uint64(0)
 	c := nameNode(t, func(method string, request []byte) []byte {
@@ -188,7 +190,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestLease: the lease of a file is renewed in its name until the file is released.
+// TestLease checks that the lease of a file is renewed with its holder's name until the file is released.
 func TestLease(t *testing.T) {
 	var holders []string
 	c := nameNode(t, func(method string, request []byte) []byte {
@@ -207,7 +209,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestLocated reads whether a file is open, and its blocks.
+// TestLocated parses whether a file is open, and its blocks.
 func TestLocated(t *testing.T) {
 	for what, c := range map[string]struct {
 		answer      []byte
@@ -236,7 +238,7 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// TestOnlyBlock takes the block of a closed file that is the one that was written, and nothing else.
+// TestOnlyBlock checks that only the written block of a closed file is accepted.
 func TestOnlyBlock(t *testing.T) {
 	wrote, node := blockID(7, 1001), nodeInfo("uuid", 50010)
 	good := located(frames.AppendNumber(wrote, 4, 10), node)
@@ -258,7 +260,7 @@ func TestOnlyBlock(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: whatever servers answer is refused or understood.
+// FuzzAnswers checks that any response is refused or parsed into valid values.
 func FuzzAnswers(f *testing.F) {
 	f.Add(locations(10, 0, located(blockID(7, 1001), nodeInfo("a", 9000))))
 	f.Add(frames.AppendBytes(nil, 1, located(blockID(7, 1001), nodeInfo("a", 9000))))

@@ -12,20 +12,20 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Bounds of what a DataNode sends. Hadoop's own for a packet is dfs.data.transfer.max.packet.size, 16 MiB.
+// Limits of data sent by a DataNode. Hadoop's own limit of a packet is dfs.data.transfer.max.packet.size, 16 MiB.
 const (
 	mostPacket  = 16 << 20
 	leastBuffer = 512
-	packetStart = 6 // the lengths that a packet begins with
+	packetStart = 6 // the lengths at the start of a packet
 )
 
-// BlockError is a block that a DataNode did not send as it was written: a checksum is wrong, or what it sent is no answer
-// to the request. Nothing of it was handed out.
+// BlockError reports a block that a DataNode did not send as it was written: a checksum is wrong, or the response does
+// not match the request. None of its bytes were returned.
 type BlockError struct {
 	DataNode string // address
-	Block    string // blk_ID_STAMP, as the tools of HDFS have it
-	Offset   int64  // in the block, where it was found
-	Err      error  // ErrBlockChecksum, or what was wrong with the answer
+	Block    string // blk_ID_STAMP, as HDFS's tools print it
+	Offset   int64  // in the block, where the error was found
+	Err      error  // ErrBlockChecksum, or the error in the response
 }
 
 func (e *BlockError) Error() string {
@@ -34,12 +34,12 @@ func (e *BlockError) Error() string {
 
 func (e *BlockError) Unwrap() error { return e.Err }
 
-// ErrBlockChecksum is in a [BlockError] whose bytes are not those that were written.
+// ErrBlockChecksum is wrapped by a [BlockError] for bytes that differ from the written ones.
 var ErrBlockChecksum = errors.New("wrong checksum")
 
-// packetReader reads a DataNode's answer to READ_BLOCK: a BlockOpResponseProto, then packets (DataTransferProtocol,
-// PacketHeader and PacketReceiver of Hadoop 3). It gives the bytes [start, end) of the block, those of a packet only when all of
-// it is there and all of its checksums are right.
+// packetReader reads a DataNode's response to READ_BLOCK: a BlockOpResponseProto, then packets (DataTransferProtocol,
+// PacketHeader and PacketReceiver of Hadoop 3). It returns the bytes [start, end) of the block. It returns bytes of a packet
+// only after the whole packet has arrived and all of its checksums have been verified.
 type packetReader struct {
 	from       io.Reader
 	dataNode   string
@@ -47,17 +47,17 @@ type packetReader struct {
 	start, end int64
 
 	buf   []byte
-	data  []byte // of buf: checked, and not handed out
-	frame int    // up to here buf was used
-	have  int    // up to here it was read
-	ahead int    // length of the last packet, probably that of the next one
+	data  []byte // part of buf: verified, not yet returned
+	frame int    // end of the used part of buf
+	have  int    // end of the filled part of buf
+	ahead int    // length of the last packet, probably also of the next one
 
-	sum   *crc32.Table // nil for none
+	sum   *crc32.Table // nil: no checksums
 	size  int          // of a checksum
-	chunk int64        // bytes that have one; 0 before the response was read
+	chunk int64        // bytes covered by a checksum; 0 before the response was read
 	next  int64        // offset in the block of the next packet
 	seqno int64        // of the next packet
-	err   error        // the end; io.EOF after the last packet
+	err   error        // final error; io.EOF after the last packet
 }
 
 // Read implements io.Reader.
@@ -76,7 +76,8 @@ func (r *packetReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// need reads until n bytes of the frame are there. It continues to the length of the last packet if that costs no more.
+// need reads until n bytes of the frame are buffered. A read may extend to the length of the last packet if that needs no larger
+// buffer.
 func (r *packetReader) need(n int) error {
 	if n > len(r.buf) {
 		r.buf = append(make([]byte, 0, max(n, leastBuffer)), r.buf[:r.have]...)
@@ -87,7 +88,7 @@ func (r *packetReader) need(n int) error {
 		r.have += m
 		switch {
 		case r.have >= n:
-			return nil // an error comes again
+			return nil // an error will be returned again by the next read
 		case err == io.EOF:
 			return io.ErrUnexpectedEOF
 		case err != nil:
@@ -103,7 +104,7 @@ func (r *packetReader) need(n int) error {
 	return nil
 }
 
-// response reads what comes before the packets.
+// response reads the response that precedes the packets.
 func (r *packetReader) response() error {
 	r.ahead = leastBuffer
 	length, n := uint64(0), 0
@@ -167,7 +168,7 @@ func (r *packetReader) packet() error {
 	if err := r.need(packetStart); err != nil {
 		return err
 	}
-	// The first length counts itself, the checksums and the data.
+	// The first length includes itself, the checksums and the data.
 	length := int64(binary.BigEndian.Uint32(r.buf))
 	header := int(binary.BigEndian.Uint16(r.buf[4:]))
 	if length < 4 || length-4+int64(header) > mostPacket {
@@ -206,14 +207,14 @@ func (r *packetReader) packet() error {
 	if h.last {
 		return io.EOF
 	}
-	// The first chunk and the last one come whole.
+	// The first and the last chunk are sent whole.
 	r.data = data[min(max(r.start-r.next, 0), h.length):max(min(r.end-r.next, h.length), 0)]
 	r.next += h.length
 	r.seqno++
 	return nil
 }
 
-// check compares the checksums of a packet with its data.
+// check verifies the checksums of a packet's data.
 func (r *packetReader) check(sums, data []byte) error {
 	if r.sum == nil {
 		return nil
@@ -241,8 +242,8 @@ func (r *packetReader) damaged(err error) error {
 	return &BlockError{DataNode: r.dataNode, Block: r.block.String(), Offset: at, Err: err}
 }
 
-// numbers finds fields that must be there once, each of them a number. Protocol Buffers are less strict: a field that occurs
-// twice could be understood in two ways.
+// numbers reads fields that must occur exactly once, each a number. This is stricter than Protocol Buffers: a field that
+// occurs twice would be ambiguous.
 func numbers(message []byte, into map[protowire.Number]*uint64) bool {
 	found := 0
 	for len(message) > 0 {
@@ -269,7 +270,7 @@ func numbers(message []byte, into map[protowire.Number]*uint64) bool {
 	return found == len(into)
 }
 
-// onlyBytes finds a field that must be there once.
+// onlyBytes returns a field that must occur exactly once.
 func onlyBytes(message []byte, number protowire.Number) (value []byte, ok bool) {
 	found := 0
 	sound := frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
@@ -287,7 +288,7 @@ type packetHeader struct {
 	last                  bool
 }
 
-// parsePacketHeader wants all fields, each once.
+// parsePacketHeader requires all fields, each exactly once.
 func parsePacketHeader(message []byte) (h packetHeader, ok bool) {
 	kinds := [...]protowire.Type{1: protowire.Fixed64Type, 2: protowire.Fixed64Type, 3: protowire.VarintType, 4: protowire.Fixed32Type}
 	seen := 0

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestMalformedPackets gives a reader what no DataNode sends.
+// TestMalformedPackets reads responses that no DataNode sends.
 func TestMalformedPackets(t *testing.T) {
 	data := noise(1000)
 	block := Block{id: frames.AppendNumber(frames.AppendNumber(nil, 2, 1), 3, 2)}
@@ -64,13 +64,13 @@ func TestMalformedPackets(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", c.what, len(got), err)
 		}
 	}
-	// A packet that breaks off gives nothing.
+	// A truncated packet returns no bytes.
 	for n := range whole {
 		if got, err := readPackets(&packetReader{from: bytes.NewReader(whole[:n]), end: 1000}); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
 			t.Fatalf("%d of %d bytes: %d came, %v", n, len(whole), len(got), err)
 		}
 	}
-	// A refusal is an error of its own kind.
+	// A refusal is a different error.
 	refusal := protowire.AppendBytes(nil, frames.AppendBytes(frames.AppendNumber(nil, 1, 1), 5, "no such block"))
 	if got, err := readPackets(&packetReader{from: bytes.NewReader(refusal)}); len(got) > 0 || err == nil || err.Error() != "it refuses with status 1: no such block" {
 		t.Errorf("a refusal: %d bytes, %v", len(got), err)
@@ -80,7 +80,7 @@ func TestMalformedPackets(t *testing.T) {
 	}
 }
 
-// readPackets reads all that a reader gives. The end of the block is no error.
+// readPackets reads all data of a reader. The end of the block is not an error.
 func readPackets(r *packetReader) ([]byte, error) {
 	if err := r.response(); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func readPackets(r *packetReader) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// FuzzReadPackets reads anything. What is handed out has right checksums, as read in the simplest way.
+// FuzzReadPackets reads arbitrary streams. Returned bytes must have valid checksums according to a simple reader.
 func FuzzReadPackets(f *testing.F) {
 	data := noise(1500)
 	for kind := range uint64(3) {
@@ -127,8 +127,8 @@ func FuzzReadPackets(f *testing.F) {
 	})
 }
 
-// plainly reads an answer that begins well in the simplest way, up to the first packet that is not good. The data are from the
-// start on.
+// plainly reads a response with a valid start in the simplest way, until the first invalid packet. The data begin at offset
+// start.
 func plainly(stream []byte, start int64) (data []byte) {
 	m, n := protowire.ConsumeBytes(stream)
 	stream = stream[n:]
@@ -160,7 +160,7 @@ func plainly(stream []byte, start int64) (data []byte) {
 	return data
 }
 
-// noise are bytes that do not repeat.
+// noise returns bytes that do not repeat.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	r := rand.New(rand.NewPCG(1, 2))

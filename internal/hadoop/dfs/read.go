@@ -15,49 +15,49 @@ import (
 )
 
 const (
-	// mostSkip is how far ahead a reader reads on rather than ask again.
+	// mostSkip is the maximum distance that a reader skips by reading instead of sending a new request.
 	mostSkip = 64 << 10
-	// prefetch is of how many bytes of a file the blocks are asked for at a time.
+	// prefetch is the number of bytes of a file whose blocks are located at a time.
 	prefetch = 4 << 30
-	// failedFor is how long a DataNode that failed is asked after the others.
+	// failedFor is how long a DataNode that failed is tried after the others.
 	failedFor = 10 * time.Minute
 )
 
-// Errors of a [Reader] on which callers decide.
+// Errors of a [Reader] that callers handle.
 var (
 	ErrReplaced = errors.New("the file was replaced while it was read")
 	errChanged  = errors.New("the file is not as it was written")
 )
 
-// Reader reads a file. It belongs to one goroutine.
+// Reader reads a file. It must be used by one goroutine.
 type Reader struct {
 	c      *Client
 	name   string
 	id     uint64 // of the file
-	size   int64  // of the file, as its reader knows it
-	wrote  *Block // the only block of the file, as it was written; nil: not known
+	size   int64  // of the file, as given to Open
+	wrote  *Block // the only block of the file, as written; nil if unknown
 	client string
 
-	blocks []Block // those that are known
-	block  Block   // the one that is read
+	blocks []Block // the located blocks
+	block  Block   // the current block
 	stream stream
-	tried  []string // DataNodes that failed with this block
+	tried  []string // DataNodes that failed for this block
 	fresh  bool     // the block's token is new
-	last   error    // of the DataNodes that failed with this block
+	last   error    // error of the DataNodes that failed for this block
 }
 
-// Open makes a reader of the file with that number and length. It does not connect.
+// Open returns a reader of the file with the given inode number and length. It does not connect.
 func (c *Client) Open(name string, id uint64, size int64) *Reader {
 	return &Reader{c: c, name: name, id: id, size: size, client: holder()}
 }
 
-// OpenWritten makes a reader of a file that must have the given block, all of it, and no other.
+// OpenWritten returns a reader of a file that must consist of exactly the given block. It does not connect.
 func (c *Client) OpenWritten(name string, b Block) *Reader {
 	return &Reader{c: c, name: name, size: b.Size, wrote: &b, client: holder()}
 }
 
-// ReadAt reads at least one byte at a place before the end of the file. Each replica is tried once, those of DataNodes that
-// failed lately after the others. After an error the next call begins as the first one did.
+// ReadAt reads at least one byte at an offset before the end of the file. Each replica is tried once, those on DataNodes
+// that failed recently after the others. After an error the next call tries all replicas again.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	for {
 		if !r.stream.reaches(off - r.block.Offset) {
@@ -77,16 +77,16 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	}
 }
 
-// Close closes the connection. The next call opens another one.
+// Close closes the connection. The next call opens a new one.
 func (r *Reader) Close() { r.stream.close() }
 
-// Forget closes the connection, and forgets where the blocks are and which DataNodes failed.
+// Forget closes the connection, and forgets the block locations and failed DataNodes.
 func (r *Reader) Forget() {
 	r.Close()
 	r.blocks, r.block, r.tried, r.fresh, r.last = nil, Block{}, nil, false, nil
 }
 
-// fail notes that a DataNode failed. A damaged block is kept in mind: what follows from it says less.
+// fail records that a DataNode failed. It keeps the error of a damaged block, which says more than later errors.
 func (r *Reader) fail(address string, err error) {
 	r.Close()
 	r.tried = append(r.tried, address)
@@ -94,7 +94,7 @@ func (r *Reader) fail(address string, err error) {
 	r.last = worse(r.last, err)
 }
 
-// worse returns the last error, with the one before it if that was of a damaged block.
+// worse returns err, combined with the previous error if that is a BlockError and err is not.
 func worse(before, err error) error {
 	_, was := errors.AsType[*BlockError](before)
 	if _, is := errors.AsType[*BlockError](err); was && !is {
@@ -103,7 +103,7 @@ func worse(before, err error) error {
 	return err
 }
 
-// connect begins to read at a place.
+// connect starts reading at an offset.
 func (r *Reader) connect(ctx context.Context, off int64) error {
 	for {
 		if err := r.locate(ctx, off); err != nil {
@@ -130,7 +130,7 @@ func (r *Reader) connect(ctx context.Context, off int64) error {
 		}
 		switch {
 		case stale:
-			r.fresh, r.blocks = true, nil // a new look at the file gives new tokens
+			r.fresh, r.blocks = true, nil // locating the blocks again gives new tokens
 		case r.last != nil:
 			return r.last
 		default:
@@ -139,7 +139,7 @@ func (r *Reader) connect(ctx context.Context, off int64) error {
 	}
 }
 
-// locate finds the block that has a byte of the file.
+// locate sets r.block to the block that contains a byte of the file.
 func (r *Reader) locate(ctx context.Context, off int64) error {
 	at := func(b Block) bool { return b.Offset <= off && off < b.Offset+b.Size }
 	i := slices.IndexFunc(r.blocks, at)
@@ -163,7 +163,7 @@ func (r *Reader) locate(ctx context.Context, off int64) error {
 	return nil
 }
 
-// compare says whether the file is still the one that the reader knows.
+// compare returns an error if the file is no longer the one that was opened or written.
 func (r *Reader) compare(ctx context.Context, l Located) error {
 	if r.wrote != nil {
 		if l.Open || l.Length != r.size || len(l.Blocks) != 1 || !l.Blocks[0].Same(*r.wrote) {
@@ -174,7 +174,7 @@ func (r *Reader) compare(ctx context.Context, l Located) error {
 	return r.c.unchanged(ctx, r.name, r.id, r.size)
 }
 
-// unchanged says whether a file is still the one of that number, and has that many bytes.
+// unchanged returns an error unless the file still has the inode number and at least the given size.
 func (c *Client) unchanged(ctx context.Context, name string, id uint64, size int64) error {
 	s, err := c.status(ctx, name)
 	if err == nil && (s.id != id || s.length < size) {
@@ -183,7 +183,7 @@ func (c *Client) unchanged(ctx context.Context, name string, id uint64, size int
 	return err
 }
 
-// failure notes that a DataNode failed.
+// failure records that a DataNode failed.
 func (c *Client) failure(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *Client) failure(address string) {
 	c.failed[address] = time.Now()
 }
 
-// failedAt is when a DataNode failed, zero if it did not lately.
+// failedAt returns the time when a DataNode failed, zero if it did not fail recently.
 func (c *Client) failedAt(n DataNode) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,20 +203,20 @@ func (c *Client) failedAt(n DataNode) time.Time {
 	return time.Time{}
 }
 
-// order has DataNodes that failed lately come last.
+// order sorts DataNodes that failed recently to the end.
 func (c *Client) order(nodes []DataNode) []DataNode {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b DataNode) int { return c.failedAt(a).Compare(c.failedAt(b)) })
 	return nodes
 }
 
-// stream reads forward in a block, from one DataNode.
+// stream reads forward in a block from one DataNode.
 type stream struct {
 	from *blockReader // nil: closed
 	pos  int64        // in the block
 }
 
-// reaches reports whether a byte of the block can be read, and closes a connection that is too far from it.
+// reaches reports whether the stream can read a byte of the block. It closes a connection whose position is too far away.
 func (s *stream) reaches(off int64) bool {
 	if s.from != nil && (off < s.pos || off-s.pos > mostSkip || off >= s.from.packets.end) {
 		s.close()
@@ -224,7 +224,7 @@ func (s *stream) reaches(off int64) bool {
 	return s.from != nil
 }
 
-// read reads at least one byte at a place that it reaches.
+// read reads at least one byte at an offset that the stream reaches.
 func (s *stream) read(p []byte, off int64) (int, error) {
 	if off > s.pos {
 		skipped, err := io.CopyN(io.Discard, s.from, off-s.pos)
@@ -266,7 +266,7 @@ func readRequest(b Block, client string, start, size int64) []byte {
 	return frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, clientHeader(b, client)), 2, uint64(start)), 3, uint64(size))
 }
 
-// readBlock begins to read the bytes [start, end) of a block, until the context ends.
+// readBlock starts reading the bytes [start, end) of a block. Reading ends with the context.
 func (c *Client) readBlock(ctx context.Context, b Block, n DataNode, client string, start, end int64) (*blockReader, error) {
 	p := c.idle(n)
 	for {
@@ -292,7 +292,7 @@ func (c *Client) readBlock(ctx context.Context, b Block, n DataNode, client stri
 			}
 			return nil, err
 		}
-		p = nil // it was closed for being idle
+		p = nil // closed by the DataNode for being idle
 	}
 }
 
@@ -304,7 +304,7 @@ func (r *blockReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish keeps the connection for the next block, when all bytes were read. With the status the DataNode waits for another request.
+// finish keeps the connection for the next block if all bytes were read. After the status the DataNode waits for another request.
 func (r *blockReader) finish() {
 	_, err := r.packets.Read(make([]byte, 1))
 	if err == io.EOF && r.packets.have == r.packets.frame {

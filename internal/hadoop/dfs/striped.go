@@ -12,61 +12,63 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// errBeingWritten refuses a striped file that is not complete: the lengths of its internal blocks are not known.
+// errBeingWritten refuses a striped file that is still being written: the lengths of its internal blocks are unknown.
 var errBeingWritten = errors.New("it is erasure coded and being written: read it when its writer has closed it")
 
-// StripedReader reads an erasure coded file. It belongs to one goroutine. A group of blocks is read by one connection to each DataNode
-// that has some of its data, made when its first cell is read; what these send ahead waits in the sockets. What is on no DataNode is
-// rebuilt of others: of a whole row of cells when the file is read forward, which is kept while it is read, else of the asked bytes.
+// StripedReader reads an erasure coded file. It must be used by one goroutine. It reads a block group over one connection to each
+// DataNode with some of its data, opened when the first cell is read; data sent ahead waits in the sockets. Blocks that no DataNode
+// has are reconstructed from others: a whole row of cells if the file is read forward, kept while it is read, otherwise only the
+// requested bytes.
 type StripedReader struct {
 	c      *Client
 	name   string
 	id     uint64 // of the file
-	size   int64  // of the file, as its reader knows it
+	size   int64  // of the file, as given to OpenStriped
 	client string
 	coder  coder
 
-	groups []Block // those that are known
-	group  Block   // the one that is read
+	groups []Block // the located groups
+	group  Block   // the current group
 	units  []unit  // its internal blocks, by index
 	row    row
-	next   int64 // in the file, behind what was read last
+	next   int64 // file offset after the last read
 	fresh  bool  // the tokens are new
 }
 
 // unit is an internal block of the group.
 type unit struct {
 	size   int64
-	places []place // that have not failed, those of DataNodes that failed lately last
+	places []place // that have not failed; those on recently failed DataNodes last
 	stream stream
-	last   error // of the places that failed
+	last   error // error of the places that failed
 }
 
-// place is a DataNode that has an internal block.
+// place is a DataNode with an internal block.
 type place struct {
 	block  Block
 	node   DataNode
-	failed time.Time // lately, zero for not
+	failed time.Time // if recently, otherwise zero
 }
 
-// row has the bytes [from, to) of internal blocks, by index: read, rebuilt, or none.
+// row holds the bytes [from, to) of internal blocks, by index: read, reconstructed, or empty.
 type row struct {
 	from, to int64
 	units    [][]byte
 }
 
-// OpenStriped makes a reader of the erasure coded file with that number and length. It does not connect.
+// OpenStriped returns a reader of the erasure coded file with the given inode number and length. It does not connect.
 func (c *Client) OpenStriped(name string, id uint64, size int64, p Policy) *StripedReader {
 	return &StripedReader{c: c, name: name, id: id, size: size, client: holder(), coder: coder{Policy: p}}
 }
 
-// ReadAt reads at least one byte at a place before the end of the file. Each replica of an internal block is tried once, those of
-// DataNodes that failed lately after all others; then the block is rebuilt. After an error the next call begins as the first one did.
+// ReadAt reads at least one byte at an offset before the end of the file. Each replica of an internal block is tried once, those on
+// DataNodes that failed recently after all others; then the block is reconstructed. After an error the next call tries all replicas
+// again.
 func (r *StripedReader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := r.read(ctx, p, off)
 	if errors.Is(err, datatransfer.ErrToken) && !r.fresh && ctx.Err() == nil {
 		r.Forget()
-		r.fresh = true // a new look at the file gives new tokens
+		r.fresh = true // locating the blocks again gives new tokens
 		n, err = r.read(ctx, p, off)
 	}
 	if err != nil {
@@ -80,7 +82,7 @@ func (r *StripedReader) ReadAt(ctx context.Context, p []byte, off int64) (int, e
 	return n, nil
 }
 
-// Close closes the connections and gives memory back. The next call begins with others.
+// Close closes the connections and releases memory. The next call opens new connections.
 func (r *StripedReader) Close() {
 	for i := range r.units {
 		r.units[i].stream.close()
@@ -88,13 +90,13 @@ func (r *StripedReader) Close() {
 	r.row = row{}
 }
 
-// Forget closes the connections, and forgets where the blocks are and which DataNodes failed.
+// Forget closes the connections, and forgets the block locations and failed DataNodes.
 func (r *StripedReader) Forget() {
 	r.Close()
 	r.groups, r.group, r.units, r.fresh = nil, Block{}, nil, false
 }
 
-// read reads at a place, from a DataNode or by rebuilding.
+// read reads at an offset, from a DataNode or by reconstruction.
 func (r *StripedReader) read(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := r.enter(ctx, off); err != nil {
 		return 0, err
@@ -124,7 +126,7 @@ func (r *StripedReader) read(ctx context.Context, p []byte, off int64) (int, err
 	}
 }
 
-// copy copies what the row has of an internal block.
+// copy copies the row's bytes of an internal block to p.
 func (w *row) copy(p []byte, index int, at int64) int {
 	if w.units == nil || at < w.from || at >= w.to || len(w.units[index]) == 0 {
 		return 0
@@ -132,13 +134,13 @@ func (w *row) copy(p []byte, index int, at int64) int {
 	return copy(p, w.units[index][at-w.from:])
 }
 
-// lost says that an internal block is not to be read: no DataNode has it, or those that have it failed lately.
+// lost reports whether an internal block must not be read: no DataNode has it, or those that have it failed recently.
 func (r *StripedReader) lost(index int) bool {
 	u := &r.units[index]
 	return u.size > 0 && (len(u.places) == 0 || !u.places[0].failed.IsZero())
 }
 
-// anyLost says that one of the blocks with data is lost.
+// anyLost reports whether any data block is lost.
 func (r *StripedReader) anyLost() bool {
 	for i := range r.coder.Data {
 		if r.lost(i) {
@@ -148,12 +150,12 @@ func (r *StripedReader) anyLost() bool {
 	return false
 }
 
-// final says that an error is not of one DataNode alone.
+// final reports whether an error concerns more than one DataNode.
 func (r *StripedReader) final(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || !r.fresh && errors.Is(err, datatransfer.ErrToken))
 }
 
-// enter finds the group that has a byte of the file.
+// enter sets r.group to the group that contains a byte of the file.
 func (r *StripedReader) enter(ctx context.Context, off int64) error {
 	at := func(b Block) bool { return b.Offset <= off && off < b.Offset+b.Size }
 	if at(r.group) {
@@ -185,7 +187,7 @@ func (r *StripedReader) enter(ctx context.Context, off int64) error {
 	return err
 }
 
-// divide gives the internal blocks of a group. The number of one is that of the group and its index, which the last four bits have.
+// divide returns the internal blocks of a group. An internal block's id is the group's id with the index in the last four bits.
 func (r *StripedReader) divide(g Block) ([]unit, error) {
 	id := frames.Number(g.id, 2)
 	if g.indices == nil || int64(id) >= 0 || id%mostUnits != 0 {
@@ -202,7 +204,7 @@ func (r *StripedReader) divide(g Block) ([]unit, error) {
 		}
 		u := &units[index]
 		b := Block{Size: u.size, token: g.tokens[i]}
-		b.id = frames.AppendNumber(frames.AppendNumber(slices.Clone(g.id), 2, id+uint64(index)), 4, uint64(u.size)) // of a field that comes twice the last counts
+		b.id = frames.AppendNumber(frames.AppendNumber(slices.Clone(g.id), 2, id+uint64(index)), 4, uint64(u.size)) // the last of repeated fields counts
 		u.places = append(u.places, place{b, n, r.c.failedAt(n)})
 	}
 	for _, u := range units {
@@ -211,7 +213,7 @@ func (r *StripedReader) divide(g Block) ([]unit, error) {
 	return units, nil
 }
 
-// readUnit reads at least one byte of an internal block, from the first of its places, which is dropped when that fails.
+// readUnit reads at least one byte of an internal block from the first of its places. It drops the place if that fails.
 func (r *StripedReader) readUnit(ctx context.Context, index int, p []byte, at int64) (int, error) {
 	u := &r.units[index]
 	for {
@@ -233,11 +235,11 @@ func (r *StripedReader) readUnit(ctx context.Context, index int, p []byte, at in
 			r.fail(ctx, u, err)
 			return 0, err
 		}
-		// The DataNode may have closed it because nothing was read for long.
+		// The DataNode may have closed the connection because it was idle for long.
 	}
 }
 
-// fail drops a place that failed, if it was its fault.
+// fail drops a place that failed, unless the error is final.
 func (r *StripedReader) fail(ctx context.Context, u *unit, err error) {
 	if r.final(ctx, err) {
 		return
@@ -247,7 +249,8 @@ func (r *StripedReader) fail(ctx context.Context, u *unit, err error) {
 	u.last = worse(u.last, err)
 }
 
-// rebuild fills the row with the bytes [from, to) of as many internal blocks as needed, and rebuilds the one of the index, or all that are lost.
+// rebuild fills the row with the bytes [from, to) of as many internal blocks as needed, and reconstructs the block with the given index, or all
+// lost ones.
 func (r *StripedReader) rebuild(ctx context.Context, index int, from, to int64, all bool) error {
 	n := int(to - from)
 	units, wanted := make([][]byte, len(r.units)), make([]bool, len(r.units))
@@ -257,7 +260,7 @@ func (r *StripedReader) rebuild(ctx context.Context, index int, from, to int64, 
 		}
 		wanted[i] = i == index || all && i < r.coder.Data
 	}
-	r.row = row{} // until it is whole
+	r.row = row{} // until it is complete
 	for have := 0; have < r.coder.Data; {
 		i := r.choose(units, from)
 		if i < 0 {
@@ -280,8 +283,8 @@ func (r *StripedReader) rebuild(ctx context.Context, index int, from, to int64, 
 	return nil
 }
 
-// choose returns the next internal block to rebuild others of, -1 for none: first those that have no bytes there, which are zeros, then
-// those that are not lost.
+// choose returns the next internal block to reconstruct others from, -1 for none: first those without bytes in the range, which
+// count as zeros, then those that are not lost, then the others.
 func (r *StripedReader) choose(units [][]byte, from int64) int {
 	best, rank := -1, 3
 	for i := range r.units {
@@ -302,7 +305,7 @@ func (r *StripedReader) choose(units [][]byte, from int64) int {
 	return best
 }
 
-// readRange reads a part of an internal block into p, with zeros behind its end.
+// readRange reads a part of an internal block into p, with zeros after the block's end.
 func (r *StripedReader) readRange(ctx context.Context, index int, p []byte, from int64) error {
 	u := &r.units[index]
 	n := min(max(u.size-from, 0), int64(len(p)))
@@ -320,7 +323,7 @@ func (r *StripedReader) readRange(ctx context.Context, index int, p []byte, from
 	return nil
 }
 
-// tooFew returns the error of a group with more lost blocks than can be rebuilt.
+// tooFew returns the error for a group with more lost blocks than can be reconstructed.
 func (r *StripedReader) tooFew(have int) error {
 	err := fmt.Errorf("%d of the %d internal blocks that %s needs can be read", have, r.coder.Data, r.group)
 	var last error

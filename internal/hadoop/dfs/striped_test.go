@@ -19,16 +19,16 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// What a DataNode of stripes does when it is asked.
+// Behaviours of a DataNode on a read request.
 const (
 	sound = iota
 	refusing
-	silent   // it takes connections and closes them
-	cut      // it breaks off after half of an answer
-	spoiling // it sends a byte that is not the one that was written
+	silent   // accepts connections and closes them
+	cut      // breaks off after half of a response
+	spoiling // sends a byte that differs from the written one
 )
 
-// stripes is an HDFS with one erasure coded file. The internal blocks of each group are on its DataNodes, by their order.
+// stripes is an HDFS with one erasure coded file. The internal blocks of each group are on its DataNodes in order.
 type stripes struct {
 	client *Client
 	nodes  []*stripeNode
@@ -36,12 +36,12 @@ type stripes struct {
 	mu     sync.Mutex
 	policy Policy
 	data   []byte
-	group  int    // its bytes
-	token  string // that DataNodes take
+	group  int    // bytes per group
+	token  string // accepted by the DataNodes
 	blocks map[uint64][]byte
 	places func(group, index int) []int // the DataNodes of an internal block
 	open   bool
-	looks  int // for where blocks are
+	looks  int // number of block location requests
 	id     uint64
 }
 
@@ -52,7 +52,7 @@ type stripeNode struct {
 	asked int64 // bytes
 }
 
-// firstGroup is the number of the first group of blocks.
+// firstGroup is the id of the first block group.
 const firstGroup = 1<<63 + 1<<20
 
 func newStripes(t *testing.T) *stripes {
@@ -66,7 +66,7 @@ func newStripes(t *testing.T) *stripes {
 	return s
 }
 
-// hold has the file be another one. All DataNodes are sound, and have failed never.
+// hold replaces the file. All DataNodes are sound and have no recorded failures.
 func (s *stripes) hold(t testing.TB, p Policy, data []byte, group int) {
 	blocks := map[uint64][]byte{}
 	for g := 0; g*group < len(data); g++ {
@@ -99,7 +99,7 @@ func (s *stripes) answer(method string, _ []byte) []byte {
 		var indices []byte
 		for i := range s.policy.units() {
 			if len(s.blocks[firstGroup+uint64(mostUnits*g+i)]) == 0 {
-				continue // the NameNode knows no place of an empty block
+				continue // the NameNode knows no location of an empty block
 			}
 			for _, node := range s.places(g, i) {
 				_, port, _ := net.SplitHostPort(s.nodes[node].at.String())
@@ -114,7 +114,7 @@ func (s *stripes) answer(method string, _ []byte) []byte {
 	return locations(uint64(len(s.data)), protowire.EncodeBool(s.open), located...)
 }
 
-// serve answers reads as one of the DataNodes.
+// serve serves reads as one of the DataNodes.
 func (s *stripes) serve(c net.Conn, n *stripeNode) {
 	for {
 		op, message, err := testdfs.TakeOperation(c)
@@ -153,12 +153,12 @@ func (s *stripes) serve(c net.Conn, n *stripeNode) {
 	}
 }
 
-// reader reads the file, with pieces of a buffer of n bytes.
+// reader returns a reader of the file.
 func (s *stripes) reader() *StripedReader {
 	return s.client.OpenStriped("/f", s.id, int64(len(s.data)), s.policy)
 }
 
-// readFrom reads up to n bytes from a place on.
+// readFrom reads up to n bytes from an offset, with reads of at most piece bytes.
 func readFrom(ctx context.Context, r *StripedReader, off int64, n, piece int) (got []byte, err error) {
 	p := make([]byte, piece)
 	for len(got) < n {
@@ -171,8 +171,8 @@ func readFrom(ctx context.Context, r *StripedReader, off int64, n, piece int) (g
 	return got, nil
 }
 
-// TestStriped reads files of any policy and size, forward and at places. Some DataNodes do harm: as many as the policy bears change nothing;
-// with more there are right bytes or an error.
+// TestStriped reads files of any policy and size, forward and at random places. Some DataNodes fail: as many as the policy tolerates must
+// not matter; with more the bytes must be right or there is an error.
 func TestStriped(t *testing.T) {
 	s := newStripes(t)
 	testcheck.Check(t, func(rt *rapid.T) {
@@ -207,7 +207,7 @@ func TestStriped(t *testing.T) {
 	})
 }
 
-// TestStripedAsksForLittle: a few bytes cost one request; a row is read once, sound or not.
+// TestStripedAsksForLittle checks that a few bytes need one request, and that a row is read once, with or without lost blocks.
 func TestStripedAsksForLittle(t *testing.T) {
 	s := newStripes(t)
 	p := Policy{"rs63", "rs", 6, 3, 256}
@@ -235,11 +235,11 @@ func TestStripedAsksForLittle(t *testing.T) {
 		got, err := readFrom(t.Context(), r, 0, len(data), 100)
 		reads, n := asked()
 		t.Logf("without %v: %d requests, %d bytes asked of %d", lost, reads, n, len(data))
-		// Blocks that were read before the first loss are read once more from where the row begins.
+		// Blocks that were read before the first loss are read once more from the start of the row.
 		if err != nil || !bytes.Equal(got, data) || len(lost) == 0 && (n != int64(len(data)) || reads != 6) || reads > 6+12*len(lost) {
 			t.Errorf("without %v: %d requests, %d bytes of %d, %v", lost, reads, n, len(data), err)
 		}
-		// What has failed is not asked again.
+		// Failed DataNodes are not tried again.
 		before, _ := asked()
 		if got, err = readFrom(t.Context(), s.reader(), 0, len(data), 512); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("again without %v: %v", lost, err)
@@ -250,8 +250,8 @@ func TestStripedAsksForLittle(t *testing.T) {
 	}
 }
 
-// TestStripedPlaces: an internal block may be on two DataNodes, and one of them is enough; new tokens are got once; files that change or
-// are not complete, and answers that are none, are refused.
+// TestStripedPlaces checks that one of two DataNodes with an internal block is enough, that new tokens are requested once, and that
+// changed or incomplete files and invalid responses are refused.
 func TestStripedPlaces(t *testing.T) {
 	s := newStripes(t)
 	p := Policy{"xor", "xor", 2, 1, 64}

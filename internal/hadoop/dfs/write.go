@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// packetData is how many bytes of a block one packet has at most, as in Hadoop's own clients.
+	// packetData is the maximum number of bytes of a block in one packet, as in Hadoop's own clients.
 	packetData = 64 << 10
-	// usualChunk is how many bytes have one checksum if the NameNode does not say.
+	// usualChunk is the number of bytes covered by one checksum if the NameNode does not specify it.
 	usualChunk = 512
-	// window is how many packets may be under way, as in Hadoop's own clients.
+	// window is the maximum number of unacknowledged packets, as in Hadoop's own clients.
 	window = 80
-	// heartbeat is how often a DataNode hears from a client that has nothing to write. It waits for a minute.
+	// heartbeat is the interval of heartbeats of a client that does not write. A DataNode's timeout is a minute.
 	heartbeat = 30 * time.Second
-	// heartbeatSeqno is the number of a heartbeat.
+	// heartbeatSeqno is the sequence number of a heartbeat.
 	heartbeatSeqno = -1
-	// headerSize is that of what precedes a packet's checksums: lengths, and a PacketHeaderProto of fixed fields.
+	// headerSize is the size of a packet before its checksums: lengths, and a PacketHeaderProto of fixed fields.
 	headerSize = packetStart + 9 + 9 + 2 + 5
 )
 
-// BlockWriter writes a block to a pipeline of DataNodes. It belongs to one goroutine.
+// BlockWriter writes a block to a pipeline of DataNodes. It must be used by one goroutine.
 type BlockWriter struct {
 	c     *Client
 	block Block
@@ -40,7 +40,7 @@ type BlockWriter struct {
 
 	packet *[]byte // room for a header and checksums, the data, and room for another header
 	start  int     // of the data in packet
-	n      int     // bytes of the data
+	n      int     // bytes of data in packet
 	offset int64   // in the block, of the packet
 	seqno  int64   // of the packet
 
@@ -48,12 +48,13 @@ type BlockWriter struct {
 	closed bool
 	beat   *time.Timer
 
-	sent chan int64    // packets to be acknowledged
+	sent chan int64    // sequence numbers of packets to be acknowledged
 	done chan struct{} // closed once err is final
 	err  error         // of the acknowledgements
 }
 
-// WriteBlock begins to write a block of the file. The context is the life of the writer, which must be closed or aborted.
+// WriteBlock starts writing a block of the file. The context bounds the life of the writer, which must be closed or
+// aborted.
 func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 	p, err := f.c.dial(ctx, b.Nodes[0], b)
 	if err != nil {
@@ -90,11 +91,11 @@ func (w *BlockWriter) request(client string) []byte {
 		op = frames.AppendBytes(op, 2, n.info)
 	}
 	op = frames.AppendNumber(op, stage, setupCreate)
-	for field, n := range []int{len(w.block.Nodes) - 1, 0, 0, 0} { // size of the pipeline, bytes received: least, most, stamp
+	for field, n := range []int{len(w.block.Nodes) - 1, 0, 0, 0} { // pipeline size, bytes received: min, max, generation stamp
 		op = frames.AppendNumber(op, protowire.Number(field+5), uint64(n))
 	}
 	op = frames.AppendBytes(op, checksums, frames.AppendNumber(frames.AppendNumber(nil, 1, crc32c), 2, uint64(w.chunk)))
-	if len(w.block.disks) == len(w.block.Nodes) { // else a DataNode takes a disk of the usual type, whatever the storage policy
+	if len(w.block.disks) == len(w.block.Nodes) { // otherwise a DataNode uses a disk of the default type, whatever the storage policy
 		op = frames.AppendNumber(op, disk, w.block.disks[0])
 		for _, d := range w.block.disks[1:] {
 			op = frames.AppendNumber(op, disks, d)
@@ -103,10 +104,10 @@ func (w *BlockWriter) request(client string) []byte {
 	return op
 }
 
-// Size returns how many bytes were written.
+// Size returns the number of bytes written.
 func (w *BlockWriter) Size() int64 { return w.offset + int64(w.n) }
 
-// Write takes the next bytes of the block. The error of a DataNode may come with a later call.
+// Write writes the next bytes of the block. A DataNode's error may be returned by a later call.
 func (w *BlockWriter) Write(p []byte) (int, error) {
 	written, room := 0, packetData/w.chunk*w.chunk
 	for len(p) > 0 {
@@ -122,7 +123,7 @@ func (w *BlockWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// Close writes what is left, and gives the block with its length once all DataNodes have acknowledged all of it.
+// Close writes the remaining bytes, and returns the block with its length once all DataNodes have acknowledged all of it.
 func (w *BlockWriter) Close() (*Block, error) {
 	size, packets, last := w.Size(), int64(1), (*w.packet)[:0]
 	if w.n > 0 {
@@ -142,13 +143,14 @@ func (w *BlockWriter) Close() (*Block, error) {
 	return w.block.WithSize(size), nil
 }
 
-// Abort gives the block up. After Close it does nothing.
+// Abort abandons the block. After Close it does nothing.
 func (w *BlockWriter) Abort() {
 	w.peer.conn.Close()
 	w.end()
 }
 
-// end waits for the acknowledgements of what was sent, and closes the connection: a DataNode takes nothing more on it.
+// end waits for the acknowledgements of sent packets and closes the connection, on which a DataNode accepts no further
+// operation.
 func (w *BlockWriter) end() {
 	w.mu.Lock()
 	if w.closed {
@@ -165,7 +167,7 @@ func (w *BlockWriter) end() {
 	w.c.packets.Put(w.packet)
 }
 
-// frame returns the packet, ready to be sent: what precedes the data is put directly before it.
+// frame returns the current packet, ready to be sent. Header and checksums are written directly before the data.
 func (w *BlockWriter) frame() []byte {
 	data := (*w.packet)[w.start : w.start+w.n]
 	sums := (w.n + w.chunk - 1) / w.chunk * crc32.Size
@@ -180,7 +182,7 @@ func (w *BlockWriter) frame() []byte {
 	return (*w.packet)[at : w.start+w.n]
 }
 
-// appendHeader appends what a packet begins with: its lengths and a PacketHeaderProto. The last packet has no data.
+// appendHeader appends the start of a packet: its lengths and a PacketHeaderProto. The last packet has no data.
 func appendHeader(dst []byte, offset, seqno int64, sums, data int) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(4+sums+data))
 	dst = binary.BigEndian.AppendUint16(dst, headerSize-packetStart)
@@ -190,7 +192,7 @@ func appendHeader(dst []byte, offset, seqno int64, sums, data int) []byte {
 	return protowire.AppendFixed32(protowire.AppendTag(dst, 4, protowire.Fixed32Type), uint32(data))
 }
 
-// send sends the present packet, and those after it, and begins another one.
+// send sends the bytes of one or more packets, and starts the next packet.
 func (w *BlockWriter) send(p []byte, packets int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,7 +210,7 @@ func (w *BlockWriter) send(p []byte, packets int64) error {
 	return err
 }
 
-// idle sends a heartbeat. What is wrong with it is seen by the next packet.
+// idle sends a heartbeat. An error is returned by the next packet.
 func (w *BlockWriter) idle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,7 +220,7 @@ func (w *BlockWriter) idle() {
 	}
 }
 
-// acknowledge reads acknowledgements, up to the first error.
+// acknowledge reads acknowledgements until the first error.
 func (w *BlockWriter) acknowledge() {
 	defer close(w.done)
 	var buf []byte
@@ -234,7 +236,8 @@ func (w *BlockWriter) acknowledge() {
 	}
 }
 
-// checkAck wants a PipelineAckProto by which every DataNode of the pipeline has a packet, or a heartbeat.
+// checkAck returns an error unless m is a PipelineAckProto in which every DataNode of the pipeline acknowledges the
+// packet, or a heartbeat.
 func checkAck(m []byte, seqno int64, nodes int) (is int64, err error) {
 	replies, status, bad := 0, uint64(0), 0
 	reply := func(n uint64) {
@@ -270,7 +273,7 @@ func checkAck(m []byte, seqno int64, nodes int) (is int64, err error) {
 	return is, nil
 }
 
-// failure returns an error with the DataNode that it came from.
+// failure adds the DataNode to an error.
 func (w *BlockWriter) failure(err error) error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)

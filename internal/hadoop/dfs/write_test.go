@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// written makes a file of a client that knows its NameNode's defaults.
+// written returns a file of a client that has cached its NameNode's defaults.
 func written(t *testing.T, chunk int64) *File {
 	c := ready(t)
 	d := c.defaults.Defaults
@@ -23,7 +23,8 @@ func written(t *testing.T, chunk int64) *File {
 	return &File{Name: "/name", Defaults: d, c: c, holder: "client"}
 }
 
-// taking returns a DataNode that takes a block and acknowledges each packet; packets gets what came.
+// taking starts a DataNode that accepts a block and acknowledges each packet; packets collects the received packets, except
+// heartbeats.
 func taking(t *testing.T, packets *bytes.Buffer) (net.Addr, chan struct{}) {
 	done := make(chan struct{})
 	l := testcheck.Serve(t, func(c net.Conn) {
@@ -56,8 +57,7 @@ func taking(t *testing.T, packets *bytes.Buffer) (net.Addr, chan struct{}) {
 	return l.Addr(), done
 }
 
-// TestWritePackets: what a reader of blocks takes apart is what was put together, whatever the pieces that were written and the
-// bytes that have one checksum.
+// TestWritePackets checks that a block reader reads back the written packets, for any sizes of writes and checksum chunks.
 func TestWritePackets(t *testing.T) {
 	for _, chunk := range []int64{512, 1000, packetData} {
 		for _, size := range []int{0, 1, 511, 512, 513, packetData - 1, packetData, packetData + 1, 300_000} {
@@ -87,7 +87,7 @@ func TestWritePackets(t *testing.T) {
 	}
 }
 
-// TestWriteEndsWithItsContext: a DataNode that takes nothing more does not hold a writer whose context ends.
+// TestWriteEndsWithItsContext checks that a writer to a DataNode that accepts no more data ends with its context.
 func TestWriteEndsWithItsContext(t *testing.T) {
 	l := testcheck.Serve(t, func(c net.Conn) {
 		testdfs.TakeOperation(c)
@@ -108,7 +108,7 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	w.Abort()
 }
 
-// TestAcknowledgements are errors that a writer meets at the next packet or at the end.
+// TestAcknowledgements checks errors that a writer returns at the next packet or at the end.
 func TestAcknowledgements(t *testing.T) {
 	for what, answer := range map[string][]byte{
 		"another packet": testdfs.Acknowledge(7, 0), "a failure": testdfs.Acknowledge(0, 1), "nobody": testdfs.Acknowledge(0),

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// checked gives what a filter lets pass.
+// checked returns the data that a filter passes.
 type checked struct {
 	r      io.Reader
 	filter *frames.Filter
@@ -19,12 +19,12 @@ type checked struct {
 func (c checked) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if bad := c.filter.Pass(p[:n]); bad != nil {
-		return 0, bad // none of it reaches the library
+		return 0, bad // the library gets none of it
 	}
 	return n, err
 }
 
-// A filter stands between a connection and the library that reads it.
+// A filter is placed between a connection and the library that reads it.
 func Example() {
 	filter := func() *frames.Filter {
 		return &frames.Filter{Most: 1 << 20, Check: func(head []byte, size uint32) (need int, why string) {

@@ -2,10 +2,11 @@ package frames
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Fields visits the fields of a Protocol Buffers message in their order: data
-// has the bytes of a field that has some, in the message, and is not nil then;
-// else number has a varint. Fixed numbers are visited without their value. It
-// is false when the message is damaged, after what was visited.
+// Fields visits the fields of a Protocol Buffers message in order. For a
+// length-delimited field, data is not nil and refers to the field's bytes in
+// the message. For a varint, number is its value. Fields of fixed size are
+// visited without their value. Fields returns false if the message is damaged,
+// after visiting the fields before the damage.
 func Fields(message []byte, visit func(field protowire.Number, number uint64, data []byte)) bool {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
@@ -32,7 +33,7 @@ func Fields(message []byte, visit func(field protowire.Number, number uint64, da
 	return true
 }
 
-// Bytes returns the first field of that number, which must have bytes.
+// Bytes returns the first field with a number, which must be length-delimited.
 func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
 	seen := false
 	ok := Fields(message, func(field protowire.Number, _ uint64, data []byte) {
@@ -43,7 +44,7 @@ func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
 	return value, ok && found
 }
 
-// Number returns the last field of that number that is a varint, 0 where there is none.
+// Number returns the last varint field with a number, 0 if there is none.
 func Number(message []byte, number protowire.Number) (value uint64) {
 	Fields(message, func(field protowire.Number, n uint64, data []byte) {
 		if field == number && data == nil {
@@ -53,13 +54,13 @@ func Number(message []byte, number protowire.Number) (value uint64) {
 	return value
 }
 
-// AppendBytes appends a field of bytes, of text or of a message to a message.
+// AppendBytes appends a field with bytes, text or a message to a message.
 func AppendBytes[T []byte | string](message []byte, field protowire.Number, value T) []byte {
 	message = protowire.AppendTag(message, field, protowire.BytesType)
 	return append(protowire.AppendVarint(message, uint64(len(value))), value...)
 }
 
-// AppendNumber appends a varint to a message.
+// AppendNumber appends a varint field to a message.
 func AppendNumber(message []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(message, field, protowire.VarintType), n)
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// TestFieldsOfMessages has the protobuf library as judge, in both directions.
+// TestFieldsOfMessages compares with the protobuf library, in both directions.
 func TestFieldsOfMessages(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 2000 {

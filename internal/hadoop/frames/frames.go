@@ -1,7 +1,7 @@
-// Package frames looks at what a server sends before a client library reads
-// it. The libraries for HBase, ZooKeeper and HDFS believe the lengths in it:
-// they allocate what a frame says that it has, up to 4 GiB, and cut it by the
-// lengths in it, in goroutines of their own where a panic ends the process.
+// Package frames checks data from a server before a client library reads it.
+// The libraries for HBase, ZooKeeper and HDFS trust the lengths in it: they
+// allocate the claimed size of a frame, up to 4 GiB, and slice it by the
+// lengths in it, in goroutines of their own, where a panic ends the process.
 package frames
 
 import (
@@ -9,27 +9,28 @@ import (
 	"fmt"
 )
 
-// Error is a frame that no server sends.
+// Error reports a frame that no server sends.
 type Error struct {
-	Size uint32 // as its first four bytes say
-	Why  string // goes on from "an answer of 12 bytes"
+	Size uint32 // according to its first four bytes
+	Why  string // continues "an answer of 12 bytes"
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("an answer of %d bytes %s", e.Size, e.Why) }
 
-// A Check looks at the beginning of a frame, which is after its length. It
-// gives how many bytes of the frame it has to see, no more than size; when
-// these are all there it is asked no more. A why that is not empty refuses the
-// frame, as in [Error]. head is the filter's.
+// A Check examines the beginning of a frame, without its length. It returns the
+// number of bytes of the frame that it needs to see, at most size. Once they
+// have all arrived, it is not called again. A non-empty why refuses the frame
+// and becomes the Why of an [Error]. The filter owns head.
 type Check func(head []byte, size uint32) (need int, why string)
 
-// Filter follows a stream of frames, each after its length in four bytes. It
-// belongs to one reader. It keeps as much of a frame as its check has to see.
+// Filter follows a stream of frames, each preceded by its length in four bytes.
+// It must be used by one reader. It buffers as much of a frame as its check
+// needs.
 type Filter struct {
-	Most  uint32 // bytes that a frame may have
-	Check Check  // needed
+	Most  uint32 // maximum size of a frame in bytes
+	Check Check  // required
 
-	length  []byte // of the current frame, as far as it has come
+	length  []byte // of the current frame, as far as it has arrived
 	size    uint32
 	seen    uint32 // bytes of the frame
 	head    []byte
@@ -37,8 +38,9 @@ type Filter struct {
 	err     error
 }
 
-// Pass looks at the next bytes of the stream, however it is cut. With an error,
-// an [*Error], they must not be read by anybody; every later call gives it again.
+// Pass examines the next bytes of the stream, which may be cut anywhere. After an
+// error, an [*Error], the bytes must not be used; every later call returns the
+// same error.
 func (f *Filter) Pass(p []byte) error {
 	for f.err == nil && len(p) > 0 {
 		if len(f.length) < 4 {
@@ -69,7 +71,7 @@ func (f *Filter) Pass(p []byte) error {
 	return f.err
 }
 
-// look asks the check, unless it has seen enough.
+// look calls the check, unless it has seen enough.
 func (f *Filter) look() {
 	if f.checked || f.err != nil {
 		return
@@ -87,9 +89,9 @@ func (f *Filter) look() {
 
 func (f *Filter) refuse(why string) { f.err = &Error{f.size, why} }
 
-// Delimited reads the length of a message that stands at head[at:] in a frame
-// of a size: from where the message begins to where it ends. need is above 0
-// when more of the frame must be seen.
+// Delimited reads the length of a message at head[at:] in a frame of the given
+// size. It returns the start and the end of the message. need is above 0 if
+// more of the frame must be seen.
 func Delimited(head []byte, at int, size uint32) (from, to, need int, why string) {
 	rest := head[min(at, len(head)):]
 	n, width := binary.Uvarint(rest)

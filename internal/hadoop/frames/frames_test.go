@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// twoMessages returns a check of two messages, one after the other.
+// twoMessages is a check for frames of two messages.
 func twoMessages(head []byte, size uint32) (int, string) {
 	_, to, need, why := Delimited(head, 0, size)
 	if need > 0 || why != "" {
@@ -41,7 +41,7 @@ func through(f *Filter, r io.Reader) (n int, err error) {
 	}
 }
 
-// TestFramesAreFollowed cuts streams at every byte and finds the same.
+// TestFramesAreFollowed cuts streams at every byte: the result must not change.
 func TestFramesAreFollowed(t *testing.T) {
 	good := bytes.Join([][]byte{frame(2, 'a', 'b', 1, 'c'), frame(), frame(3, 'a', 'b', 'c'), frame(append([]byte{200, 1}, make([]byte, 200)...)...)}, nil)
 	for _, c := range []struct {

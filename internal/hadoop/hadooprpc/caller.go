@@ -12,21 +12,21 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Caller makes calls on a connection, one after the other. It belongs to one goroutine.
+// Caller makes calls on a connection, one at a time. It must be used by one goroutine.
 type Caller struct {
 	c        *Conn
 	protocol string
 	call     int32
 }
 
-// NewCaller makes calls of a protocol, version 1, that was named to [Dial].
+// NewCaller returns a Caller for version 1 of a protocol, which must be the one named to [Dial].
 func NewCaller(c *Conn, protocol string) *Caller { return &Caller{c: c, protocol: protocol} }
 
 // Close closes the connection.
 func (c *Caller) Close() error { return c.c.Close() }
 
-// Call makes a call and waits for its answer. Request and response are messages of Protocol Buffers. The connection is of
-// no use after an error that is not an [*Error].
+// Call makes a call and waits for its response. Request and response are Protocol Buffers messages. After an error other
+// than an [*Error] the connection cannot be used.
 func (c *Caller) Call(ctx context.Context, method string, request []byte) (response []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
@@ -59,11 +59,11 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 	return body, nil
 }
 
-// Names of protocols.
+// ClientProtocol is the name of the NameNode protocol.
 const ClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
-// DelegationToken asks a NameNode for a token (ClientProtocol.getDelegationToken). renewer may prolong its life. Its
-// service is empty: the user of the token fills it in.
+// DelegationToken requests a token from a NameNode (ClientProtocol.getDelegationToken). renewer may renew it. Its
+// service is empty: the user of the token sets it.
 func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos.Token, error) {
 	answer, err := c.Call(ctx, "getDelegationToken", frames.AppendBytes(nil, 1, renewer))
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 	return t, nil
 }
 
-// CancelToken ends a token.
+// CancelToken cancels a token.
 func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
 	if _, err := c.Call(ctx, "cancelDelegationToken", frames.AppendBytes(nil, 1, appendToken(nil, t))); err != nil {
 		return fmt.Errorf("cancel a delegation token: %w", err)
@@ -113,7 +113,8 @@ func parseToken(message []byte) (t kerberos.Token, ok bool) {
 	return t, ok
 }
 
-// EncryptionKey is a DataEncryptionKeyProto: with it a client opens an encrypted connection to any DataNode of a block pool.
+// EncryptionKey is a DataEncryptionKeyProto, with which a client opens an encrypted connection to any DataNode of a block
+// pool.
 type EncryptionKey struct {
 	ID     uint32
 	Pool   string
@@ -122,7 +123,8 @@ type EncryptionKey struct {
 	Expiry time.Time
 }
 
-// EncryptionKey asks a NameNode for a key (ClientProtocol.getDataEncryptionKey). It is nil where data is not encrypted.
+// EncryptionKey requests a key from a NameNode (ClientProtocol.getDataEncryptionKey). It returns nil if data is not
+// encrypted.
 func (c *Caller) EncryptionKey(ctx context.Context) (*EncryptionKey, error) {
 	answer, err := c.Call(ctx, "getDataEncryptionKey", nil)
 	if err != nil {

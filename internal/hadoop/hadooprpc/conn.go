@@ -12,22 +12,22 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Conn is a connection with a login. Its Write seals, its Read opens; a connection whose protection is
-// authentication alone passes both through. Read and Write belong to one goroutine each.
+// Conn is a connection after the login. Write seals and Read opens the data; a connection with the
+// quality authentication passes both through. One goroutine may use Read and one Write.
 type Conn struct {
 	net.Conn
-	client []byte     // id, in the header of each request of ours
-	layer  sasl.Layer // nil: in the clear
+	client []byte     // client id, in the header of each of our requests
+	layer  sasl.Layer // nil: no protection
 
-	begin     []byte // what a library has written of the beginning of its connection
+	begin     []byte // the start of the library's connection header written so far
 	swallowed bool
 
-	packet []byte // read, and used again
-	plain  []byte // opened, and not given to the reader
+	packet []byte // read buffer
+	plain  []byte // opened, not yet read
 	out    []byte
 }
 
-// Quality returns how the connection is protected.
+// Quality returns the connection's quality of protection.
 func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
 		return kerberos.Authentication
@@ -35,15 +35,15 @@ func (c *Conn) Quality() kerberos.Quality {
 	return c.layer.Quality()
 }
 
-// Library returns the connection for a client library, which begins with the header and the context of a connection to a server
-// without security. These are swallowed.
+// Library returns the connection for a client library that starts with the header and the context of a connection to a
+// server without security. Both are discarded.
 func (c *Conn) Library() net.Conn { return &libraryConn{Conn: c} }
 
 type libraryConn struct {
 	*Conn
 }
 
-// maxBegin bounds the beginning of a connection.
+// maxBegin limits the header and context that a library sends.
 const maxBegin = 64 << 10
 
 func (c *libraryConn) Write(p []byte) (int, error) {
@@ -64,7 +64,7 @@ func (c *libraryConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// beginning cuts off the header and the context with which a connection in the clear begins.
+// beginning cuts off the header and the context of a connection without security.
 func beginning(p []byte) (rest []byte, whole bool, err error) {
 	if n := min(len(p), headerLen); string(p[:n]) != (header + "\x00")[:n] {
 		return nil, false, errors.New("hadoop rpc: the library does not begin as version 9 without security does")
@@ -122,7 +122,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		a, err := parseAnswer(c.packet)
 		if err != nil {
-			return 0, err // sent in the clear by a server that refuses the connection
+			return 0, err // sent unsealed by a server that refuses the connection
 		}
 		m, err := a.sasl()
 		if err != nil {

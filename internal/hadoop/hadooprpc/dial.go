@@ -14,30 +14,31 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options say which user logs in at a server, and how.
+// Options are the settings of a login at a server.
 type Options struct {
-	// Kerberos is the login. Token comes before it.
+	// Kerberos is the login. Token takes precedence.
 	Kerberos *kerberos.Client
-	// Principal is the server's, as the configuration has it: nn/_HOST@REALM. Required with Kerberos.
+	// Principal is the server's principal in the form of the configuration: nn/_HOST@REALM. Required with Kerberos.
 	Principal string
-	// PrincipalKey is the key of the configuration that Principal is from, for errors.
+	// PrincipalKey is the configuration key of Principal, for errors.
 	PrincipalKey string
-	// Token is a delegation token for the server, nil for none.
+	// Token is a delegation token for the server; it may be nil.
 	Token *kerberos.Token
-	// Qualities are the qualities of the configuration, the preferred one first. None: the strongest that the server offers.
+	// Qualities are the configured qualities of protection, the preferred one first. None: the strongest that the
+	// server offers.
 	Qualities []kerberos.Quality
-	// QualityKey is the key of the configuration that these are from, for errors.
+	// QualityKey is the configuration key of Qualities, for errors.
 	QualityKey string
-	// Protocol is the name of the protocol that will be spoken, such as
+	// Protocol is the name of the protocol to use, such as
 	// org.apache.hadoop.hdfs.protocol.ClientProtocol. Required.
 	Protocol string
 }
 
-// ErrSimple is of a server that wants no login where the configuration says that it does.
+// ErrSimple reports a server that requires no login although Kerberos is configured.
 var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hadoop.security.authentication to simple, if this is the right cluster")
 
-// Dial logs in on a connection to a server whose host name is given. It ends when the context does. The connection is
-// closed when that fails.
+// Dial logs in on a connection to a server with the given host name. It ends when the context ends. It closes the
+// connection on failure.
 func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
 	c, err := Within(ctx, nc, func() (*Conn, error) { return logIn(ctx, nc, host, o) })
 	if err != nil {
@@ -46,7 +47,7 @@ func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, erro
 	return c, nil
 }
 
-// Within has a login on a connection end when the context does. The connection is closed when it fails.
+// Within runs a login on a connection, which ends when the context ends. It closes the connection on failure.
 func Within[C any](ctx context.Context, nc net.Conn, logIn func() (C, error)) (none C, err error) {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	c, err := logIn()
@@ -63,7 +64,7 @@ func Within[C any](ctx context.Context, nc net.Conn, logIn func() (C, error)) (n
 	return c, nil
 }
 
-// Open begins a connection to a server with simple authentication, which does not authenticate the user.
+// Open starts a connection to a server with simple authentication, which does not verify the user.
 func Open(nc net.Conn, user, protocol string) (*Conn, error) {
 	c := &Conn{Conn: nc, client: make([]byte, 16)}
 	rand.Read(c.client)
@@ -109,7 +110,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	return c, err
 }
 
-// choose takes a way to log in that the server offers, and returns the acting user.
+// choose selects a login method that the server offers, and returns the acting user.
 func choose(ctx context.Context, logins []login, host string, o Options) (way login, mechanism sasl.Client, user string, err error) {
 	var offered []string
 	for _, l := range logins {
@@ -146,7 +147,8 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 	return way, nil, "", fmt.Errorf("the server offers %s, and there is a Kerberos login", strings.Join(offered, ", "))
 }
 
-// Service returns the service of a principal such as nn/_HOST@REALM on a host, and its realm, which may be empty.
+// Service returns the service on a host for a principal such as nn/_HOST@REALM, and the principal's realm, which may
+// be empty.
 func Service(principal, host string) (service, realm string, err error) {
 	name, realm, _ := strings.Cut(principal, "@")
 	kind, of, ok := strings.Cut(name, "/")
@@ -161,7 +163,7 @@ func Service(principal, host string) (service, realm string, err error) {
 	return kind + "/" + of, realm, nil
 }
 
-// converse logs in by one way.
+// converse performs the chosen login.
 func (c *Conn) converse(way login, mechanism sasl.Client) error {
 	response, err := mechanism.Step(way.challenge)
 	if err != nil {
@@ -219,7 +221,7 @@ func (c *Conn) readSASL() (m saslMessage, err error) {
 	return a.sasl()
 }
 
-// sasl returns the message of SASL that an answer carries.
+// sasl returns the SASL message in an answer.
 func (a answer) sasl() (m saslMessage, err error) {
 	if a.call != callSASL {
 		return m, fmt.Errorf("the server answers call %d in place of SASL", a.call)

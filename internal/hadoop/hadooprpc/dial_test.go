@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestService makes the service of a principal.
+// TestService checks the service of a principal.
 func TestService(t *testing.T) {
 	for principal, want := range map[string][2]string{
 		"nn/_HOST@EXAMPLE.COM": {"nn/a.example.com", "EXAMPLE.COM"},
@@ -63,7 +63,7 @@ func pair(t testing.TB) (client, server net.Conn) {
 	return client, server
 }
 
-// answering returns a server that sends packets, whatever it hears.
+// answering returns a connection to a server that sends packets, whatever it receives.
 func answering(t testing.TB, packets ...[]byte) net.Conn {
 	client, server := pair(t)
 	t.Cleanup(func() { client.Close() })
@@ -82,7 +82,7 @@ func answering(t testing.TB, packets ...[]byte) net.Conn {
 
 var testToken = &kerberos.Token{Identifier: []byte("identifier"), Password: []byte("s3cr3t")}
 
-// TestLoginRefusals are servers that refuse a login, or are not what they say.
+// TestLoginRefusals checks servers that refuse a login or misbehave.
 func TestLoginRefusals(t *testing.T) {
 	sasl1 := func(m saslMessage) []byte { return answerPacket(callSASL, 0, "", "", m.append(nil)) }
 	offer := func(logins ...login) []byte {
@@ -137,7 +137,8 @@ func TestLoginRefusals(t *testing.T) {
 	}
 }
 
-// TestLibrary swallows the beginning that a client library writes, in pieces of any size.
+// TestLibrary checks that the header and context that a client library writes are
+// discarded, in pieces of any size.
 func TestLibrary(t *testing.T) {
 	begin := appendPacket([]byte(header+"\x00"), requestHeader(callContext, []byte("client")), connectionContext("another", ClientProtocol))
 	for _, step := range []int{1, 3, 7, 11, 1000} {
@@ -167,7 +168,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// FuzzDial feeds what a server may send: an error, since it cannot make the proof.
+// FuzzDial runs logins with arbitrary data of a server: they must fail, since the proof
+// cannot be forged.
 func FuzzDial(f *testing.F) {
 	f.Add(answerPacket(callSASL, 0, "", "", (&saslMessage{state: stateNegotiate}).append(nil)))
 	f.Add([]byte{0, 0, 0, 1, 0xff})
@@ -178,7 +180,7 @@ func FuzzDial(f *testing.F) {
 	})
 }
 
-// FuzzAnswer reads any packet.
+// FuzzAnswer parses arbitrary packets.
 func FuzzAnswer(f *testing.F) {
 	f.Add(answerPacket(1, 0, "", "", protowire.AppendString(nil, "x")))
 	f.Fuzz(func(t *testing.T, packet []byte) {
@@ -189,7 +191,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestOffers are servers that want a login, and those that believe.
+// TestOffers checks servers that require a login, and one that does not.
 func TestOffers(t *testing.T) {
 	answer := func(s state, methods ...string) []byte {
 		b := frames.AppendNumber(nil, 2, uint64(s))

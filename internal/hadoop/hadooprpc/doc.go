@@ -1,8 +1,8 @@
 // Package hadooprpc opens connections of Hadoop's RPC, version 9, to secured servers.
 //
-// [Dial] logs in by SASL, with Kerberos or with a delegation token, and gives a connection that seals what is written and
-// opens what is read. A client library that knows nothing of this talks to it in the clear: what it sends as the beginning
-// of a connection is swallowed, since that was sent. A [Caller] makes calls of its own on such a connection.
+// [Dial] logs in by SASL, with Kerberos or with a delegation token, and returns a connection that seals written data and
+// opens read data. A client library that does not support security can use the connection: its connection header is
+// discarded, because Dial has sent one already. A [Caller] makes its own calls on such a connection.
 //
-// The messages are those of RpcHeader.proto and IpcConnectionContext.proto in Hadoop 3.4.
+// The messages are defined in RpcHeader.proto and IpcConnectionContext.proto of Hadoop 3.4.
 package hadooprpc

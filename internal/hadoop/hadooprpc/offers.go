@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// simple is the login without authentication (SaslRpcServer.AuthMethod, Hadoop 3.4).
+// simple is the method without authentication (SaslRpcServer.AuthMethod, Hadoop 3.4).
 const simple = "SIMPLE"
 
-// Offers asks a server how one can log in: names such as KERBEROS and TOKEN, none without authentication.
-// The connection is closed.
+// Offers queries a server's login methods, such as KERBEROS and TOKEN; none if it does not require
+// authentication. It closes the connection.
 func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
 	defer nc.Close()
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })

@@ -12,15 +12,15 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// EnvTokenFile names the file that a container's tokens are in.
+// EnvTokenFile is the environment variable with the path of a container's token file.
 const EnvTokenFile = "HADOOP_TOKEN_FILE_LOCATION"
 
-// mostTokenFile bounds a file of tokens, in bytes: a token takes a few hundred.
+// mostTokenFile limits a token file, in bytes: a token takes a few hundred.
 const mostTokenFile = 1 << 20
 
-// ReadTokens reads a file of tokens as Hadoop's Credentials.writeTokenStorageToStream writes it: "HDTS", a zero byte, the
-// number of tokens, and for each its alias, identifier, password, kind and service, each after its length. Secrets follow
-// them, see [ReadSecret]. Numbers are Hadoop's variable ones (WritableUtils.writeVInt). A file of the other form, of protobuf, is
+// ReadTokens reads a token file in the format of Hadoop's Credentials.writeTokenStorageToStream: "HDTS", a zero byte, the number
+// of tokens, and for each its alias, identifier, password, kind and service, each preceded by its length. Secrets follow, see
+// [ReadSecret]. Numbers are Hadoop's variable-length integers (WritableUtils.writeVInt). A file in the other format, protobuf, is
 // refused.
 func ReadTokens(path string) ([]*kerberos.Token, error) {
 	data, err := readTokenFile(path)
@@ -43,7 +43,7 @@ func readTokenFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, mostTokenFile+1))
 }
 
-// parseTokens gives the tokens, and a reader of what follows them.
+// parseTokens returns the tokens, and a reader of the bytes after them.
 func parseTokens(data []byte) ([]*kerberos.Token, *tokenReader, error) {
 	if len(data) > mostTokenFile {
 		return nil, nil, fmt.Errorf("more than %d bytes", mostTokenFile)
@@ -76,7 +76,7 @@ func parseTokens(data []byte) ([]*kerberos.Token, *tokenReader, error) {
 	return tokens, r, nil
 }
 
-// ReadSecret reads a secret of a file of tokens, which follow them as [AppendSecrets] writes them; nil if it has none of the name.
+// ReadSecret reads a secret of a token file in the format of [AppendSecrets]; nil if there is none with the name.
 func ReadSecret(path, name string) ([]byte, error) {
 	data, err := readTokenFile(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func ReadSecret(path, name string) ([]byte, error) {
 	return secret, nil
 }
 
-// AppendSecrets appends a file of no tokens and of these secrets, by their names.
+// AppendSecrets appends a file with no tokens and the given secrets by name.
 func AppendSecrets(dst []byte, secrets map[string][]byte) []byte {
 	dst = appendNumber(append(dst, "HDTS\x00\x00"...), len(secrets))
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
@@ -107,15 +107,15 @@ func AppendSecrets(dst []byte, secrets map[string][]byte) []byte {
 	return dst
 }
 
-// tokenReader stays short at the first thing that is not there.
+// tokenReader reads fields; short is set once bytes are missing or a number is invalid.
 type tokenReader struct {
 	data  []byte
 	at    int
 	short bool
 }
 
-// number reads a VInt: one byte from −112 to 127, or −113 − bytes of a positive number, which follows with the highest first.
-// A negative one is short, since none has a place here.
+// number reads a VInt: one byte from −112 to 127, or −112 minus the number of bytes of a positive number, which follows in
+// big-endian order. A negative number sets short, since none is valid here.
 func (r *tokenReader) number() int {
 	if r.short || r.at >= len(r.data) {
 		r.short = true
@@ -154,8 +154,8 @@ func (r *tokenReader) field() []byte {
 	return append([]byte(nil), r.data[r.at-n:r.at]...)
 }
 
-// AppendWritable appends a token as Hadoop's Token.write writes it: identifier, password, kind and service, each after its length
-// (WritableUtils.writeVInt). In base64 it is what Hadoop's web servers take.
+// AppendWritable appends a token in the format of Hadoop's Token.write: identifier, password, kind and service, each preceded by
+// its length (WritableUtils.writeVInt). Hadoop's web servers accept it in base64.
 func AppendWritable(dst []byte, t *kerberos.Token) []byte {
 	for _, field := range [][]byte{t.Identifier, t.Password, []byte(t.Kind), []byte(t.Service)} {
 		dst = appendField(dst, field)
@@ -163,7 +163,7 @@ func AppendWritable(dst []byte, t *kerberos.Token) []byte {
 	return dst
 }
 
-// appendField appends bytes after their length.
+// appendField appends bytes preceded by their length.
 func appendField(dst, field []byte) []byte { return append(appendNumber(dst, len(field)), field...) }
 
 // appendNumber appends a VInt that is not negative.

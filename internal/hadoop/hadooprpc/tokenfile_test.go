@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// container is the file that a NodeManager of Hadoop 3.4.3 gave a map task, of a job that has ended.
+// container is the token file that a NodeManager of Hadoop 3.4.3 gave a map task of a finished job.
 const container = "" +
 	"484454530001084a6f62546f6b656e17166a6f625f313739353337303836353332335f303030321498e1178b66160d31" +
 	"b8cdcdd7369b4c0358cbf1b60d6d61707265647563652e6a6f62166a6f625f313739353337303836353332335f303030" +
@@ -42,7 +42,7 @@ func TestReadTokens(t *testing.T) {
 	}
 }
 
-// A length above 127 takes more than a byte: 8f is one byte that follows, 8e are two.
+// A length above 127 takes more than one byte: 8f is followed by one byte, 8e by two.
 func TestReadLongTokens(t *testing.T) {
 	long := strings.Repeat("i", 200)
 	data := "HDTS\x00\x02" +
@@ -55,11 +55,11 @@ func TestReadLongTokens(t *testing.T) {
 	if got := tokens[0]; string(got.Identifier) != long || len(got.Password) != 256 || got.Kind != "HDFS_DELEGATION_TOKEN" || got.Service != "ha-hdfs:bulk" {
 		t.Errorf("kind %s, service %s, %d bytes", got.Kind, got.Service, len(got.Identifier))
 	}
-	// Written, it is what was read; an alias comes before it.
+	// Writing the token gives the bytes that were read; an alias precedes it.
 	if written := append([]byte("HDTS\x00\x02\x00"), AppendWritable(nil, tokens[0])...); !bytes.Equal(AppendWritable(append(written, 1, 'a'), tokens[1]), []byte(data)) {
 		t.Error("tokens are written as other bytes than they were read from")
 	}
-	// Cut anywhere, it is torn.
+	// A file cut anywhere is incomplete.
 	for n := range len(data) {
 		if tokens, _, err := parseTokens([]byte(data[:n])); err == nil {
 			t.Errorf("cut at %d: %d tokens", n, len(tokens))
@@ -93,7 +93,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// TestSecrets reads secrets that follow no token and some, and finds those that are torn.
+// TestSecrets reads secrets that follow no token and some, and checks that incomplete ones are
+// refused.
 func TestSecrets(t *testing.T) {
 	long := bytes.Repeat([]byte{0, 0xff}, 300)
 	alone := AppendSecrets(nil, map[string][]byte{"b": long, "a": []byte("x")})
@@ -101,7 +102,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%q", alone)
 	}
 	behind := unhex(t, container)
-	behind[len(behind)-32] = 2 // secrets: the file's own, and another
+	behind[len(behind)-32] = 2 // secrets: the file's own, and one more
 	behind = append(behind, "\x01b\x8e\x02\x58"+string(long)...)
 	file := filepath.Join(t.TempDir(), "tokens")
 	for name, data := range map[string][]byte{"alone": alone, "after a token": behind} {

@@ -11,13 +11,13 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Call numbers that mean something else than a call (RpcConstants, Hadoop 3.4).
+// Call numbers with a special meaning (RpcConstants, Hadoop 3.4).
 const (
 	callContext = -3
 	callSASL    = -33
 )
 
-// header is how a connection begins: "hrpc", version 9, service class 0 and how the client logs in.
+// header is the start of a connection: "hrpc", version 9, service class 0; the login method follows.
 const (
 	headerLen = 7
 	header    = "hrpc\x09\x00"
@@ -45,7 +45,7 @@ func (s state) String() string {
 	return fmt.Sprintf("state %d", uint64(s))
 }
 
-// login is an RpcSaslProto.SaslAuth: a way to log in.
+// login is an RpcSaslProto.SaslAuth: a login method.
 type login struct {
 	method, mechanism, protocol, server string
 	challenge                           []byte
@@ -107,7 +107,7 @@ func parseSASL(message []byte) (m saslMessage, err error) {
 	return m, nil
 }
 
-// appendPacket appends a packet: its length, and messages each after its own.
+// appendPacket appends a packet: its length, and messages each preceded by its length.
 func appendPacket(dst []byte, messages ...[]byte) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -127,7 +127,8 @@ func requestHeader(call int32, client []byte) []byte {
 	return frames.AppendNumber(h, 5, protowire.EncodeZigZag(-1))
 }
 
-// connectionContext returns an IpcConnectionContextProto. user is empty where the login names the acting user.
+// connectionContext returns an IpcConnectionContextProto. user is empty if the login names the acting
+// user.
 func connectionContext(user, protocol string) []byte {
 	var c []byte
 	if user != "" {
@@ -136,7 +137,7 @@ func connectionContext(user, protocol string) []byte {
 	return frames.AppendBytes(c, 3, protocol)
 }
 
-// Error is a server's exception in place of a result.
+// Error is a server's exception in response to a call.
 type Error struct {
 	Class   string // of the exception
 	Message string
@@ -150,13 +151,13 @@ func (e *Error) Error() string {
 	return e.Class + ": " + e.Message
 }
 
-// answer is a packet of a server.
+// answer is a packet from a server.
 type answer struct {
 	call int32
 	body []byte // after the header
 }
 
-// parseAnswer reads a packet after its length.
+// parseAnswer parses a packet without its length.
 func parseAnswer(packet []byte) (a answer, err error) {
 	head, n := protowire.ConsumeBytes(packet)
 	if n < 0 {
@@ -187,10 +188,10 @@ func parseAnswer(packet []byte) (a answer, err error) {
 	return a, nil
 }
 
-// mostAnswer bounds a packet, as ipc.maximum.response.length does by default.
+// mostAnswer limits a packet, as ipc.maximum.response.length does by default.
 const mostAnswer = 128 << 20
 
-// readPacket reads a packet after its length, into buf if it is large enough.
+// readPacket reads a packet preceded by its length, into buf if it is large enough.
 func readPacket(r io.Reader, buf []byte, most uint32) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {

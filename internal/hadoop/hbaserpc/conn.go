@@ -11,21 +11,22 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Conn is a connection with a login, for a client library that begins it as one without security: the
-// beginning, which was sent, is swallowed. Writes may come from several goroutines; each is sent as a whole.
+// Conn is a connection after the login, for a client library that starts it like one without security: the
+// library's preamble is discarded, because one was sent already. Several goroutines may write; each write is
+// sent as a whole.
 type Conn struct {
 	net.Conn
-	layer sasl.Layer // nil: in the clear
+	layer sasl.Layer // nil: no protection
 
-	mu    sync.Mutex // of writing
-	begun int        // bytes of the library's beginning
+	mu    sync.Mutex // guards writes
+	begun int        // bytes of the library's preamble
 	out   []byte
 
-	piece []byte // read, and used again
-	plain []byte // opened, and not given to the reader
+	piece []byte // read buffer
+	plain []byte // opened, not yet read
 }
 
-// Quality returns how the connection is protected.
+// Quality returns the connection's quality of protection.
 func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
 		return kerberos.Authentication
@@ -60,7 +61,8 @@ func (c *Conn) send(p []byte) (int, error) {
 	return sasl.WriteSealed(c.Conn, c.layer, &c.out, p)
 }
 
-// maxPiece bounds a sealed piece: a server seals no more than the client's buffer, 16 MiB, and its own answers.
+// maxPiece limits a sealed piece: a server seals no more than the client's buffer, 16 MiB, and its own
+// responses.
 const maxPiece = 256 << 20
 
 // Read implements [net.Conn].

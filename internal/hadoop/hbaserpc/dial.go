@@ -14,21 +14,22 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options say which user logs in at a server, and how.
+// Options are the settings of a login at a server.
 type Options struct {
-	// TLS is below all that follows. Nil: TCP.
+	// TLS holds the settings of the TLS layer below the login. Nil: plain TCP.
 	TLS *tlsconf.Client
-	// Kerberos is the login. Nil: there is none.
+	// Kerberos is the login. Nil: no login.
 	Kerberos *kerberos.Client
-	// Principal is the server's, as the configuration has it: hbase/_HOST@REALM. Required with Kerberos.
+	// Principal is the server's principal in the form of the configuration: hbase/_HOST@REALM. Required with Kerberos.
 	Principal string
-	// PrincipalKey is the key of the configuration that Principal is from, for errors.
+	// PrincipalKey is the configuration key of Principal, for errors.
 	PrincipalKey string
-	// Qualities are the qualities of hbase.rpc.protection, the preferred one first. None: the strongest that the server offers.
+	// Qualities are the values of hbase.rpc.protection, the preferred one first. None: the strongest that the server
+	// offers.
 	Qualities []kerberos.Quality
 }
 
-// How a connection begins: the word, version 0, and how the client logs in (RpcConnectionHeader, AuthMethod in HBase 2.6).
+// The start of a connection: the magic, version 0, and the login method (RpcConnectionHeader, AuthMethod in HBase 2.6).
 const (
 	preambleLen    = 6
 	preamble       = "HBas\x00"
@@ -39,7 +40,7 @@ const (
 	maxToken = 1 << 20
 )
 
-// LoginError is of a server that refuses a login, or that is not the one that it should be. Retrying will not help.
+// LoginError reports a server that refuses a login, or that is not the expected one. Retrying does not help.
 type LoginError struct {
 	Class string // of the server's exception, if it sent one
 	Err   error
@@ -55,11 +56,11 @@ func (e *LoginError) Error() string {
 
 func (e *LoginError) Unwrap() error { return e.Err }
 
-// ErrSimple is of a server that wants no login where the configuration says that it does.
+// ErrSimple reports a server that requires no login although Kerberos is configured.
 var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hbase.security.authentication to simple, if this is the right cluster")
 
-// Dial logs in on a connection to a server whose host name is given, above TLS if the options have it. It ends when the
-// context does. The connection is closed when that fails.
+// Dial logs in on a connection to a server with the given host name, above TLS if the options have it. It ends when the
+// context ends. It closes the connection on failure.
 func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, error) {
 	lower, err := dialTLS(ctx, tcp, host, o)
 	if err != nil {
@@ -118,12 +119,12 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	return c, nil
 }
 
-// frame returns a token after its length.
+// frame returns a token preceded by its length.
 func frame(token []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(token))), token...)
 }
 
-// readAnswer reads a challenge, or why there is none.
+// readAnswer reads a challenge, or the server's error.
 func readAnswer(r io.Reader) ([]byte, error) {
 	status, err := readInt(r)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAnswers are challenges and refusals.
+// TestAnswers checks challenges and refusals.
 func TestAnswers(t *testing.T) {
 	if got, err := readAnswer(strings.NewReader("\x00\x00\x00\x00\x00\x00\x00\x03abc")); string(got) != "abc" || err != nil {
 		t.Errorf("%q %v", got, err)
@@ -36,7 +36,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBeginning swallows the beginning that a client library writes.
+// TestBeginning checks that the preamble that a client library writes is
+// discarded.
 func TestBeginning(t *testing.T) {
 	for _, step := range []int{1, 4, 6, 100} {
 		client, server := net.Pipe()
@@ -63,7 +64,7 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// TestWantsKerberos distinguishes servers by how they take a token that is none.
+// TestWantsKerberos distinguishes servers by their response to an invalid token.
 func TestWantsKerberos(t *testing.T) {
 	for answer, want := range map[string]string{
 		"\x00\x00\x00\x00\xff\xff\xff\xa8":                          "false <nil>",

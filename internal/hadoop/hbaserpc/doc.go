@@ -1,5 +1,5 @@
-// Package hbaserpc opens connections of HBase's RPC to secured servers: it logs in by SASL with Kerberos, and gives a
-// connection that seals what is written and opens what is read, for a client library that knows nothing of this.
+// Package hbaserpc opens connections of HBase's RPC to secured servers. It logs in by SASL with Kerberos, and returns
+// a connection that seals written data and opens read data, for a client library that does not support security.
 //
-// The conversation is that of HBaseSaslRpcClient in HBase 2.6.
+// It implements the protocol of HBaseSaslRpcClient in HBase 2.6.
 package hbaserpc

@@ -11,10 +11,10 @@ import (
 	"bulkload/internal/hadoop/tlsconf"
 )
 
-// ErrTLS is of a server that takes TLS alone where the configuration says nothing of it.
+// ErrTLS reports a server that accepts only TLS when the configuration has none.
 var ErrTLS = errors.New("the server wants TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
-// dialTLS shakes hands where the options say so. A failure that is for good is a *[LoginError].
+// dialTLS performs the TLS handshake if the options have TLS. A permanent failure is a *[LoginError].
 func dialTLS(ctx context.Context, nc net.Conn, host string, o Options) (net.Conn, error) {
 	if o.TLS == nil {
 		return nc, nil
@@ -26,7 +26,7 @@ func dialTLS(ctx context.Context, nc net.Conn, host string, o Options) (net.Conn
 	return &tlsConn{c}, nil
 }
 
-// forGood marks errors that no other try would pass by.
+// forGood wraps permanent errors in a LoginError.
 func forGood(err error) error {
 	if _, ok := errors.AsType[*LoginError](err); ok {
 		return err
@@ -37,7 +37,7 @@ func forGood(err error) error {
 	return err
 }
 
-// tlsConn is a connection whose server may refuse it after the handshake.
+// tlsConn is a connection that the server may refuse after the handshake.
 type tlsConn struct{ net.Conn }
 
 // Read implements [net.Conn].
@@ -52,8 +52,8 @@ func (c *tlsConn) Write(p []byte) (int, error) {
 	return n, forGood(err)
 }
 
-// explain asks a server that broke off at the beginning, on connections of their own, whether it wants what the options
-// do not have, or the other way round.
+// explain probes a server that closed the connection at the beginning, over new connections, to find out whether it
+// requires TLS when the options have none, or the other way round.
 func explain(ctx context.Context, broken net.Conn, o Options, err error) error {
 	if _, ok := errors.AsType[*LoginError](err); ok || ctx.Err() != nil {
 		return err
@@ -78,18 +78,18 @@ func explain(ctx context.Context, broken net.Conn, o Options, err error) error {
 	return err
 }
 
-// Wants is the protection that a server requires.
+// Wants holds the requirements of a server.
 type Wants struct {
-	Plain    bool // it talks without TLS
-	Kerberos bool // one has to log in; known where Plain is
-	TLS      bool // it talks by TLS; asked where Plain is not
+	Plain    bool // it accepts connections without TLS
+	Kerberos bool // it requires a login; known if Plain
+	TLS      bool // it accepts TLS; probed unless Plain
 }
 
-// askTimeout bounds one question.
+// askTimeout limits one probe.
 const askTimeout = 5 * time.Second
 
-// Ask determines how a server wants to be talked to, by connections that dial makes. It reads nothing but how the server
-// answers a beginning, and logs in nowhere.
+// Ask probes a server's requirements over connections made by dial. It reads only the server's response to a connection
+// start, and does not log in.
 func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error)) (Wants, error) {
 	var w Wants
 	ctx, cancel := context.WithTimeout(ctx, 2*askTimeout)

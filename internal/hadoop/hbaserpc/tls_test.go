@@ -22,7 +22,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// plain answers as a server without TLS: a login by what it wants, anything else by the end.
+// plain returns a server without TLS: it responds to a login with answer, and closes other
+// connections.
 func plain(answer string) func(net.Conn) {
 	return func(nc net.Conn) {
 		begin := make([]byte, preambleLen)
@@ -40,7 +41,7 @@ const (
 	wantLogin = "\x00\x00\x00\x01\x00\x00\x00\x05class\x00\x00\x00\x04text"
 )
 
-// withTLS answers by TLS alone, and gives the client's configuration.
+// withTLS returns a server that accepts only TLS, and the client's configuration.
 func withTLS(t *testing.T) (func(net.Conn), *tlsconf.Client) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -88,7 +89,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestDialTLS has TLS on both sides, and on one.
+// TestDialTLS uses TLS on both sides, and on one.
 func TestDialTLS(t *testing.T) {
 	speaks, client := withTLS(t)
 	dial := func(addr, host string) (net.Conn, error) {

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// WantsKerberos asks a server whether one has to log in. The connection is closed.
+// WantsKerberos reports whether a server requires a login. It closes the connection.
 func WantsKerberos(ctx context.Context, nc net.Conn) (bool, error) {
 	defer nc.Close()
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	// A token that is none: a server without security says that it has none, one with it refuses.
+	// The token is invalid: a server without security responds that it has none, one with
+	// security refuses it.
 	if _, err := nc.Write(append([]byte(preamble+byKerberos), frame([]byte{0})...)); err != nil {
 		return false, err
 	}

@@ -10,12 +10,12 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// scheme begins the address of a KMS in Hadoop's configuration.
+// scheme is the prefix of a KMS address in Hadoop's configuration.
 const scheme = "kms://"
 
-// ParseAddress reads the address of a key provider, such as kms://https@host1;host2:9600/kms, and gives the servers' URLs: what
-// dfs.encryption.key.provider.uri, hadoop.security.key.provider.path and a NameNode's defaults have (KMSClientProvider.Factory,
-// Hadoop 3.4). Of several providers, with commas between them, it takes the first that is a KMS.
+// ParseAddress parses the address of a key provider, such as kms://https@host1;host2:9600/kms, and returns the servers' URLs.
+// dfs.encryption.key.provider.uri, hadoop.security.key.provider.path and a NameNode's defaults have this form
+// (KMSClientProvider.Factory, Hadoop 3.4). From a comma-separated list of providers it takes the first that is a KMS.
 func ParseAddress(address string) (servers []string, err error) {
 	for provider := range strings.SplitSeq(address, ",") {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(provider), scheme)
@@ -46,9 +46,9 @@ func ParseAddress(address string) (servers []string, err error) {
 	return nil, fmt.Errorf("the key provider %q is not a KMS (kms://http@host:port/kms)", address)
 }
 
-// TokenFor returns the token for a KMS among those of kind [TokenKind] that a container has, nil without any: the one whose service is the
-// address, or one of its servers as host:port, by name or by number, as older clients have it (KMSClientProvider, Hadoop 3.4); or else the
-// only one.
+// TokenFor returns a container's token for a KMS from tokens of kind [TokenKind], nil if there are no tokens: the token whose service is
+// the address, or one of its servers as host:port, by name or by IP address, as older clients write it (KMSClientProvider, Hadoop 3.4);
+// otherwise the only token.
 func TokenFor(ctx context.Context, address string, tokens []*kerberos.Token) (*kerberos.Token, error) {
 	servers, err := ParseAddress(address)
 	if err != nil || len(tokens) == 0 {
@@ -64,7 +64,7 @@ func TokenFor(ctx context.Context, address string, tokens []*kerberos.Token) (*k
 			return nil, err
 		}
 		names[u.Host] = true
-		numbers, _ := net.DefaultResolver.LookupHost(ctx, u.Hostname()) // of a name that is not known the service is none
+		numbers, _ := net.DefaultResolver.LookupHost(ctx, u.Hostname()) // an unknown name matches no service
 		for _, number := range numbers {
 			names[net.JoinHostPort(number, u.Port())] = true
 		}

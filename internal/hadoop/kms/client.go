@@ -18,19 +18,19 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Proof gets tickets of services; a [kerberos.Client] is one.
+// Proof obtains tickets of services. A [kerberos.Client] implements it.
 type Proof interface {
 	Initiate(ctx context.Context, service, realm string) (*kerberos.Context, []byte, error)
 }
 
-// Options say which servers are asked, and by whom. Servers is required, and one of Token, Kerberos and User.
+// Options are the settings of a [Client]. Servers is required, and one of Token, Kerberos and User.
 type Options struct {
-	Servers  []string        // URLs, as [ParseAddress] gives them; tried in turn
-	Token    *kerberos.Token // of kind [TokenKind]; it comes before Kerberos
-	Kerberos Proof           // it comes before User
-	User     string          // of simple authentication
+	Servers  []string        // URLs from [ParseAddress]; tried in turn
+	Token    *kerberos.Token // of kind [TokenKind]; it takes precedence over Kerberos
+	Kerberos Proof           // it takes precedence over User
+	User     string          // for simple authentication
 	TLS      *tls.Config     // for https; nil: the system's certificates
-	Timeout  time.Duration   // of one request; default 20 s
+	Timeout  time.Duration   // for one request; default 20 s
 }
 
 // TokenKind is the kind of a KMS's delegation tokens.
@@ -38,30 +38,30 @@ const TokenKind = "kms-dt"
 
 const (
 	defaultTimeout = 20 * time.Second
-	// mostAnswer bounds an answer, in bytes: a key takes some hundred.
+	// mostAnswer limits a response, in bytes: a key takes a few hundred.
 	mostAnswer = 64 << 10
-	// mostKeys bounds the keys that are remembered.
+	// mostKeys limits the number of cached keys.
 	mostKeys = 4096
-	// keyLife is how long a key is used without another question: a right that is taken away counts after that.
+	// keyLife is how long a key is cached: a revoked right takes effect after that time.
 	keyLife = 10 * time.Minute
 )
 
-// EncryptedKey is the encrypted data key of a file, as the NameNode keeps it (FileEncryptionInfoProto, Hadoop 3.4).
+// EncryptedKey is the encrypted data key of a file, as the NameNode stores it (FileEncryptionInfoProto, Hadoop 3.4).
 type EncryptedKey struct {
 	Name     string // of the zone's key
 	Version  string // of the zone's key, such as k1@0
 	Material []byte // the data key, encrypted
-	IV       []byte // of the encryption of the data key
+	IV       []byte // for the encryption of the data key
 }
 
-// Client asks one set of servers. Any number of goroutines may use it.
+// Client sends requests to one set of servers. Any number of goroutines may use it.
 type Client struct {
 	o    Options
 	http *http.Client
 
 	mu      sync.Mutex
-	first   int                     // index in Servers to try first: the last one that answered
-	cookies map[string]*http.Cookie // of logins, by the server
+	first   int                     // index in Servers of the first one to try: the last one that answered
+	cookies map[string]*http.Cookie // from logins, by server
 	keys    map[string]knownKey     // by the encrypted key's version and material
 }
 
@@ -70,7 +70,7 @@ type knownKey struct {
 	at  time.Time
 }
 
-// New makes a client. It does not connect.
+// New returns a client without connecting.
 func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	t := &http.Transport{TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute}
@@ -86,10 +86,10 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 }
 
-// DataKey decrypts the data key of a file. The key is not to be changed. Keys are remembered for some minutes. An error that
-// is [Final] comes again; with another one no server has answered.
+// DataKey decrypts the data key of a file. The caller must not change the key. Keys are cached for some minutes. A [Final]
+// error is permanent; after any other error no server has answered.
 //
-// A KMS authenticates nothing: of an encrypted key that was changed it makes another key. Only the length is checked.
+// A KMS does not authenticate data: it decrypts a modified encrypted key to a different key. Only the length is checked.
 func (c *Client) DataKey(ctx context.Context, k EncryptedKey) ([]byte, error) {
 	id := k.Version + "\x00" + string(k.Material) + string(k.IV)
 	c.mu.Lock()
@@ -122,7 +122,7 @@ func (c *Client) DataKey(ctx context.Context, k EncryptedKey) ([]byte, error) {
 	return key, nil
 }
 
-// ask sends a request to one server after the other, up to the first that answers.
+// ask sends a request to one server after another until one answers.
 func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, error) {
 	c.mu.Lock()
 	first := c.first
@@ -145,7 +145,8 @@ func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, err
 	return nil, errors.Join(errs...)
 }
 
-// askServer sends a request to a server: with the cookie of the last login, and with a new login if the server refuses that.
+// askServer sends a request to a server: with the cookie of the last login, or with a new login if there is none or the
+// server refuses it.
 func (c *Client) askServer(ctx context.Context, server, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("no answer within %s", c.o.Timeout))
 	defer cancel()
@@ -165,7 +166,7 @@ func (c *Client) askServer(ctx context.Context, server, path string, body []byte
 	return answer, err
 }
 
-// send sends one request, after prove has added what proves the caller.
+// send sends one request, after prove has added the caller's credentials.
 func (c *Client) send(ctx context.Context, server, path string, body []byte, prove func(*url.URL, *http.Request) error) (answer []byte, status int, err error) {
 	u, err := url.Parse(server + path)
 	if err != nil {

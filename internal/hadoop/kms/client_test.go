@@ -23,7 +23,7 @@ import (
 
 var sample = EncryptedKey{Name: "k1", Version: "k1@0", Material: []byte("0123456789abcdef"), IV: []byte("fedcba9876543210")}
 
-// server answers as a KMS whose data keys are the encrypted ones with each byte inverted. before may answer in its place.
+// server starts a KMS whose data keys are the encrypted ones with each byte inverted. before may respond in its place.
 func server(t *testing.T, before func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func wantKey(t *testing.T, c *Client, k EncryptedKey) {
 	}
 }
 
-// TestKeysAreRemembered: the same encrypted key is asked for once, another one by itself.
+// TestKeysAreRemembered checks that an encrypted key is requested once, and another one separately.
 func TestKeysAreRemembered(t *testing.T) {
 	var asked atomic.Int32
 	s := server(t, func(_ http.ResponseWriter, r *http.Request) bool {
@@ -93,7 +93,8 @@ func TestKeysAreRemembered(t *testing.T) {
 	}
 }
 
-// TestServersInTurn: a server that does not answer, or fails, is passed over, and the one that answered comes first after that.
+// TestServersInTurn checks that a server that does not answer, or fails, is skipped, and that later requests start with the
+// server that answered.
 func TestServersInTurn(t *testing.T) {
 	var failed, answered atomic.Int32
 	bad := server(t, func(w http.ResponseWriter, _ *http.Request) bool {
@@ -121,7 +122,7 @@ func TestServersInTurn(t *testing.T) {
 	}
 }
 
-// TestRefusals: what a KMS says (as seen of Hadoop 3.4.3) is distinguished by the exception, not by the status.
+// TestRefusals checks that a KMS's refusals (as seen from Hadoop 3.4.3) are distinguished by the exception, not by the status.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int
@@ -151,7 +152,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// fakeProof gives a token for one service.
+// fakeProof returns a token for one service.
 type fakeProof struct {
 	service string
 	made    *atomic.Int32
@@ -165,7 +166,7 @@ func (f fakeProof) Initiate(_ context.Context, service, _ string) (*kerberos.Con
 	return nil, []byte("ticket"), nil
 }
 
-// TestKerberos: the cookie of a login serves until the server refuses it; then there is one new login.
+// TestKerberos checks that a login's cookie is used until the server refuses it, and that there is then one new login.
 func TestKerberos(t *testing.T) {
 	var mu sync.Mutex
 	good := "one"
@@ -214,7 +215,7 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// TestToken: a delegation token comes before all other logins, in the form of Hadoop's Token.encodeToUrlString.
+// TestToken checks that a delegation token takes precedence over other logins, in the form of Hadoop's Token.encodeToUrlString.
 func TestToken(t *testing.T) {
 	s := server(t, func(_ http.ResponseWriter, r *http.Request) bool {
 		if got := r.Header.Get("X-Hadoop-Delegation-Token"); got != "AmlkAnB3Bmttcy1kdAFz" || r.URL.Query().Has("user.name") {
@@ -225,7 +226,7 @@ func TestToken(t *testing.T) {
 	wantKey(t, client(t, Options{User: "etl", Token: &kerberos.Token{Identifier: []byte("id"), Password: []byte("pw"), Kind: TokenKind, Service: "s"}}, s), sample)
 }
 
-// TestTokenFor: a container with the tokens of several KMSs has the one whose service is the KMS.
+// TestTokenFor checks that a container with tokens of several KMSs uses the one whose service is the KMS.
 func TestTokenFor(t *testing.T) {
 	const address = "kms://https@a.invalid;127.0.0.1:9600/kms"
 	token := func(service string) *kerberos.Token { return &kerberos.Token{Kind: TokenKind, Service: service} }
@@ -248,7 +249,8 @@ func TestTokenFor(t *testing.T) {
 	}
 }
 
-// TestSilentServer: a server that takes a connection and says nothing is given up after the timeout, and a context ends the wait.
+// TestSilentServer checks that a request to a server that accepts a connection and does not respond ends after the timeout, or
+// with its context.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})
 	s := server(t, func(http.ResponseWriter, *http.Request) bool {

@@ -1,6 +1,7 @@
-// Package kms asks Hadoop's key management servers (KMS, Hadoop 3.4) for the data keys of files in encryption zones, by the REST API.
+// Package kms requests the data keys of files in encryption zones from Hadoop's key management servers (KMS, Hadoop 3.4) over their
+// REST API.
 //
-// A file in a zone has a data key of its own. The NameNode keeps it encrypted by the key of the zone, and only a KMS decrypts it:
-// [Client.DataKey]. Callers prove themselves by a delegation token, by Kerberos or by their name. The servers of a list share
-// their keys, so that each of them can answer.
+// Each file in a zone has its own data key. The NameNode stores it encrypted with the zone's key, and only a KMS can decrypt it:
+// [Client.DataKey]. Callers authenticate with a delegation token, with Kerberos or with their name. The servers of a list share their
+// keys, so any of them can answer.
 package kms

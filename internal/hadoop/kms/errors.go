@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Errors that a caller decides on. Others are of servers that do not answer, or not as a KMS: they may do so later.
+// Errors that callers handle. Other errors are from servers that do not answer, or not like a KMS: a later request may succeed.
 var (
-	// ErrDenied is of a user who may not use a key.
+	// ErrDenied means that the user may not use the key.
 	ErrDenied = errors.New("the KMS denies the key")
-	// ErrNoKey is of a key, or a version of it, that the KMS does not have.
+	// ErrNoKey means that the KMS does not have the key or its version.
 	ErrNoKey = errors.New("the KMS does not have the key")
-	// ErrLogin is of a caller whom the KMS does not know: no ticket, or a token that has expired.
+	// ErrLogin means that the KMS does not accept the caller: no ticket, or an expired token.
 	ErrLogin = errors.New("the KMS does not accept the login")
 )
 
-// Error is a refusal of a KMS.
+// Error is a KMS's refusal.
 type Error struct {
 	Server string // its URL
 	Status int    // of HTTP
-	Text   string // what it says, one line
+	Text   string // its message, one line
 	Err    error  // ErrDenied, ErrNoKey, ErrLogin, or nil
 }
 
@@ -35,18 +35,18 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Final reports whether an error is a decision, which the same request meets again.
+// Final reports whether an error is permanent for the same request.
 func Final(err error) bool {
 	return errors.Is(err, ErrDenied) || errors.Is(err, ErrNoKey) || errors.Is(err, ErrLogin)
 }
 
-// refusal reads the answer to a request that failed (HttpExceptionUtils, Hadoop 3.4). The status 403 alone does not say whether
-// the key or the login is refused: the exception does.
+// refusal parses the response to a failed request (HttpExceptionUtils, Hadoop 3.4). The status 403 does not show whether the
+// key or the login is refused; the exception does.
 func refusal(server string, status int, body []byte) error {
 	var a struct {
 		RemoteException struct{ Message, Exception string }
 	}
-	_ = json.Unmarshal(body, &a) // an answer of another form has no exception
+	_ = json.Unmarshal(body, &a) // a response in another format has no exception
 	r := a.RemoteException
 	line, _, _ := strings.Cut(strings.TrimSpace(r.Message), "\n")
 	e := &Error{Server: server, Status: status, Text: strings.TrimSpace(r.Exception + " " + line)}

@@ -11,7 +11,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// logIn proves the caller in a request: by the token, else by Kerberos, else by the name.
+// logIn adds the caller's credentials to a request: the token, otherwise Kerberos,
+// otherwise the name.
 func (c *Client) logIn(u *url.URL, r *http.Request) error {
 	switch {
 	case c.o.Token != nil:

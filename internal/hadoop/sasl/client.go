@@ -8,31 +8,31 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Client is one side of one conversation. It belongs to one goroutine until it is done.
+// Client is the client side of one SASL exchange. It must be used by one goroutine until it is done.
 type Client interface {
-	// Mechanism returns the name that goes over the wire.
+	// Mechanism returns the mechanism's name in the protocol.
 	Mechanism() string
-	// Step answers a challenge; the first one of GSSAPI is nil. A nil response is not sent.
+	// Step answers a challenge; GSSAPI's first challenge is nil. A nil response is not sent.
 	Step(challenge []byte) (response []byte, err error)
-	// Done says that the server has proven itself and that nothing is left to say.
+	// Done reports whether the server is authenticated and the exchange is complete.
 	Done() bool
-	// Layer returns how what follows is protected. It is valid when the client is done.
+	// Layer returns the protection of the data after the exchange. It is valid once the client is done.
 	Layer() Layer
 }
 
-// Layer protects what is sent after a conversation. Seal belongs to one goroutine, Open to one.
+// Layer protects the data sent after an exchange. One goroutine may use Seal and one Open.
 type Layer interface {
 	Quality() kerberos.Quality
-	// Most returns how many bytes may be sealed at once.
+	// Most returns the maximum number of bytes that may be sealed at once.
 	Most() int
-	// Seal appends to dst what carries data.
+	// Seal appends the sealed form of data to dst.
 	Seal(dst, data []byte) ([]byte, error)
-	// Open returns the data in the peer's next piece. It overwrites the piece; the result may share its memory.
+	// Open returns the content of the peer's next piece. It may overwrite the piece; the result may be in it.
 	Open(piece []byte) ([]byte, error)
 }
 
-// WriteSealed writes p in pieces that the layer seals, each after its length in four bytes, by way of a buffer that is used again. It returns
-// how much of p was written.
+// WriteSealed writes p in pieces sealed by the layer, each preceded by its length in four bytes. It reuses buf. It returns the number of
+// bytes of p written.
 func WriteSealed(w io.Writer, layer Layer, buf *[]byte, p []byte) (done int, err error) {
 	for done < len(p) {
 		n := min(len(p)-done, layer.Most())
@@ -50,7 +50,7 @@ func WriteSealed(w io.Writer, layer Layer, buf *[]byte, p []byte) (done int, err
 	return done, nil
 }
 
-// plain is the layer of mere authentication.
+// plain is the layer of authentication alone.
 type plain struct{}
 
 func (plain) Quality() kerberos.Quality             { return kerberos.Authentication }
@@ -58,14 +58,14 @@ func (plain) Most() int                             { return 1 << 30 }
 func (plain) Seal(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
 func (plain) Open(piece []byte) ([]byte, error)     { return piece, nil }
 
-// Errors of conversations.
+// Errors of exchanges.
 var (
 	errOrder = errors.New("sasl: the server sent a challenge after the last one")
 	errSize  = errors.New("sasl: the server takes pieces of no useful size")
 )
 
-// maxPiece bounds what is sealed at once, whatever the server would take.
+// maxPiece limits the size of sealed pieces, even if the server accepts more.
 const maxPiece = 64 << 10
 
-// minPiece is the least that a server must take: less would be no conversation.
+// minPiece is the minimum size of pieces that a server must accept.
 const minPiece = 256

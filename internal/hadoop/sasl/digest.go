@@ -15,31 +15,33 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Credentials are a name and its password in DIGEST-MD5.
+// Credentials are a user name and password for DIGEST-MD5.
 type Credentials struct {
 	Name     string
 	Password string
 }
 
-// TokenCredentials returns the token credentials that Hadoop makes of a token (SaslRpcServer.encodeIdentifier, encodePassword in Hadoop 3.4).
+// TokenCredentials returns the credentials that Hadoop derives from a token (SaslRpcServer.encodeIdentifier,
+// encodePassword in Hadoop 3.4).
 func TokenCredentials(identifier, password []byte) Credentials {
 	return Credentials{base64.StdEncoding.EncodeToString(identifier), base64.StdEncoding.EncodeToString(password)}
 }
 
-// digest is RFC 2831, as the class com.sun.security.sasl.digest.DigestMD5Client speaks it.
+// digest implements RFC 2831 in the way of the class com.sun.security.sasl.digest.DigestMD5Client.
 type digest struct {
 	who    Credentials
 	uri    string // protocol/server
 	wanted []kerberos.Quality
 	state  int
 
-	a1     string // H(A1) and what is made of it are kept in these
+	a1     string // A1; proofs and session keys are derived from its hash
 	proof  string // the server's
 	layer  Layer
-	cnonce string // given by tests
+	cnonce string // set by tests
 }
 
-// DigestMD5 returns a conversation with a server, protocol/name as it calls itself. wanted is as in [GSSAPI].
+// DigestMD5 returns the client of an exchange with a server, which calls itself protocol/server. wanted is as in
+// [GSSAPI].
 func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quality) Client {
 	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
 }
@@ -115,7 +117,7 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 	case kerberos.Integrity:
 		d.layer = newSigned(key, min(size-16, maxPiece))
 	case kerberos.Privacy:
-		// RC4 is the one cipher that all servers have; what matters is sealed by AES once both sides know each other.
+		// RC4 is the only cipher that all servers have; the data is encrypted with AES after the exchange.
 		if !slices.Contains(strings.Split(fields["cipher"], ","), "rc4") {
 			return nil, fmt.Errorf("sasl: the server has no cipher rc4, but %q", fields["cipher"])
 		}
@@ -142,11 +144,11 @@ func (d *digest) response(method, nonce string, q kerberos.Quality) string {
 
 func quoted(s string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) }
 
-// maxChallenge bounds a challenge: RFC 2831 allows less than 2,048 bytes.
+// maxChallenge limits a challenge: RFC 2831 allows less than 2,048 bytes.
 const maxChallenge = 4096
 
-// parseDigest reads a list of key=value and key="value". Keys are in lower case. A key that comes again, which only realm
-// may, is passed over.
+// parseDigest parses a list of key=value and key="value". Keys are converted to lower case. Repeated keys, which only
+// realm may be, are ignored.
 func parseDigest(text []byte) (map[string]string, error) {
 	if len(text) > maxChallenge {
 		return nil, errors.New("sasl: a challenge is longer than any can be")

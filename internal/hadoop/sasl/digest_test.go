@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// peer is the JDK's server of DIGEST-MD5.
+// peer is the JDK's DIGEST-MD5 server.
 type peer struct {
 	in  io.Writer
 	out io.Reader
@@ -25,7 +25,7 @@ func newPeer(t *testing.T, args ...string) *peer {
 	return startPeer(t, nil, args...)
 }
 
-// startPeer starts a JVM with further options.
+// startPeer starts a JVM with additional options.
 func startPeer(t *testing.T, options []string, args ...string) *peer {
 	t.Helper()
 	source, err := filepath.Abs("../../../testdata/sasl/SaslPeer.java")
@@ -63,7 +63,7 @@ func (p *peer) send(t *testing.T, data []byte) {
 	}
 }
 
-// read is nil when the server refuses.
+// read returns nil when the server refuses.
 func (p *peer) read(t *testing.T) []byte {
 	t.Helper()
 	var length [4]byte
@@ -81,8 +81,8 @@ func (p *peer) read(t *testing.T) []byte {
 	return data
 }
 
-// TestDigestMD5 has the JDK's server as judge, at each quality: it knows the client, the client knows it, and pieces of many
-// sizes go both ways.
+// TestDigestMD5 tests against the JDK's server, at each quality: both sides authenticate each other, and pieces of many
+// sizes are exchanged in both directions.
 func TestDigestMD5(t *testing.T) {
 	who := TokenCredentials([]byte("identifier \x00\xff of a token"), []byte("secret\x01"))
 	for _, q := range kerberos.Qualities() {
@@ -128,7 +128,7 @@ func TestDigestMD5(t *testing.T) {
 			if q == kerberos.Authentication {
 				return
 			}
-			// A piece that was altered, or comes twice, is refused.
+			// A piece that was altered or repeated is refused.
 			for name, damage := range map[string]func([]byte) []byte{
 				"altered": func(b []byte) []byte { b[3] ^= 1; return b },
 				"short":   func(b []byte) []byte { return b[:9] },
@@ -146,7 +146,7 @@ func TestDigestMD5(t *testing.T) {
 	}
 }
 
-// TestDigestMD5Refusals are conversations that must not succeed.
+// TestDigestMD5Refusals checks exchanges that must not succeed.
 func TestDigestMD5Refusals(t *testing.T) {
 	who := Credentials{"user", "s3cr3t"}
 	t.Run("another password", func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestDigestMD5Refusals(t *testing.T) {
 	}
 }
 
-// FuzzDigestMD5 feeds challenges: a client ends with an error or an answer.
+// FuzzDigestMD5 processes arbitrary challenges: the client returns an error or a response.
 func FuzzDigestMD5(f *testing.F) {
 	f.Add([]byte(`realm="0",nonce="abc",qop="auth,auth-int,auth-conf",cipher="rc4",maxbuf=65536`), []byte("rspauth=12"), []byte("piece"))
 	f.Add([]byte(`nonce=a,qop=auth-int`), []byte(``), []byte("0123456789\x00\x01\x00\x00\x00\x00"))

@@ -10,14 +10,15 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Errors of the pieces of DIGEST-MD5.
+// Errors of DIGEST-MD5 pieces.
 var (
 	errPiece   = errors.New("sasl: a piece of the server is no piece of DIGEST-MD5")
 	errMAC     = errors.New("sasl: the checksum of a piece of the server is wrong: it was changed on its way")
 	errPlaceOf = errors.New("sasl: a piece of the server is missing, or came twice")
 )
 
-// Names from which the keys of the layers are made (RFC 2831, sections 2.3 and 2.4).
+// Constants from which the keys of the layers are derived (RFC 2831, sections 2.3
+// and 2.4).
 const (
 	magicSignOut = "Digest session key to client-to-server signing key magic constant"
 	magicSignIn  = "Digest session key to server-to-client signing key magic constant"
@@ -35,7 +36,7 @@ func derive(key []byte, magic string) []byte {
 	return sum[:]
 }
 
-// signed is the layer of integrity.
+// signed is the integrity layer.
 type signed struct {
 	out, in       []byte
 	sent, arrived uint32
@@ -58,12 +59,12 @@ func mac(key []byte, sequence uint32, data []byte) []byte {
 	return h.Sum(nil)[:macLen]
 }
 
-// trailer ends a piece.
+// trailer appends the end of a piece.
 func trailer(dst []byte, sequence uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, 1), sequence)
 }
 
-// checkTrailer cuts it off.
+// checkTrailer verifies the trailer and cuts it off.
 func checkTrailer(piece []byte, sequence uint32) ([]byte, error) {
 	cut := len(piece) - trailerLen
 	switch {
@@ -91,7 +92,7 @@ func (s *signed) Open(piece []byte) ([]byte, error) {
 	return s.check(body)
 }
 
-// check compares the checksum at the end of a body.
+// check verifies the checksum at the end of a body.
 func (s *signed) check(body []byte) ([]byte, error) {
 	cut := len(body) - macLen
 	if !hmac.Equal(body[cut:], mac(s.in, s.arrived, body[:cut])) {
@@ -101,14 +102,14 @@ func (s *signed) check(body []byte) ([]byte, error) {
 	return body[:cut], nil
 }
 
-// encrypted is the layer of privacy with RC4.
+// encrypted is the privacy layer with RC4.
 type encrypted struct {
 	signed
 	encrypt, decrypt *rc4.Cipher
 }
 
 func newEncrypted(key [md5.Size]byte, most int) *encrypted {
-	out, _ := rc4.NewCipher(derive(key[:], magicSealOut)) // errors are of key sizes
+	out, _ := rc4.NewCipher(derive(key[:], magicSealOut)) // only key sizes cause errors
 	in, _ := rc4.NewCipher(derive(key[:], magicSealIn))
 	return &encrypted{*newSigned(key, most), out, in}
 }

@@ -1,7 +1,7 @@
-// Package sasl has the client's side of the SASL mechanisms that Hadoop and HBase speak: GSSAPI with Kerberos (RFC 4752)
-// and DIGEST-MD5 with the passwords of delegation and block tokens (RFC 2831), and the protection of what is sent once
-// both sides know each other.
+// Package sasl implements the client side of the SASL mechanisms that Hadoop and HBase use: GSSAPI with Kerberos (RFC
+// 4752) and DIGEST-MD5 with the passwords of delegation and block tokens (RFC 2831), and the protection of data after
+// authentication.
 //
-// A [Client] answers challenges until it is done; then its [Layer] seals and opens what goes over the connection. How
-// challenges and sealed pieces are framed is the affair of each protocol.
+// A [Client] answers challenges until it is done; then its [Layer] seals and opens the data of the connection. Each
+// protocol defines the framing of challenges and sealed pieces.
 package sasl

@@ -7,17 +7,17 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// gssapi is RFC 4752 with Kerberos.
+// gssapi implements RFC 4752 with Kerberos.
 type gssapi struct {
 	ctx    *kerberos.Context
-	token  []byte // the first
+	token  []byte // the first token
 	wanted []kerberos.Quality
 	state  int
 	layer  Layer
 }
 
-// GSSAPI returns a conversation with the context of a service, whose first token is given. wanted are the qualities that will
-// do, the preferred one first; none: the strongest that the server offers.
+// GSSAPI returns the client of an exchange with a service, given its Kerberos context and first token. wanted are the
+// acceptable qualities, the preferred one first; none: the strongest that the server offers.
 func GSSAPI(ctx *kerberos.Context, token []byte, wanted []kerberos.Quality) Client {
 	return &gssapi{ctx: ctx, token: token, wanted: wanted}
 }
@@ -40,8 +40,8 @@ func (g *gssapi) Step(challenge []byte) ([]byte, error) {
 	return nil, errOrder
 }
 
-// agree answers what the server offers: a byte of qualities and three of the size of its buffer (RFC 4752, section 3.3).
-// The token is signed and never sealed.
+// agree answers the server's offer: a byte of qualities and three bytes of its buffer size (RFC 4752, section 3.3). The
+// token is signed and never sealed.
 func (g *gssapi) agree(challenge []byte) ([]byte, error) {
 	offer, err := g.ctx.Open(challenge, false)
 	if err != nil {

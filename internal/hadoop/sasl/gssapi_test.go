@@ -15,13 +15,13 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// gssPeer is the JDK's server of GSSAPI, with keys of services, and a client who is logged in.
+// gssPeer is the JDK's GSSAPI server, with keys of services, and a logged-in client.
 type gssPeer struct {
 	*peer
 	login *kerberos.Client
 }
 
-// keyTypes are services that have keys of one type each, so that session keys are of it too.
+// keyTypes are services with keys of one type each, so that session keys have that type too.
 var keyTypes = map[string]string{
 	"sha1-128": "aes128-cts-hmac-sha1-96", "sha1-256": "aes256-cts-hmac-sha1-96",
 	"sha2-128": "aes128-cts-hmac-sha256-128", "sha2-256": "aes256-cts-hmac-sha384-192",
@@ -38,7 +38,7 @@ func newGSSPeer(t *testing.T) *gssPeer {
 			}
 		}
 	}
-	// Another key of a service than the KDC's.
+	// A service key that differs from the KDC's.
 	for _, query := range [][]string{{"addprinc", "-randkey", "stale/localhost"}, {"ktadd", "-norandkey", "-k", keytab, "stale/localhost"}, {"cpw", "-randkey", "stale/localhost"}} {
 		if _, err := r.Kerberos(t.Context(), nil, "kadmin.local", query...); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func newGSSPeer(t *testing.T) *gssPeer {
 	return &gssPeer{startPeer(t, []string{"-Djava.security.krb5.conf=" + r.Krb5Conf()}, "GSSAPI", keytab), login}
 }
 
-// end ends a conversation.
+// end ends an exchange.
 func (p *gssPeer) end(t *testing.T) {
 	t.Helper()
 	if _, err := p.in.Write([]byte{0xff, 0xff, 0xff, 0xff}); err != nil {
@@ -64,7 +64,7 @@ func (p *gssPeer) end(t *testing.T) {
 	}
 }
 
-// converse has a conversation, whose layer the server has agreed to. A nil layer is one that the server refuses.
+// converse runs an exchange up to the server's agreement. A nil layer means that the server refuses.
 func (p *gssPeer) converse(t *testing.T, service, qualities string, wanted []kerberos.Quality) (Layer, error) {
 	t.Helper()
 	ctx, token, err := p.login.Initiate(context.Background(), service+"/localhost", "")
@@ -90,8 +90,8 @@ func (p *gssPeer) converse(t *testing.T, service, qualities string, wanted []ker
 	return c.Layer(), nil
 }
 
-// TestGSSAPI has the JDK's server as judge, with session keys of each type, at each quality: the client is known, the server
-// proven, and pieces of many sizes go both ways.
+// TestGSSAPI tests against the JDK's server, with session keys of each type, at each quality: both sides authenticate each
+// other, and pieces of many sizes are exchanged in both directions.
 func TestGSSAPI(t *testing.T) {
 	p := newGSSPeer(t)
 	for service := range keyTypes {
@@ -133,7 +133,7 @@ func TestGSSAPI(t *testing.T) {
 	t.Run("refusals", func(t *testing.T) { gssRefusals(t, p) })
 }
 
-// gssRefusals are conversations and pieces that one side must not take.
+// gssRefusals checks exchanges and pieces that one side must refuse.
 func gssRefusals(t *testing.T, p *gssPeer) {
 	for service := range keyTypes {
 		for _, q := range []kerberos.Quality{kerberos.Integrity, kerberos.Privacy} {
@@ -146,7 +146,7 @@ func gssRefusals(t *testing.T, p *gssPeer) {
 	serverWithoutKey(t, p)
 }
 
-// damagedPieces: neither side takes a piece that was altered or cut.
+// damagedPieces checks that both sides refuse a piece that was altered or cut.
 func damagedPieces(t *testing.T, p *gssPeer, service string, q kerberos.Quality) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"altered": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
@@ -176,7 +176,7 @@ func damagedPieces(t *testing.T, p *gssPeer, service string, q kerberos.Quality)
 	}
 }
 
-// piecesOutOfOrder: what comes twice, or not at all, is noticed.
+// piecesOutOfOrder checks that repeated and missing pieces are detected.
 func piecesOutOfOrder(t *testing.T, p *gssPeer, service string, q kerberos.Quality) {
 	l, err := p.converse(t, service, q.QOP(), nil)
 	if err != nil {
@@ -202,14 +202,14 @@ func piecesOutOfOrder(t *testing.T, p *gssPeer, service string, q kerberos.Quali
 	p.end(t)
 }
 
-// staleKey: a server whose key is another one than the KDC's refuses the client.
+// staleKey checks that a server whose key differs from the KDC's refuses the client.
 func staleKey(t *testing.T, p *gssPeer) {
 	if l, err := p.converse(t, "stale", "auth", nil); l != nil || err != nil {
 		t.Errorf("a server with a stale key: %v %v", l, err)
 	}
 }
 
-// qualitiesOffered: of what the server offers, the client takes the best that is wanted, or refuses.
+// qualitiesOffered checks that the client selects the best offered quality that is wanted, or refuses.
 func qualitiesOffered(t *testing.T, p *gssPeer) {
 	for _, tt := range []struct {
 		offered string
@@ -239,7 +239,7 @@ func qualitiesOffered(t *testing.T, p *gssPeer) {
 	}
 }
 
-// serverWithoutKey: a server that has not the service's key cannot prove itself.
+// serverWithoutKey checks that a server without the service's key is not authenticated.
 func serverWithoutKey(t *testing.T, p *gssPeer) {
 	ctx, token, err := p.login.Initiate(t.Context(), "sha1-256/localhost", "")
 	if err != nil {
@@ -263,7 +263,7 @@ func serverWithoutKey(t *testing.T, p *gssPeer) {
 	}
 }
 
-// BenchmarkDigestMD5Layer is what data costs where DataNodes have no AES.
+// BenchmarkDigestMD5Layer measures the layers that protect data if DataNodes have no AES.
 func BenchmarkDigestMD5Layer(b *testing.B) {
 	for name, l := range map[string]Layer{"integrity": newSigned([16]byte{1}, maxPiece), "privacy": newEncrypted([16]byte{1}, maxPiece)} {
 		for _, n := range []int{200, 64 << 10} {

@@ -9,42 +9,42 @@ import (
 	"strings"
 )
 
-// ErrNoClient is of a host without Hadoop's client. Its text says what to install.
+// ErrNoClient reports a host without a Hadoop client. Its text names the packages to install.
 var ErrNoClient = errors.New("no Hadoop client on this host: run on an edge node, or install one (package hadoop-client, or Apache's tarball and HADOOP_HOME) and set HADOOP_CONF_DIR")
 
-// Lookup says where to look for Hadoop's client. The zero value is the process's environment and the usual places.
+// Lookup holds the places to search for Hadoop's client. The zero value searches the process's environment and the usual places.
 type Lookup struct {
-	// Hadoop is the program hadoop, the program mapred, or the directory that is HADOOP_HOME. Empty: HADOOP_HOME, HADOOP_PREFIX,
-	// PATH, then the places of distributions.
+	// Hadoop is the program hadoop, the program mapred, or the directory HADOOP_HOME. Empty: HADOOP_HOME, HADOOP_PREFIX, PATH,
+	// then the places of distributions.
 	Hadoop string
-	// Jar is the jar of Hadoop Streaming. Empty: looked for around the program.
+	// Jar is the jar of Hadoop Streaming. Empty: searched for near the program.
 	Jar string
-	// ClassPath has Hadoop's jars, the one of Streaming and the configuration's directory, for a host with java and without
-	// programs. Everything else is not looked at then.
+	// ClassPath contains Hadoop's jars, the one of Streaming and the configuration directory, for a host with java but
+	// without the programs. If it is set, nothing else is searched.
 	ClassPath string
-	// Env looks up environment variables. Nil: the process's.
+	// Env looks up environment variables. Nil: the process's environment.
 	Env func(name string) (string, bool)
 }
 
-// Client is Hadoop's client as it was found.
+// Client is an installed Hadoop client.
 type Client struct {
-	// Command begins the command line of every job.
+	// Command is the start of every job's command line.
 	Command []string
-	// Jar is Streaming's, empty where the program knows it.
+	// Jar is Streaming's jar, empty if the program finds it.
 	Jar string
 }
 
-// streamingClass is Streaming's main class, for java alone.
+// streamingClass is Streaming's main class, for running java directly.
 const streamingClass = "org.apache.hadoop.streaming.HadoopStreaming"
 
-// Places of distributions: of the programs' directory, and of the jars next to it.
+// Places of distributions: the homes of programs, and the directories of jars.
 var (
 	homes = []string{"/usr/lib/hadoop", "/opt/hadoop", "/usr/local/hadoop", "/opt/cloudera/parcels/CDH/lib/hadoop", "/usr/hdp/current/hadoop-client"}
 	tools = []string{"/usr/lib/hadoop-mapreduce", "/opt/cloudera/parcels/CDH/lib/hadoop-mapreduce", "/usr/hdp/current/hadoop-mapreduce-client"}
 )
 
-// Find looks for Hadoop's client. "hadoop jar" with Streaming's jar comes first, which every version has; "mapred streaming",
-// of Hadoop 3, where there is no jar to be found. Without either it is ErrNoClient.
+// Find searches for Hadoop's client. It prefers "hadoop jar" with Streaming's jar, which every version has, to "mapred
+// streaming" of Hadoop 3, which it uses if there is no jar. Without either it returns ErrNoClient.
 func Find(l Lookup) (*Client, error) {
 	if l.Env == nil {
 		l.Env = os.LookupEnv
@@ -123,7 +123,7 @@ func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err 
 	return "", "", nil
 }
 
-// jar finds Streaming's jar: the given one, or the newest of the first place that has any.
+// jar finds Streaming's jar: the given one, or the newest in the first place that has any.
 func (l Lookup) jar(hadoop string, value func(string) string) string {
 	if l.Jar != "" {
 		return l.Jar
@@ -143,7 +143,7 @@ func (l Lookup) jar(hadoop string, value func(string) string) string {
 	}
 	dirs = append(dirs, tools...)
 	for _, dir := range dirs {
-		// A directory's name may have what Glob takes for a pattern; no such place counts.
+		// A directory's name may contain pattern characters of Glob; such a place is ignored.
 		found, _ := filepath.Glob(filepath.Join(dir, "hadoop-streaming*.jar"))
 		found = slices.DeleteFunc(found, func(path string) bool {
 			name := filepath.Base(path)
@@ -168,7 +168,7 @@ func executable(path string) (string, bool) {
 func inPath(path, name string) (string, bool) {
 	for _, dir := range filepath.SplitList(path) {
 		if dir == "" {
-			continue // the working directory: not here
+			continue // the working directory: skipped
 		}
 		if full, ok := executable(filepath.Join(dir, name)); ok {
 			return full, true

@@ -1,18 +1,18 @@
-// Package streaming is Hadoop Streaming from both ends: it submits a MapReduce job whose tasks are a program of one's own,
-// and it is what such a program needs inside a task.
+// Package streaming implements both ends of Hadoop Streaming: it submits a MapReduce job whose tasks run a program, and it
+// provides the functions that such a program needs inside a task.
 //
-// On an edge node, [Find] looks for Hadoop's client, a [Job] says what to run, and [Client.Submit] hands it over and
-// returns the id of the application. [WritePartitions] writes the file by which keys find their reduce.
+// On an edge node, [Find] searches for Hadoop's client, a [Job] describes the program to run, and [Client.Submit] submits it
+// and returns the id of the application. [WritePartitions] writes the file that assigns keys to reduces.
 //
-// Inside a task, [TaskFrom] reads what Hadoop says in the environment; [Status] and [Count] report to the ApplicationMaster.
+// Inside a task, [TaskFrom] reads the task's environment; [Status] and [Count] report to the ApplicationMaster.
 //
-// The records of "rawbytes", in both directions, one after the other without anything around them:
+// Records of "rawbytes", in both directions, are concatenated without framing:
 //
 //	+------------------+-----+--------------------+-------+
 //	| u32 BE key bytes | key | u32 BE value bytes | value |
 //	+------------------+-----+--------------------+-------+
 //
-// The partition file, a SequenceFile of version 6 with BytesWritable keys and NullWritable values, not compressed:
+// The partition file is an uncompressed SequenceFile of version 6 with BytesWritable keys and NullWritable values:
 //
 //	+-------------------------------------------------------------+
 //	| "SEQ" 06                                                    |
@@ -23,5 +23,5 @@
 //	| u32 record bytes 4+n | u32 key bytes 4+n | u32 n | n bytes  |  for each key
 //	+-------------------------------------------------------------+
 //
-// Read of hadoop-streaming 3.4.2 and hadoop-mapreduce-client-core 3.4.3.
+// The formats are taken from hadoop-streaming 3.4.2 and hadoop-mapreduce-client-core 3.4.3.
 package streaming

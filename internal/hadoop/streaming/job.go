@@ -11,62 +11,64 @@ import (
 	"time"
 )
 
-// Job is a MapReduce job whose tasks are a program. A map task gets lines of Input on its standard input, one task for each
-// LinesPerMap of them, and writes records of rawbytes; a reduce task reads such records in the order of their keys and
-// writes its output as files below [Task.Output].
+// Job is a MapReduce job whose tasks run a program. A map task gets lines of Input on its standard input, one task for each
+// LinesPerMap of them, and writes rawbytes records. A reduce task reads such records in key order and writes its output as
+// files below [Task.Output].
 type Job struct {
 	Name string
-	// Queue is YARN's. Empty: the cluster's choice.
+	// Queue is the YARN queue. Empty: the cluster's default.
 	Queue string
-	// Tags find the application again: lower-case letters, digits, . _ and -.
+	// Tags identify the application for later searches: lower-case letters, digits, . _ and -.
 	Tags []string
 
-	// Input is a file of lines and Output a directory that is not there, both URIs.
+	// Input is a file of lines and Output a directory that does not exist, both URIs.
 	Input, Output string
-	// LinesPerMap is how many lines a map task gets. Default 1.
+	// LinesPerMap is the number of lines of a map task. Default 1.
 	LinesPerMap int
-	// Reduces is the number of reduce tasks, at least 1; Partitions the URI of the file of [WritePartitions], required with
-	// more than one.
+	// Reduces is the number of reduce tasks, at least 1. Partitions is the URI of the file of [WritePartitions], required
+	// with more than one reduce task.
 	Reduces    int
 	Partitions string
 
-	// Files are in the tasks' working directory.
+	// Files are placed in the tasks' working directory.
 	Files []File
-	// Mapper and Reducer are commands: the name of a file, and its arguments, which have no spaces and no quotes.
+	// Mapper and Reducer are commands: the name of a file, and its arguments, which must not contain spaces or quotes.
 	Mapper, Reducer []string
-	// Env is set for the tasks. It is seen on command lines, so secrets have no place in it.
+	// Env is set for the tasks. It is visible on command lines, so it must not contain secrets.
 	Env map[string]string
 
 	// MapMemoryMB and ReduceMemoryMB are the sizes of containers, in MiB, which must hold a JVM and the program.
-	// MapHeapMB and ReduceHeapMB are the heaps of the JVMs. Zeros: the cluster's choice.
+	// MapHeapMB and ReduceHeapMB are the heap sizes of the JVMs. 0: the cluster's default.
 	MapMemoryMB, ReduceMemoryMB int
 	MapHeapMB, ReduceHeapMB     int
 	MapCores, ReduceCores       int
-	// SortMB is the buffer of a map's JVM for records (mapreduce.task.io.sort.mb). Default 64: records are few and large, and
-	// one that does not fit is written by itself.
+	// SortMB is the size of a map JVM's record buffer (mapreduce.task.io.sort.mb). Default 64: records are few and large, and
+	// one that does not fit is written separately.
 	SortMB int
-	// CompressRecords packs the records between map and reduce with Snappy. It costs time alone where they are packed already.
+	// CompressRecords compresses the records between map and reduce with Snappy. It only costs time if they are compressed
+	// already.
 	CompressRecords bool
 
-	// Speculate has a second attempt at slow tasks. Default: none, which writes everything once.
+	// Speculate enables a second attempt of slow tasks. By default there is none, so that everything is written once.
 	Speculate bool
-	// MaxAttempts is how often a task is tried. Default: the cluster's choice, 4 with Hadoop's defaults.
+	// MaxAttempts is the maximum number of attempts of a task. Default: the cluster's, 4 with Hadoop's defaults.
 	MaxAttempts int
-	// Timeout is how long an attempt may be silent. Default: the cluster's choice, 10 minutes with Hadoop's defaults.
+	// Timeout is the maximum time without progress of an attempt. Default: the cluster's, 10 minutes with Hadoop's defaults.
 	Timeout time.Duration
-	// FileSystems are further file systems that tasks need tokens for, as URIs; those of Input and Output are known.
+	// FileSystems are URIs of further file systems that tasks need tokens for, besides those of Input and Output.
 	FileSystems []string
-	// Secrets are passed to tasks in their file of tokens, by name; they are in no file of the client's host, and in no property.
+	// Secrets are passed to tasks in their token file, by name. They are not written to a file on the client's host, nor to a
+	// property.
 	Secrets map[string][]byte
-	// Properties are set over all others, in a file that only the user can read.
+	// Properties override all others. They are passed in a file that only the user can read.
 	Properties map[string]string
 }
 
-// File is one that tasks find in their working directory.
+// File is a file in the tasks' working directory.
 type File struct {
-	// Path is local, which is uploaded with each job, or a URI of one that every node can read.
+	// Path is a local path, which is uploaded with each job, or a URI of a file that every node can read.
 	Path string
-	// Name is the name by which tasks find it.
+	// Name is the file's name in the working directory.
 	Name string
 }
 
@@ -78,12 +80,12 @@ var (
 	secret    = regexp.MustCompile(`(?i)passw|secret|token|keytab|credential|private`)
 )
 
-// jvm returns the options for small JVMs that only move records.
+// jvm returns options suited to small JVMs that only move records.
 func jvm(heapMB int) string {
 	return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1", heapMB)
 }
 
-// Validate reports the first thing that Hadoop would refuse late, or take for another.
+// Validate returns the first error that Hadoop would report late, or misinterpret.
 func (j Job) Validate() error {
 	switch {
 	case j.Name == "" || strings.ContainsAny(j.Name, "\n\r"):
@@ -164,20 +166,20 @@ func (j Job) properties() [][2]string {
 	}
 	set("mapreduce.job.reduces", strconv.Itoa(j.Reduces))
 	set("mapreduce.input.lineinputformat.linespermap", strconv.Itoa(max(j.LinesPerMap, 1)))
-	// Lines in, records between. Option -io would set all four and give maps framed Writables.
+	// Input is lines, records are rawbytes. Option -io would set all four and pass framed Writables to maps.
 	set("stream.map.input", "text")
 	set("stream.map.input.ignoreKey", "true")
 	set("stream.map.output", "rawbytes")
 	set("stream.reduce.input", "rawbytes")
 	if j.Reduces > 1 {
 		set("mapreduce.totalorderpartitioner.path", j.Partitions)
-		// The trie of the default sends keys with a byte 0xff to the wrong reduce.
+		// The default's trie sends keys with a byte 0xff to the wrong reduce.
 		set("mapreduce.totalorderpartitioner.naturalorder", "false")
 	}
-	// Version 2 leaves the files of a failed job in its output.
+	// Algorithm version 2 would leave the files of a failed job in its output.
 	set("mapreduce.fileoutputcommitter.algorithm.version", "1")
 	set("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true")
-	// Reduces that wait for maps would hold containers that maps need.
+	// Reduces that wait for maps would occupy containers that maps need.
 	set("mapreduce.job.reduce.slowstart.completedmaps", "1.0")
 	for _, kind := range []string{"map", "reduce"} {
 		set("mapreduce."+kind+".speculative", strconv.FormatBool(j.Speculate))
@@ -211,13 +213,13 @@ func (j Job) properties() [][2]string {
 	return all
 }
 
-// Args returns the arguments of the client's command, with the path of the file that has Properties, if there is one.
+// Args returns the arguments after the client's command. propertyFile is the path of the file with Properties, if there are any.
 func (j Job) Args(propertyFile string) ([]string, error) {
 	if err := j.Validate(); err != nil {
 		return nil, err
 	}
 	var args []string
-	// Generic options stand before Streaming's. Of a property that both have, -D counts.
+	// Generic options must precede Streaming's. If both set a property, -D wins.
 	if propertyFile != "" {
 		args = append(args, "-conf", propertyFile)
 	}

@@ -7,20 +7,20 @@ import (
 	"io"
 )
 
-// MostSplitKey bounds a key of the partition file, in bytes: that of a row key in HBase.
+// MostSplitKey is the maximum length of a key in the partition file, in bytes: HBase's limit of a row key.
 const MostSplitKey = 1<<15 - 1
 
-// partitionHead is all that precedes the keys. The sync marks can be any 16 bytes; there is none between so few records.
+// partitionHead precedes the keys. The sync marker can be any 16 bytes; it does not occur between so few records.
 const partitionHead = "SEQ\x06" +
 	"\x22org.apache.hadoop.io.BytesWritable" +
 	"\x21org.apache.hadoop.io.NullWritable" +
 	"\x00\x00" + "\x00\x00\x00\x00" +
 	"bulkload-split-1"
 
-// WritePartitions writes the partition file of Hadoop's TotalOrderPartitioner: the first key of every reduce but the first,
-// rising strictly as unsigned bytes. So a job of R reduces has R−1 keys; Hadoop compares the numbers, and with one reduce
-// opens no file. The partitioner must search by comparing ([Job] has it so): Hadoop's own default is a trie that sends keys
-// with a byte 0xff to the wrong reduce.
+// WritePartitions writes the partition file of Hadoop's TotalOrderPartitioner: the first key of every reduce except the
+// first, strictly rising as unsigned bytes. A job of R reduces has R−1 keys; Hadoop compares the numbers, and with one
+// reduce opens no file. The partitioner must search by comparison, as [Job] configures it: Hadoop's default is a trie that
+// sends keys with a byte 0xff to the wrong reduce.
 func WritePartitions(w io.Writer, keys [][]byte) error {
 	out := []byte(partitionHead)
 	for i, key := range keys {

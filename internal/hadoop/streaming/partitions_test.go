@@ -14,7 +14,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// splits are the awkward ones: empty is not among them, since no reduce but the first begins there.
+// splits are difficult keys. The empty key is not among them, since only the first reduce begins
+// with it.
 var splits = [][]byte{{0}, {0, 0}, {1}, []byte("a"), []byte("a\x00"), []byte("a\xff\xff"), {0x80}, {0xff}, {0xff, 0xff, 0, 0}}
 
 func TestPartitionsGolden(t *testing.T) {
@@ -47,7 +48,7 @@ func TestPartitionsRefused(t *testing.T) {
 	}
 }
 
-// Hadoop's own SequenceFile.Reader, after "fs -text", reads the keys back.
+// TestPartitionsByHadoop reads the keys with Hadoop's own SequenceFile.Reader, through "fs -text".
 func TestPartitionsByHadoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a JVM, which -short leaves out")

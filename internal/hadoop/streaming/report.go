@@ -8,11 +8,11 @@ import (
 	"unicode"
 )
 
-// mostStatus bounds a status, in bytes. Hadoop cuts what is longer than mapreduce.task.max.status.length, 512.
+// mostStatus limits a status, in bytes. Hadoop truncates one longer than mapreduce.task.max.status.length, 512.
 const mostStatus = 500
 
-// Status reports what the attempt is doing, on its standard error. It counts as progress: an attempt that says nothing, and
-// neither reads nor writes records, for mapreduce.task.timeout is killed. Control characters become spaces.
+// Status reports the attempt's status on its standard error. It counts as progress: an attempt that reports nothing, and
+// neither reads nor writes records, for mapreduce.task.timeout is killed. Control characters are replaced by spaces.
 func Status(w io.Writer, text string) error {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -26,8 +26,8 @@ func Status(w io.Writer, text string) error {
 	return line(w, "reporter:status:"+text)
 }
 
-// Count adds to a counter of the job. Counters of attempts that fail do not count, and those of a reduce without any record
-// are lost, so nothing may depend on them. A group and a name have no comma and no control character.
+// Count adds n to a counter of the job. Counters of failed attempts are ignored, and those of a reduce without any record
+// are lost, so the result must not depend on them. Group and name must not contain commas or control characters.
 func Count(w io.Writer, group, name string, n int64) error {
 	for _, word := range []string{group, name} {
 		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r == ',' || unicode.IsControl(r) }) {
@@ -37,7 +37,7 @@ func Count(w io.Writer, group, name string, n int64) error {
 	return line(w, "reporter:counter:"+group+","+name+","+strconv.FormatInt(n, 10))
 }
 
-// line is written at once, so that lines of several goroutines do not mix.
+// line writes a line in one call, so that lines of several goroutines do not mix.
 func line(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text+"\n")
 	return err

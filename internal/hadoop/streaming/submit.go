@@ -21,15 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoID is of a client that ended well and named no application: it logs less than usual. The application is found by
-// its tag.
+// ErrNoID reports a client that succeeded but named no application, because it logs less than usual. The application
+// can be found by its tag.
 var ErrNoID = errors.New("the client of Hadoop did not say which application it submitted")
 
-// SubmitError is of a client that failed. The application may have been submitted nevertheless.
+// SubmitError reports a client that failed. The application may have been submitted nevertheless.
 type SubmitError struct {
 	Command string // the program
-	Err     error  // how it ended
-	Tail    string // the end of what it said
+	Err     error  // its exit error
+	Tail    string // the end of its output
 }
 
 func (e *SubmitError) Error() string {
@@ -41,15 +41,15 @@ func (e *SubmitError) Error() string {
 
 func (e *SubmitError) Unwrap() error { return e.Err }
 
-// stopGrace is how long the client has after SIGTERM.
+// stopGrace is the time that the client has to exit after SIGTERM.
 const stopGrace = 5 * time.Second
 
-// Submit hands a job over and returns the id of its application, without waiting for the job. It takes the seconds of a JVM
-// and of the upload of Files. With an error the id may still be there, when the client had named it before it failed or ctx
-// ended: then, and when the id is empty, only the ResourceManager knows whether the application runs.
+// Submit submits a job and returns the id of its application, without waiting for the job. It takes seconds for a JVM and
+// the upload of Files. The id may be set even with an error, if the client had named it before it failed or ctx ended. In
+// that case, and if the id is empty, only the ResourceManager knows whether the application runs.
 //
-// env is the environment of the client, nil for the process's: HADOOP_CONF_DIR, KRB5CCNAME and HADOOP_USER_NAME are what
-// matters.
+// env is the environment of the client, nil for the process's environment. HADOOP_CONF_DIR, KRB5CCNAME and HADOOP_USER_NAME
+// are the relevant variables.
 func (c *Client) Submit(ctx context.Context, j Job, env []string) (application string, err error) {
 	if len(j.Secrets) > 0 {
 		f, err := secretFile(j.Secrets)
@@ -78,11 +78,11 @@ func (c *Client) Submit(ctx context.Context, j Job, env []string) (application s
 		env = os.Environ()
 	}
 	cmd := exec.CommandContext(ctx, c.Command[0], append(slices.Clone(c.Command[1:]), args...)...)
-	// The scripts of Hadoop take the level of the log from it: below INFO the client names no application.
+	// Hadoop's scripts take the log level from this variable: below INFO the client names no application.
 	cmd.Env = append(slices.Clone(env), "HADOOP_ROOT_LOGGER=INFO,console")
 	said := &listener{}
 	cmd.Stdout, cmd.Stderr = said, said
-	// The script and its JVM are ended together.
+	// The process group allows the script and its JVM to be terminated together.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
@@ -90,7 +90,7 @@ func (c *Client) Submit(ctx context.Context, j Job, env []string) (application s
 		return "", &SubmitError{Command: c.Command[0], Err: err}
 	}
 	err = cmd.Wait()
-	// What does not heed SIGTERM; the group has its number until its last process is gone.
+	// Kill processes that ignore SIGTERM. The process group keeps its id until its last process has exited.
 	if ctx.Err() != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		err = errors.Join(context.Cause(ctx), err)
@@ -105,7 +105,7 @@ func (c *Client) Submit(ctx context.Context, j Job, env []string) (application s
 	return application, nil
 }
 
-// writeProperties makes a configuration file that only the user can read.
+// writeProperties writes a configuration file that only the user can read.
 func writeProperties(properties map[string]string) (path string, err error) {
 	f, err := os.CreateTemp("", "bulkload-job-*.xml") // mode 0600
 	if err != nil {
@@ -131,7 +131,8 @@ func writeProperties(properties map[string]string) (path string, err error) {
 	return f.Name(), err
 }
 
-// secretFile returns a file of secrets in memory, which this process and those of its user can open by its name as long as it is open.
+// secretFile returns an in-memory file with secrets. While it is open, this process and other processes of the user can open it
+// by its name.
 func secretFile(secrets map[string][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("bulkload-secrets", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -146,13 +147,13 @@ func secretFile(secrets map[string][]byte) (*os.File, error) {
 
 var submitted = regexp.MustCompile(`Submitted application (application_[0-9]{1,19}_[0-9]{1,10})\b`)
 
-// mostTail bounds what is kept of the client's words, mostLine the part of a line that is looked at.
+// mostTail limits the kept output of the client, mostLine the examined part of a line.
 const (
 	mostTail = 8 << 10
 	mostLine = 4 << 10
 )
 
-// listener looks for the application in what the client says, and keeps the end of it.
+// listener searches the client's output for the application's id, and keeps the end of the output.
 type listener struct {
 	mu   sync.Mutex
 	line []byte
@@ -193,7 +194,7 @@ func (l *listener) result() (id, tail string) {
 	l.look()
 	tail = strings.ToValidUTF8(string(l.tail), "")
 	if len(l.tail) == mostTail {
-		_, tail, _ = strings.Cut(tail, "\n") // the first is torn
+		_, tail, _ = strings.Cut(tail, "\n") // the first line is incomplete
 	}
 	return l.id, strings.TrimSpace(tail)
 }

@@ -44,7 +44,7 @@ func TestArgs(t *testing.T) {
 	if err != nil || got != string(want) {
 		t.Errorf("%v\n%s", err, got)
 	}
-	// What a user sets is not set again.
+	// Properties that the user sets are not set again.
 	j := fullJob()
 	j.Properties["mapreduce.map.speculative"] = "true"
 	args, err = j.Args("/tmp/p.xml")
@@ -81,7 +81,7 @@ func TestArgsRefused(t *testing.T) {
 	}
 }
 
-// program writes a shell script and gives its path.
+// program writes a shell script and returns its path.
 func program(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -147,7 +147,7 @@ func TestFind(t *testing.T) {
 
 const id = "application_1795370865323_0002"
 
-// The client's words as Hadoop 3.4.3 has them.
+// The client's output in the form of Hadoop 3.4.3.
 const words = `echo "2026-11-22 18:10:36,900 INFO  [main] impl.YarnClientImpl: Submitted application ` + id + `" >&2; `
 
 func TestSubmit(t *testing.T) {
@@ -185,14 +185,14 @@ func TestSubmitFails(t *testing.T) {
 		!strings.Contains(err.Error(), "exit status 5") || !strings.HasSuffix(err.Error(), "Output directory exists") || len(err.Error()) > 2*mostTail {
 		t.Errorf("%q, %v", got, err)
 	}
-	// It had the id: the application runs.
+	// The client had named the id: the application runs.
 	if got, err := run(t.Context(), words+"exit 1"); got != id || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := run(t.Context(), "exit 0"); got != "" || !errors.Is(err, ErrNoID) {
 		t.Errorf("%q, %v", got, err)
 	}
-	// One that hangs ends with its children.
+	// A client that hangs is terminated with its children.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	stop := errors.New("asked to stop")
@@ -216,7 +216,7 @@ func TestSubmitFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	stat := fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(text)))
-	// The signal is sent; the kernel takes its time.
+	// The signal was sent, but the kernel handles it asynchronously.
 	testcheck.Eventually(t, time.Minute, "the client's child ends", func() (bool, any) {
 		state, err := os.ReadFile(stat)
 		return err != nil || strings.Contains(string(state), ") Z"), string(state)
@@ -227,7 +227,8 @@ func TestSubmitFails(t *testing.T) {
 	}
 }
 
-// However the words are cut, the id is found, and a line without end takes no memory.
+// TestListener checks that the id is found however the output is cut, and that a line
+// without end takes no memory.
 func TestListener(t *testing.T) {
 	text := strings.Repeat("x", 3*mostTail) + "\nINFO impl.YarnClientImpl: Submitted application " + id + "\nINFO: Submitted application application_1_2\nend"
 	for _, step := range []int{1, 7, len(text)} {

@@ -10,36 +10,36 @@ import (
 	"strings"
 )
 
-// ErrNoTask says that the process runs in no task of Hadoop Streaming.
+// ErrNoTask means that the process does not run in a task of Hadoop Streaming.
 var ErrNoTask = errors.New("not started by Hadoop Streaming")
 
-// JobFile is the job's whole configuration in a task's working directory: the client's core-site.xml, hdfs-site.xml and
-// mapred-site.xml with what the job set.
+// JobFile is the name of the job's configuration file in a task's working directory: the client's core-site.xml,
+// hdfs-site.xml and mapred-site.xml combined with the job's settings.
 const JobFile = "job.xml"
 
-// Task describes the task in which the program runs, by the variables that Hadoop sets.
+// Task describes the task that the program runs in.
 type Task struct {
 	Attempt     string // attempt_…_r_000007_1
 	Application string // application_…
 	Container   string // container_…
-	Map         bool   // else a reduce
-	Number      int    // the task's, from 0 on: of a reduce its partition
-	Try         int    // the attempt's number, from 0 on
+	Map         bool   // otherwise a reduce
+	Number      int    // the task's number, from 0; the partition of a reduce
+	Try         int    // the attempt's number, from 0
 	Reduces     int    // of the job
-	// Output is where this attempt writes: what is there is moved to Root when the attempt is the one that counts. Both are
-	// URIs with scheme and authority.
+	// Output is the directory that this attempt writes to. Its files are moved to Root if the attempt is committed. Both
+	// are URIs with scheme and authority.
 	Output, Root string
-	// LocalDirs are directories on the node's disks, which go with the application.
+	// LocalDirs are directories on the node's disks, which are removed with the application.
 	LocalDirs []string
-	// User is the user that submitted the job: the user on HDFS without authentication. The process may run as another.
+	// User is the user that submitted the job: the HDFS user without authentication. The process may run as another user.
 	User string
-	// TokenFile has the delegation tokens.
+	// TokenFile is the path of the file with the delegation tokens.
 	TokenFile string
 }
 
 var attemptName = regexp.MustCompile(`^attempt_([0-9]{1,19}_[0-9]{1,10})_([mr])_([0-9]{1,9})_([0-9]{1,9})$`)
 
-// TaskFrom reads the environment, such as os.LookupEnv gives. Without an attempt it is ErrNoTask.
+// TaskFrom reads the task from the environment; env works like os.LookupEnv. Without an attempt the error is ErrNoTask.
 func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 	value := func(name string) string { v, _ := env(name); return v }
 	t := Task{
@@ -84,7 +84,7 @@ func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 			t.LocalDirs = append(t.LocalDirs, dir)
 		}
 	}
-	// As Hadoop's own clients have it.
+	// This is the order of Hadoop's own clients.
 	for _, name := range []string{"HADOOP_USER_NAME", "mapreduce_job_user_name", "USER"} {
 		if t.User = value(name); t.User != "" {
 			break

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// nodeDir is where a node keeps the files of its containers; testdata/task.env has their places below it.
+// nodeDir is the directory of a node's container files; testdata/task.env has their paths below it.
 const nodeDir = "/nm"
 
 func environment(t *testing.T) map[string]string {

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Error is of a server that cannot be talked to as both sides are configured: retrying will not help.
+// Error reports that the configurations of client and server are incompatible: retrying does not help.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return "TLS: " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrPlain is of a server that answers without TLS.
+// ErrPlain reports a server that answers without TLS.
 var ErrPlain = errors.New("the server speaks without TLS, the configuration asks for it: set " + Enabled + " to false, or hbase.server.netty.tls.enabled to true at the servers")
 
-// Dial makes nc a TLS connection to a server of that name, and closes it when that fails. After an *[Error]
-// retrying will not help.
+// Dial makes nc a TLS connection to the server named host. It closes nc on failure. After an *[Error]
+// retrying does not help.
 func (c *Client) Dial(ctx context.Context, nc net.Conn, host string) (net.Conn, error) {
 	s := c.current()
 	h := &handshake{Client: c, stores: s, host: host, remote: remoteIP(nc)}
 	conf := &tls.Config{
 		ServerName: host, MinVersion: c.offer.min, MaxVersion: c.offer.max, CipherSuites: c.offer.suites,
-		// VerifyConnection verifies the certificate, and the name in HBase's way.
+		// VerifyConnection verifies the certificate, and the host name as HBase does.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			return h.verify(ctx, cs)
@@ -47,8 +47,8 @@ func (c *Client) Dial(ctx context.Context, nc net.Conn, host string) (net.Conn, 
 	return &conn{t, h}, nil
 }
 
-// conn is a TLS connection that explains why a server ends it: by TLS 1.3 a server refuses a client's certificate only
-// after the client's handshake.
+// conn is a TLS connection that explains why a server closes it: in TLS 1.3 a server refuses a client's certificate
+// only after the client has finished its handshake.
 type conn struct {
 	*tls.Conn
 	h *handshake
@@ -60,25 +60,27 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, c.h.explainLate(err)
 }
 
-// Write implements [net.Conn]. A server that has refused this client no longer reads; why is in what it sent.
+// Write implements [net.Conn]. A server that has refused this client no longer reads; the reason is in the data that it
+// sent.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, c.h.explainLate(err)
 }
 
-// handshake is one conversation, and what it shows.
+// handshake is the state of one handshake.
 type handshake struct {
 	*Client
 	stores  stores
 	host    string
-	remote  net.IP // nil: not known
-	refused error  // why this side refuses the server
+	remote  net.IP // nil: unknown
+	refused error  // the reason why this side refuses the server
 
-	asked bool // the server asks for a certificate
-	shown bool // and got one
+	asked bool // the server has requested a certificate
+	shown bool // a certificate was sent
 }
 
-// clientCertificate returns the certificate for a server that requests one: the first whose algorithm and authority the server names.
+// clientCertificate returns the certificate for a server that requests one: the first with an algorithm and an authority
+// that the server names.
 func (h *handshake) clientCertificate(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	h.asked = true
 	for i := range h.stores.keys {
@@ -97,12 +99,12 @@ func remoteIP(nc net.Conn) net.IP {
 	return nil
 }
 
-// Speaks asks a server whether it takes TLS, of whatever kind. The connection is closed.
+// Speaks reports whether a server accepts TLS of any version. It closes the connection.
 func Speaks(ctx context.Context, nc net.Conn) (bool, error) {
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	// Nothing is sent but the handshake, so the server's identity does not matter.
+	// Only the handshake is sent, so the server's identity does not matter.
 	err := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}).HandshakeContext(ctx)
 	if err == nil || alert(err) != "" {
 		return true, nil
@@ -113,5 +115,5 @@ func Speaks(ctx context.Context, nc net.Conn) (bool, error) {
 	return false, err
 }
 
-// probeTimeout bounds a probe.
+// probeTimeout limits a probe.
 const probeTimeout = 5 * time.Second

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// authority returns the authority of testdata.
+// authority returns the certificate authority in testdata.
 func authority(t *testing.T) tls.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(at("ca.pem"), at("ca-key.pem"))
@@ -32,7 +32,7 @@ func authority(t *testing.T) tls.Certificate {
 	return pair
 }
 
-// issue makes a server's certificate, which change may change, signed by an authority; by itself if that is nil.
+// issue returns a server's certificate, modified by change, signed by an authority; self-signed if by is nil.
 func issue(t *testing.T, by *tls.Certificate, change func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,7 +58,7 @@ func issue(t *testing.T, by *tls.Certificate, change func(*x509.Certificate)) tl
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// serve answers one connection with TLS, echoes a byte, and gives its address.
+// serve handles one connection with TLS and echoes a byte. It returns the client's end.
 func serve(t *testing.T, conf *tls.Config) net.Conn {
 	t.Helper()
 	return serveBy(t, func(nc net.Conn) {
@@ -134,7 +134,7 @@ func talk(t *testing.T, c *Client, nc net.Conn, host string) error {
 	return err
 }
 
-// TestDial has servers of every kind.
+// TestDial connects to servers of every kind.
 func TestDial(t *testing.T) {
 	ca := authority(t)
 	good := issue(t, &ca, nil)
@@ -219,7 +219,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// TestPlain has a server without TLS, and ones that end or say nothing.
+// TestPlain connects to a server without TLS, and to servers that close the connection or send nothing.
 func TestPlain(t *testing.T) {
 	c := client(t, map[string]string{handshakeTimeout: "50"})
 	for name, tt := range map[string]struct {
@@ -254,7 +254,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestRead are mistakes in a configuration.
+// TestRead checks errors in a configuration.
 func TestRead(t *testing.T) {
 	for _, off := range []map[string]string{{}, {Enabled: "false", trustStore + location: "none.pem"}} {
 		if c, err := Read(config(off)); c != nil || err != nil {
@@ -285,7 +285,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReload takes up another trust store while connections are made.
+// TestReload checks that a replaced trust store is read again while connections are made.
 func TestReload(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "trust.pem")
 	copyStore := func(name string) {
@@ -316,7 +316,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestValidities: a store of certificates is good as long as one of them, the own certificate by itself.
+// TestValidities checks that a trust store expires with its last certificate, and a key store with the client's
+// own certificate.
 func TestValidities(t *testing.T) {
 	ends := func(in time.Duration) []byte {
 		return pemOf(issue(t, nil, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(in) }).Certificate[0])

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The keys of HBase's configuration (X509Util of HBase 2.6.4).
+// Keys of HBase's configuration (X509Util of HBase 2.6.4).
 const (
 	Enabled          = "hbase.client.netty.tls.enabled"
 	verifyHostname   = "hbase.client.netty.tls.verify.server.hostname"
@@ -25,22 +25,22 @@ const (
 	oneProtocol      = "hbase.rpc.tls.protocol"
 	enabledProtocols = "hbase.rpc.tls.enabledProtocols"
 	cipherSuites     = "hbase.rpc.tls.ciphersuites"
-	revocationLists  = "hbase.rpc.tls.clr" // spelled so in HBase
+	revocationLists  = "hbase.rpc.tls.clr" // HBase's spelling
 	ocsp             = "hbase.rpc.tls.ocsp"
 	reverseLookup    = "hbase.rpc.tls.host-verification.reverse-dns.enabled"
 	certReload       = "hbase.rpc.tls.certReload"
 	credentials      = "hadoop.security.credential.provider.path"
 )
 
-// defaultHandshake is HBase's bound of a handshake.
+// defaultHandshake is HBase's default timeout of a handshake.
 const defaultHandshake = 5 * time.Second
 
-// Client makes TLS connections to HBase's servers. Safe for concurrent use.
+// Client makes TLS connections to HBase's servers. It is safe for concurrent use.
 type Client struct {
 	value   func(key string) string
-	verify  bool // the server's name
-	reverse bool // names of an address are looked up
-	reload  bool // stores are read for each connection
+	verify  bool // verify the server's name
+	reverse bool // look up the names of an address
+	reload  bool // read the stores again for each connection
 	timeout time.Duration
 	offer   offer
 	lookup  func(ctx context.Context, addr string) ([]string, error)
@@ -50,22 +50,22 @@ type Client struct {
 	stores stores
 }
 
-// stores has the content of the trust store and the key store.
+// stores holds the contents of the trust store and the key store.
 type stores struct {
-	roots   *x509.CertPool      // nil: those of the system
-	trusted string              // for errors: where roots are from
-	trusts  []*x509.Certificate // that roots are made of
+	roots   *x509.CertPool      // nil: the system's
+	trusted string              // for errors: the origin of roots
+	trusts  []*x509.Certificate // the certificates in roots
 	keys    []tls.Certificate
 	keyFile string
 }
 
-// Validity is until when a store is good: of the trust store the last of its certificates, of the key store each chain's own.
+// Validity is the expiry of a store: the latest of a trust store's certificates, or of each chain's first certificate in a key store.
 type Validity struct {
-	Key, File string // of the configuration, and what it names
+	Key, File string // the configuration key, and the file that it names
 	End       time.Time
 }
 
-// Validities returns the validities of the stores that the configuration names.
+// Validities returns the validities of the configured stores.
 func (c *Client) Validities() (all []Validity) {
 	s := c.current()
 	if name := c.value(trustStore + location); name != "" && len(s.trusts) > 0 {
@@ -85,8 +85,8 @@ func (c *Client) Validities() (all []Validity) {
 	return all
 }
 
-// Read makes a client of a configuration, whose value of a key is "" when it is not set. It reads the stores. Nil without
-// an error: the configuration does not ask for TLS.
+// Read returns a client for a configuration, where value returns "" for a key that is not set. It reads the stores. It
+// returns nil without an error if the configuration does not enable TLS.
 func Read(value func(key string) string) (*Client, error) {
 	on, err := boolean(value, Enabled, false)
 	if err != nil || !on {
@@ -143,8 +143,8 @@ func (c *Client) readStores() (stores, error) {
 	return s, nil
 }
 
-// Trusted returns the certificates of the trust store that keys of that prefix name: .location, .password and .type, by default jks as in
-// Hadoop's ssl-client.xml. Nil without an error: no store is named.
+// Trusted returns the certificates of the trust store configured by the keys prefix + .location, .password and .type; the default
+// type is jks, as in Hadoop's ssl-client.xml. It returns nil without an error if no store is configured.
 func Trusted(value func(key string) string, prefix string) (*x509.CertPool, error) {
 	if value(prefix+location) == "" {
 		return nil, nil
@@ -161,8 +161,8 @@ func Trusted(value func(key string) string, prefix string) (*x509.CertPool, erro
 	return held.pool(), nil
 }
 
-// current returns the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before
-// stay in use while the files cannot be read, as when they are being replaced.
+// current returns the stores for the next connection. With hbase.rpc.tls.certReload they are read again; the previous
+// ones stay in use while the files cannot be read, for instance while they are being replaced.
 func (c *Client) current() stores {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *Client) current() stores {
 	return c.stores
 }
 
-// boolean is a key's value. Hadoop takes the default for what is neither true nor false; that is refused here.
+// boolean returns a key's value. Hadoop uses the default for a value that is neither true nor false; here it is an error.
 func boolean(value func(string) string, key string, without bool) (bool, error) {
 	switch v := strings.ToLower(strings.TrimSpace(value(key))); v {
 	case "":
@@ -197,7 +197,7 @@ func milliseconds(value func(string) string, key string, without time.Duration) 
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// list returns the values of a key, separated by commas.
+// list returns the comma-separated values of a key.
 func list(value func(string) string, key string) []string {
 	var all []string
 	for v := range strings.SplitSeq(value(key), ",") {

@@ -18,14 +18,15 @@ func alert(err error) string {
 	return ""
 }
 
-// aboutCertificates are the alerts by which a server refuses a client's certificate, or has none in common with it.
+// aboutCertificates are the alerts with which a server refuses a client's certificate, or reports that both sides have
+// no parameters in common.
 var aboutCertificates = map[string]bool{
 	"bad certificate": true, "certificate required": true, "unknown certificate authority": true, "unknown certificate": true,
 	"expired certificate": true, "unsupported certificate": true, "revoked certificate": true, "access denied": true, "handshake failure": true,
 }
 
-// explainLate is explain for an error after the handshake: only a certificate can be refused then, and a connection that
-// breaks for another reason may be made again.
+// explainLate is explain for an error after the handshake. Only a certificate can be refused then, and a connection that
+// breaks for another reason may be retried.
 func (h *handshake) explainLate(err error) error {
 	if err == nil || !h.asked || !aboutCertificates[alert(err)] {
 		return err
@@ -33,7 +34,7 @@ func (h *handshake) explainLate(err error) error {
 	return &Error{h.certificateError(alert(err))}
 }
 
-// explain returns an error that explains a failed handshake. Errors that may be temporary stay as they are.
+// explain returns the meaning of a failed handshake. Errors that may be transient are returned unchanged.
 func (h *handshake) explain(err error) error {
 	if h.refused != nil {
 		return &Error{h.refused}
@@ -60,7 +61,7 @@ func (h *handshake) explain(err error) error {
 	return &Error{fmt.Errorf("%s (%s, %s)", strings.TrimPrefix(err.Error(), "tls: "), enabledProtocols, cipherSuites)}
 }
 
-// certificateError is of a server that asked for a certificate and does not take what it got.
+// certificateError returns the error for a server that requested a certificate and does not accept the client's.
 func (h *handshake) certificateError(text string) error {
 	switch {
 	case h.stores.keyFile == "":

@@ -14,7 +14,7 @@ const (
 	jceksMagic = 0xcececece
 )
 
-// parseJKS reads a store of JDK's own kind (sun.security.provider.JavaKeyStore).
+// parseJKS parses a store in the JDK's own format (sun.security.provider.JavaKeyStore).
 func parseJKS(text []byte, pass string, keys bool) (held, error) {
 	if !jksFits(text) {
 		return held{}, errDamaged
@@ -23,10 +23,11 @@ func parseJKS(text []byte, pass string, keys bool) (held, error) {
 	if err != nil {
 		return held{}, err
 	}
-	// The order of names makes what is chosen the same each time; names in capitals would not be found without the other.
+	// Ordered aliases make the choice of a key deterministic. Without case-exact aliases, names with capitals would not
+	// be found.
 	store := keystore.New(keystore.WithOrderedAliases(), keystore.WithCaseExactAliases())
 	if store.Load(bytes.NewReader(text), secret) != nil {
-		return held{}, errPassword // its digest is the only witness of both
+		return held{}, errPassword // its digest is the only check of both
 	}
 	var h held
 	for _, alias := range store.Aliases() {
@@ -65,7 +66,7 @@ func parseJKS(text []byte, pass string, keys bool) (held, error) {
 	return h, nil
 }
 
-// latin1 returns a password as the library wants it: a byte for each of Java's characters.
+// latin1 returns a password in the form of the library: one byte per Java character.
 func latin1(pass string) ([]byte, error) {
 	var out []byte
 	for _, r := range pass {
@@ -77,7 +78,7 @@ func latin1(pass string) ([]byte, error) {
 	return out, nil
 }
 
-// jksFits reports whether all lengths in a store are within it: the library takes memory by what they say.
+// jksFits reports whether all lengths in a store are within its size: the library allocates memory according to them.
 func jksFits(text []byte) bool {
 	const digest = 20
 	if len(text) < 12+digest {
@@ -117,13 +118,13 @@ func jksFits(text []byte) bool {
 	return !r.bad && len(r.rest) == 0
 }
 
-// lengths walks over fields with a length before them.
+// lengths walks over length-prefixed fields.
 type lengths struct {
 	rest []byte
 	bad  bool
 }
 
-// number returns one of size bytes. Its last four count.
+// number reads a number of size bytes and returns its last four bytes.
 func (l *lengths) number(size int) int {
 	if l.bad || len(l.rest) < size {
 		l.bad = true
@@ -137,7 +138,7 @@ func (l *lengths) number(size int) int {
 	return n
 }
 
-// skip walks over a field whose length has size bytes.
+// skip skips a field whose length has size bytes.
 func (l *lengths) skip(size int) {
 	n := l.number(size)
 	if l.bad || n > len(l.rest) {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// offer has the versions and cipher suites that a client offers a server.
+// offer holds the parameters that a client offers to a server.
 type offer struct {
 	min, max uint16          // versions
-	suites   []uint16        // of versions before 1.3; nil: Go's choice
-	only     map[uint16]bool // suites of all versions that may result; nil: any
+	suites   []uint16        // for versions before 1.3; nil: Go's defaults
+	only     map[uint16]bool // allowed suites of all versions; nil: any
 }
 
-// versions are the names that Java gives to versions of TLS, in their order.
+// versions lists Java's names of TLS versions, in ascending order.
 var versions = []struct {
 	name string
 	id   uint16
 }{{"TLSv1", tls.VersionTLS10}, {"TLSv1.1", tls.VersionTLS11}, {"TLSv1.2", tls.VersionTLS12}, {"TLSv1.3", tls.VersionTLS13}}
 
-// readOffer reads the versions and cipher suites. HBase offers TLS 1.2 alone where nothing is set; 1.3 is offered here as
-// well, since the server decides.
+// readOffer reads the versions and cipher suites. By default HBase offers TLS 1.2 only; this client also offers 1.3,
+// since the server decides.
 func readOffer(value func(string) string) (offer, error) {
 	o := offer{min: tls.VersionTLS12, max: tls.VersionTLS13}
 	key := enabledProtocols
@@ -43,7 +43,7 @@ func readOffer(value func(string) string) (offer, error) {
 	o.only = map[uint16]bool{}
 	var newest bool // a suite of TLS 1.3
 	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
-		// Java has the older name of some suites.
+		// Java uses the older name of some suites.
 		if !slices.Contains(names, s.Name) && !slices.Contains(names, strings.Replace(s.Name, "TLS_", "SSL_", 1)) {
 			continue
 		}
@@ -66,7 +66,7 @@ func readOffer(value func(string) string) (offer, error) {
 	return o, nil
 }
 
-// span returns the range that names of versions make.
+// span returns the range of the named versions.
 func span(key string, names []string) (low, high uint16, err error) {
 	have := map[uint16]bool{}
 	for _, name := range names {

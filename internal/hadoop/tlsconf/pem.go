@@ -9,11 +9,11 @@ import (
 	"github.com/youmark/pkcs8"
 )
 
-// maxBlocks bounds the certificates of one PEM file.
+// maxBlocks limits the number of PEM blocks in one file.
 const maxBlocks = 10_000
 
-// parsePEM reads all blocks of a file: certificates, and at most one private key, with which the certificates are its
-// chain.
+// parsePEM parses all blocks of a file: certificates, and at most one private key, whose chain the certificates then
+// are.
 func parsePEM(text []byte, pass string, keys bool) (held, error) {
 	var h held
 	var found []any
@@ -60,7 +60,7 @@ func parsePEM(text []byte, pass string, keys bool) (held, error) {
 	return h, nil
 }
 
-// pemKey reads a private key: as it is there, or encrypted as PKCS #8.
+// pemKey parses a private key, unencrypted or encrypted as PKCS #8.
 func pemKey(block *pem.Block, pass string) (any, error) {
 	if block.Headers["DEK-Info"] != "" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
 		return nil, errors.New("its private key is encrypted in the way of old openssl, which HBase does not read either: write it again by openssl pkcs8 -topk8")

@@ -8,8 +8,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// parsePKCS12 reads a PKCS12 store, as keytool, openssl and browsers write it. One with a private key has no certificates
-// to trust here: the library does not say which of them Java would trust.
+// parsePKCS12 parses a PKCS12 store as written by keytool, openssl and browsers. No certificates of a store with a
+// private key are trusted: the library does not return which of them Java would trust.
 func parsePKCS12(text []byte, pass string) (held, error) {
 	if err := derFits(text); err != nil {
 		return held{}, err
@@ -43,11 +43,11 @@ func parsePKCS12(text []byte, pass string) (held, error) {
 	return held{}, errDamaged
 }
 
-// scrypt is the identifier of a way to hash passwords that Java does not know and that takes as much memory as the file says.
+// scrypt is the identifier of a password hash that Java does not support and that uses as much memory as the file specifies.
 var scrypt = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11591, 4, 11}
 
-// derFits walks over all of DER that can be seen without a password, and bounds how often a password is hashed: in each
-// algorithm that is a number after the salt, and the length of the key may follow.
+// derFits walks over all DER that is readable without a password, and limits the number of password hash iterations: in
+// each algorithm it is a number after the salt, and the length of the key may follow.
 func derFits(text []byte) error {
 	var top asn1.RawValue
 	rest, err := asn1.Unmarshal(text, &top)
@@ -78,7 +78,7 @@ func derWalk(v asn1.RawValue, depth int) error {
 	if !v.IsCompound {
 		return nil
 	}
-	salted := 0 // numbers after a salt so far, and the salt
+	salted := 0 // 1 after the salt, plus the numbers read since
 	for rest := v.Bytes; len(rest) > 0; {
 		var next asn1.RawValue
 		var err error

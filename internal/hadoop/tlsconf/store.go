@@ -14,21 +14,21 @@ import (
 	"strings"
 )
 
-// maxStore bounds the file of a store: those of operating systems are some hundred kilobytes.
+// maxStore limits the size of a store file: those of operating systems have a few hundred kilobytes.
 const maxStore = 16 << 20
 
-// maxIterations bounds how often a password is hashed: the JDK's bound (PKCS12KeyStore.MAX_ITERATION_COUNT).
+// maxIterations limits the number of password hash iterations: the JDK's limit (PKCS12KeyStore.MAX_ITERATION_COUNT).
 const maxIterations = 5_000_000
 
-// held is the content of a store.
+// held holds the contents of a store.
 type held struct {
 	trusted []*x509.Certificate
 	keys    []tls.Certificate
-	private int // private keys, also where they are not read
-	unread  int // certificates that cannot be parsed
+	private int // number of private keys, including those that were not parsed
+	unread  int // number of certificates that cannot be parsed
 }
 
-// pool has the trusted certificates.
+// pool returns the trusted certificates.
 func (h *held) pool() *x509.CertPool {
 	p := x509.NewCertPool()
 	for _, cert := range h.trusted {
@@ -37,13 +37,13 @@ func (h *held) pool() *x509.CertPool {
 	return p
 }
 
-// Errors of stores. The text of a library could quote what the store holds, so it is not given on.
+// Errors of stores. A library's error text could quote a store's contents, so it is not passed on.
 var (
 	errPassword = errors.New("the password does not open it")
 	errDamaged  = errors.New("it is damaged")
 )
 
-// openStore reads the store whose keys begin with prefix: the trust store or the key store.
+// openStore reads the store configured by the keys with the prefix: the trust store or the key store.
 func openStore(value func(string) string, prefix string) (held, error) {
 	name := value(prefix + location)
 	fail := func(err error) (held, error) {
@@ -83,7 +83,7 @@ func openStore(value func(string) string, prefix string) (held, error) {
 	return h, nil
 }
 
-// storeForm is PEM, JKS or PKCS12: what the key says, else what the file's name does (KeyStoreFileType).
+// storeForm returns PEM, JKS or PKCS12, according to the type key, otherwise to the file's name (KeyStoreFileType).
 func storeForm(form, name string) (string, error) {
 	form = strings.ToUpper(strings.TrimSpace(form))
 	if form == "" {
@@ -120,11 +120,11 @@ func readStore(name string) ([]byte, error) {
 	return text, err
 }
 
-// parseStore reads a store. As Java does it takes JKS for PKCS12 and the other way round, which keytool writes under each
-// other's names. Private keys are read if keys says so: those next to trusted certificates may have other passwords.
+// parseStore parses a store. Like Java it accepts JKS for PKCS12 and the other way round, because keytool writes either
+// under both names. Private keys are parsed only if keys is set: those in a trust store may have other passwords.
 func parseStore(form string, text []byte, pass string, keys bool) (h held, err error) {
 	defer func() {
-		if recover() != nil { // a library, by what it was given
+		if recover() != nil { // a library's panic on its input
 			h, err = held{}, errDamaged
 		}
 	}()
@@ -160,7 +160,7 @@ func (h *held) trust(der []byte) {
 	}
 }
 
-// addKey adds a private key with its chain, which is put into order: the key's own certificate first.
+// addKey adds a private key with its chain, sorted: the key's own certificate first.
 func (h *held) addKey(key any, certs []*x509.Certificate) error {
 	h.private++
 	signer, ok := key.(crypto.Signer)

@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// config returns a configuration as Read wants it.
+// config returns a configuration in the form of Read's argument.
 func config(keys map[string]string) func(string) string {
 	return func(key string) string { return keys[key] }
 }
 
 func at(name string) string { return filepath.Join("testdata", name) }
 
-// with returns the keys of a store that is opened by a password.
+// with returns the keys of a store that is opened with a password.
 func with(prefix, name, pass string) map[string]string {
 	return map[string]string{prefix + location: name, prefix + password: pass}
 }
 
-// TestStores reads what keytool and openssl have written.
+// TestStores reads stores written by keytool and openssl.
 func TestStores(t *testing.T) {
 	for _, tt := range []struct {
 		prefix, name, form, pass string
@@ -66,7 +66,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestStoreErrors are mistakes, each with what to do.
+// TestStoreErrors checks the advice in errors about stores.
 func TestStoreErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -138,7 +138,8 @@ func TestStoreErrors(t *testing.T) {
 	}
 }
 
-// TestLyingLengths are stores that would take memory or time as they say.
+// TestLyingLengths checks stores whose claimed lengths and counts would take
+// memory or time.
 func TestLyingLengths(t *testing.T) {
 	jks, err := os.ReadFile(at("client.jks"))
 	if err != nil {
@@ -170,7 +171,8 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// FuzzStores gives anything to the libraries, after the bounds.
+// FuzzStores passes arbitrary stores to the libraries after the limits are
+// checked.
 func FuzzStores(f *testing.F) {
 	names, err := filepath.Glob(at("*"))
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// kinds returns the clusters with TLS: each form of store once, with and without certificates of clients and Kerberos.
+// kinds returns clusters with TLS: each store format once, with and without client certificates and Kerberos.
 func kinds() []testcluster.Security {
 	both := testcluster.AtLevel(testcluster.Privacy)
 	both.TLS, both.TLSClients = testcluster.PKCS12, true
 	return []testcluster.Security{{TLS: testcluster.PEM, TLSClients: true}, {TLS: testcluster.JKS}, both}
 }
 
-// TestTLSJob runs the main job by the program itself. HBase's own Java client is the judge of the rows.
+// TestTLSJob runs the main job with the program itself. HBase's own Java client checks the rows.
 func TestTLSJob(t *testing.T) {
 	testcluster.SecuredAll(t)
 	program := build(t)
@@ -58,7 +58,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// run gives the standard output, and standard error where the program fails.
+// run returns the standard output, or standard error if the program fails.
 func (s site) run(env []string, args ...string) (string, error) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), s.program, args...)
@@ -106,7 +106,7 @@ func testJob(s site, c *testcluster.Cluster) {
 	}
 }
 
-// testMistakes are configurations that do not fit the cluster: each is named at once.
+// testMistakes checks that configurations that do not match the cluster give specific errors.
 func testMistakes(s site, c *testcluster.Cluster) {
 	const prefix = "hbase.rpc.tls."
 	stranger, err := filepath.Abs(filepath.Join("testdata", "client.pem"))
@@ -120,7 +120,7 @@ func testMistakes(s site, c *testcluster.Cluster) {
 	for name, tt := range map[string]struct {
 		keys    map[string]string
 		want    string
-		clients bool // where certificates of clients are wanted
+		clients bool // whether client certificates are required
 	}{
 		"no TLS":             {map[string]string{"hbase.client.netty.tls.enabled": "false"}, "the server wants TLS, the configuration does not have it: set hbase.client.netty.tls.enabled", false},
 		"another authority":  {map[string]string{prefix + "truststore.location": stranger}, "that is not in the trust store", false},

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// verify holds a server to the trust store, to its name and to the cipher suites.
+// verify checks a server against the trust store, its name and the cipher suites.
 func (h *handshake) verify(ctx context.Context, cs tls.ConnectionState) error {
 	if h.refused = h.verifyChain(cs.PeerCertificates); h.refused == nil && h.Client.verify {
 		h.refused = h.verifyName(ctx, cs.PeerCertificates[0])
@@ -54,7 +54,7 @@ func (h *handshake) verifyChain(certs []*x509.Certificate) error {
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		last := certs[len(certs)-1]
-		hint := err.Error() // Go's, about an authority of the right name that did not fit
+		hint := err.Error() // Go's hint about an authority that has the right name but does not match
 		switch {
 		case strings.Contains(hint, "insecure algorithm"):
 			return fmt.Errorf("a certificate in the server's chain, of %s, is signed by SHA-1 or MD5, which is not accepted: have it renewed", subject(leaf))
@@ -69,8 +69,8 @@ func (h *handshake) verifyChain(certs []*x509.Certificate) error {
 	return fmt.Errorf("the server's certificate, of %s, does not verify by %s: %s", subject(leaf), h.stores.trusted, fix)
 }
 
-// verifyName compares the certificate with the server's name as HBaseTrustManager does: its address counts as well, and
-// names that a reverse lookup gives where the cluster names the server by an address.
+// verifyName compares the certificate with the server's name as HBaseTrustManager does: the server's address is
+// accepted as well, and so are names from a reverse lookup if the cluster names the server by an address.
 func (h *handshake) verifyName(ctx context.Context, cert *x509.Certificate) error {
 	if named(cert, h.host) || h.remote != nil && named(cert, h.remote.String()) {
 		return nil
@@ -92,7 +92,8 @@ func (h *handshake) verifyName(ctx context.Context, cert *x509.Certificate) erro
 	return fmt.Errorf("the server's certificate is for %s, not for %s: check that this is the right server; %s=false leaves this check out", names(cert), tried, verifyHostname)
 }
 
-// named reports whether a certificate is for a host. One without alternative names is for its common name, as in HBase.
+// named reports whether a certificate is valid for a host. As in HBase, the common name is used if there are no
+// alternative names.
 func named(cert *x509.Certificate, host string) bool {
 	if len(cert.DNSNames) > 0 || len(cert.IPAddresses) > 0 {
 		return cert.VerifyHostname(host) == nil
@@ -104,7 +105,7 @@ func named(cert *x509.Certificate, host string) bool {
 	return name != "" && (&x509.Certificate{DNSNames: []string{name}}).VerifyHostname(host) == nil
 }
 
-// names returns the names that a certificate is for.
+// names returns the names in a certificate.
 func names(cert *x509.Certificate) string {
 	const most = 8
 	all := append([]string(nil), cert.DNSNames...)
@@ -125,7 +126,7 @@ func names(cert *x509.Certificate) string {
 
 func subject(c *x509.Certificate) string { return short(c.Subject.String()) }
 
-// short returns a text that a server sent, in printable characters and not longer than a line.
+// short returns a text from a server in printable characters, truncated to fit a line.
 func short(s string) string {
 	const most = 100
 	s = fmt.Sprintf("%q", s)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Application is the ResourceManager's report of an application. For another user's application, with ACLs on, most fields are zero.
+// Application is the ResourceManager's description of an application. With ACLs enabled, most fields of another user's
+// application are zero.
 type Application struct {
 	ID          string
 	Name        string
@@ -23,11 +24,11 @@ type Application struct {
 	State       State
 	Final       Final
 	Progress    float64 // 0 to 100
-	Diagnostics string  // why it failed or waits; several lines
-	Tracking    string  // address of its page
+	Diagnostics string  // why it failed or waits; may have several lines
+	Tracking    string  // address of its tracking page
 	Started     time.Time
 	Finished    time.Time // zero while it runs
-	MemoryMB    int64     // of its containers now
+	MemoryMB    int64     // of its current containers
 	Cores       int64
 	Containers  int64
 	// MemorySeconds is MiB × seconds of all containers so far, CoreSeconds their virtual cores × seconds.
@@ -35,25 +36,25 @@ type Application struct {
 	CoreSeconds   int64
 }
 
-// State is how far YARN has an application: YarnApplicationState.
+// State is the state of an application in YARN: YarnApplicationState.
 type State string
 
-// The states on which callers decide. Before Accepted there are NEW, NEW_SAVING and SUBMITTED.
+// The states that callers handle. Before Accepted there are NEW, NEW_SAVING and SUBMITTED.
 const (
 	Accepted  State = "ACCEPTED" // it waits for its first container
 	Running   State = "RUNNING"
-	Finished  State = "FINISHED" // Final says how
-	FailedApp State = "FAILED"   // without a word of the application
+	Finished  State = "FINISHED" // see Final for the result
+	FailedApp State = "FAILED"   // without a report by the application
 	KilledApp State = "KILLED"
 )
 
-// Ended says that nothing of the application runs any more, nor will.
+// Ended reports whether the application has ended, so that none of its containers will run any more.
 func (s State) Ended() bool { return s == Finished || s == FailedApp || s == KilledApp }
 
 // Final is the result that an application reports: FinalApplicationStatus.
 type Final string
 
-// What applications came to.
+// Results of applications.
 const (
 	Undefined Final = "UNDEFINED" // it has not ended
 	Succeeded Final = "SUCCEEDED"
@@ -61,10 +62,10 @@ const (
 	Killed    Final = "KILLED"
 )
 
-// Succeeded says that the application has ended, and well.
+// Succeeded reports whether the application has ended successfully.
 func (a Application) Succeeded() bool { return a.State == Finished && a.Final == Succeeded }
 
-// wireApp is ClusterApp of the ResourceManager's REST interface.
+// wireApp is ClusterApp of the ResourceManager's REST API.
 type wireApp struct {
 	ID                string
 	Name              string
@@ -96,13 +97,13 @@ func (w wireApp) application() Application {
 		ID: w.ID, Name: w.Name, User: w.User, Queue: w.Queue, Tags: tags, State: w.State, Final: w.FinalStatus,
 		Progress: w.Progress, Diagnostics: strings.TrimSpace(w.Diagnostics), Tracking: w.TrackingURL,
 		Started: at(w.StartedTime), Finished: at(w.FinishedTime),
-		// -1 is "none" here.
+		// In these fields -1 means none.
 		MemoryMB: max(w.AllocatedMB, 0), Cores: max(w.AllocatedVCores, 0), Containers: max(w.RunningContainers, 0),
 		MemorySeconds: w.MemorySeconds, CoreSeconds: w.VcoreSeconds,
 	}
 }
 
-// at returns a time of milliseconds, zero for none.
+// at converts a time in milliseconds, zero for none.
 func at(ms int64) time.Time {
 	if ms <= 0 {
 		return time.Time{}
@@ -115,15 +116,15 @@ var (
 	tagText       = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
 )
 
-// ValidTag reports whether a tag finds its application again: YARN makes them lower case, ASCII, of 100 characters at most
-// (ApplicationSubmissionContextPBImpl), and separates them by commas.
+// ValidTag reports whether an application can be found by the tag: YARN converts tags to lower case, requires ASCII and at
+// most 100 characters (ApplicationSubmissionContextPBImpl), and separates them by commas.
 func ValidTag(tag string) bool { return tagText.MatchString(tag) }
 
-// fewer leaves out of an answer what takes the most room and is not read. Every ResourceManager that knows the parameter
-// knows this word; one that it does not know has it refuse the question, and one before 3.0 sends everything.
+// fewer excludes the largest part of a response, which is not used. Every ResourceManager that supports the parameter
+// knows this value. A ResourceManager refuses a request with an unknown value, and one before 3.0 ignores the parameter.
 const fewer = "resourceRequests"
 
-// Application gives one by its id. It is ErrUnknown to a ResourceManager that has forgotten it.
+// Application returns an application by its id. The error is ErrUnknown if the ResourceManager has forgotten it.
 func (c *Client) Application(ctx context.Context, id string) (Application, error) {
 	if !applicationID.MatchString(id) {
 		return Application{}, fmt.Errorf("%q is no id of an application", id)
@@ -142,7 +143,7 @@ func (c *Client) Application(ctx context.Context, id string) (Application, error
 	return out.App.application(), nil
 }
 
-// ByTag gives the applications that have a tag, in the order of their ids; none is no error. Those that the
+// ByTag returns the applications with a tag, sorted by id; no match is not an error. Applications that the
 // ResourceManager has forgotten are missing.
 func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 	if !ValidTag(tag) {
@@ -157,7 +158,7 @@ func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 		return nil, err
 	}
 	if out.Apps == nil {
-		// A successful answer that has no "apps" is from something else, unless it is null.
+		// A successful response without "apps" is from another server, unless the value is null.
 		var is map[string]json.RawMessage
 		if err := json.Unmarshal(a.body, &is); err != nil || is["apps"] == nil {
 			return nil, &Error{URL: a.url, Status: a.status, Why: "the answer has no applications", Err: ErrUnreachable}
@@ -178,8 +179,9 @@ func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 	return found, nil
 }
 
-// Kill asks for the end of an application. It returns when the ResourceManager has the wish; [Client.Application] says when
-// it is met. An application that has ended stays as it is, without an error. Another user's is ErrDenied.
+// Kill requests that an application be killed. It returns when the ResourceManager has accepted the request;
+// [Client.Application] shows when it is done. An application that has ended is left unchanged, without an error. For
+// another user's application the error is ErrDenied.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	if !applicationID.MatchString(id) {
 		return fmt.Errorf("%q is no id of an application", id)
@@ -195,7 +197,7 @@ func (c *Client) Kill(ctx context.Context, id string) error {
 	}
 	err = refusal(a.url, a.status, a.body)
 	if errors.Is(err, ErrDenied) {
-		// The ResourceManager refuses before it looks whether there is anything left to kill.
+		// The ResourceManager checks permissions before it checks whether the application has ended.
 		if now, e := c.Application(ctx, id); e == nil && now.State.Ended() && (c.o.User == "" || now.User == c.o.User) {
 			return nil
 		}
@@ -203,7 +205,7 @@ func (c *Client) Kill(ctx context.Context, id string) error {
 	return err
 }
 
-// list is an array, or the one element alone, as some versions write it.
+// list is an array, or a single element without an array, as some versions write it.
 type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(data []byte) error {
@@ -218,7 +220,7 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]T)(l))
 }
 
-// number returns the last number of an id: of a job, a task or an attempt.
+// number returns the last number of the id of a job, a task or an attempt.
 func number(id string) int64 {
 	n, err := strconv.ParseInt(id[strings.LastIndexByte(id, '_')+1:], 10, 64)
 	if err != nil {

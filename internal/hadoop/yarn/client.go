@@ -20,23 +20,23 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Proof gets tickets of services; a [kerberos.Client] is one.
+// Proof obtains tickets of services. A [kerberos.Client] implements it.
 type Proof interface {
 	Initiate(ctx context.Context, service, realm string) (*kerberos.Context, []byte, error)
 }
 
-// Options say where a cluster is and who the client is.
+// Options are the settings of a [Client].
 type Options struct {
 	Addresses
-	// User is the user's name for servers without authentication. Required without Kerberos.
+	// User is the user name for servers without authentication. Required without Kerberos.
 	User string
-	// Kerberos authenticates the client, where a server wants it.
+	// Kerberos authenticates the client if a server requires it.
 	Kerberos Proof
-	// TLS is for addresses of https. Nil: the system's certificates.
+	// TLS is used for https addresses. Nil: the system's certificates.
 	TLS *tls.Config
-	// Timeout bounds each request, its connection and answer included. Default 30 s.
+	// Timeout limits each request, including connection and response. Default 30 s.
 	Timeout time.Duration
-	// MostAnswer bounds an answer, in bytes. Default 64 MiB: a task takes about 350.
+	// MostAnswer limits the size of a response, in bytes. Default 64 MiB: a task takes about 350 bytes.
 	MostAnswer int64
 }
 
@@ -45,14 +45,14 @@ const (
 	defaultMostAnswer = 64 << 20
 )
 
-// Client asks one cluster. It is safe for concurrent use.
+// Client sends requests to one cluster. It is safe for concurrent use.
 type Client struct {
 	o      Options
 	http   *http.Client
 	active atomic.Int32 // index of the ResourceManager that answered last
 }
 
-// New makes a client; it connects to nothing.
+// New returns a client without connecting.
 func New(o Options) (*Client, error) {
 	if len(o.ResourceManagers) == 0 {
 		return nil, errors.New("yarn: no address of a ResourceManager")
@@ -62,14 +62,15 @@ func New(o Options) (*Client, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.MostAnswer = cmp.Or(o.MostAnswer, defaultMostAnswer)
-	jar, err := cookiejar.New(nil) // hadoop.auth, which saves a ticket for each request
+	jar, err := cookiejar.New(nil) // keeps the hadoop.auth cookie, which saves a ticket for each request
 	if err != nil {
 		return nil, err
 	}
 	return &Client{o: o, http: &http.Client{
 		Jar:     jar,
 		Timeout: o.Timeout,
-		// A redirect is an answer: of a standby, or of a job that has ended. Following it could leave the cluster.
+		// A redirect is a valid response: from a standby, or for a job that has ended. Following it could leave the
+		// cluster.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20,
@@ -80,14 +81,14 @@ func New(o Options) (*Client, error) {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// request is one question, to whatever server.
+// request is a request to any of the servers.
 type request struct {
 	method string // default GET
 	path   string
 	query  url.Values
 	body   []byte
 	accept string // default application/json
-	most   int64  // bytes of the answer; default Options.MostAnswer
+	most   int64  // maximum size of the response in bytes; default Options.MostAnswer
 }
 
 type answer struct {
@@ -98,8 +99,8 @@ type answer struct {
 
 func (a answer) success() bool { return a.status/100 == 2 }
 
-// manager asks the active ResourceManager. The one that answered last is asked first; one that is a standby, which sends
-// elsewhere, or does not answer, makes room for the next.
+// manager sends a request to the active ResourceManager. It starts with the one that answered last, and tries the next
+// one after a standby, which redirects, or one that does not answer.
 func (c *Client) manager(ctx context.Context, r request) (answer, error) {
 	var all []error
 	first := int(c.active.Load())
@@ -124,7 +125,7 @@ func (c *Client) manager(ctx context.Context, r request) (answer, error) {
 	return answer{}, errors.Join(all...)
 }
 
-// ask asks one server, and once more with a proof if it wants one.
+// ask sends a request to one server, and repeats it with a Kerberos token if the server requires one.
 func (c *Client) ask(ctx context.Context, base string, r request) (answer, error) {
 	query := url.Values{}
 	for k, v := range r.query {
@@ -156,7 +157,7 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 	return a, err
 }
 
-// send reports whether the server wants a proof.
+// send sends a request and reports whether the server requires a Kerberos token.
 func (c *Client) send(ctx context.Context, address string, query url.Values, r request, proof string) (a answer, wanted bool, err error) {
 	full := address
 	if len(query) > 0 {
@@ -169,7 +170,7 @@ func (c *Client) send(ctx context.Context, address string, query url.Values, r r
 	request.Header.Set("Accept", cmp.Or(r.accept, "application/json"))
 	if len(r.body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("X-XSRF-HEADER", "bulkload") // what a ResourceManager with rest-csrf.enabled looks for
+		request.Header.Set("X-XSRF-HEADER", "bulkload") // required by a ResourceManager with rest-csrf.enabled
 	}
 	if proof != "" {
 		request.Header.Set("Authorization", "Negotiate "+proof)
@@ -207,13 +208,13 @@ func wantsNegotiate(h http.Header) bool {
 	return false
 }
 
-// decode reads a successful answer's JSON.
+// decode parses the JSON of a successful response.
 func (a answer) decode(out any) error {
 	if !a.success() {
 		return refusal(a.url, a.status, a.body)
 	}
 	if err := json.Unmarshal(a.body, out); err != nil {
-		// The decoder's own words can have a part of the answer.
+		// The decoder's error could quote the response.
 		return &Error{URL: a.url, Status: a.status, Why: "the answer is no JSON of the kind asked for", Err: ErrUnreachable}
 	}
 	return nil

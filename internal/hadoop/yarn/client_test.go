@@ -24,7 +24,8 @@ const (
 	holder  = "container_1795370865323_0001_01_000003"
 )
 
-// server answers by method and path; what it does not have is 404. Answers are those of Hadoop 3.4.3, some shortened.
+// server responds by method and path, with 404 for unknown paths. Responses are those of Hadoop 3.4.3, some
+// shortened.
 func server(t *testing.T, answers map[string]string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +128,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// The active one of several is found, and asked first from then on; a standby's redirect is not followed.
+// TestSeveralManagers checks that the active ResourceManager is found, and tried first from then on, and that a
+// standby's redirect is not followed.
 func TestSeveralManagers(t *testing.T) {
 	asked := 0
 	standby := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -179,7 +181,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// fakeProof gives a token as a Kerberos client does, for one service.
+// fakeProof returns a token for one service, as a Kerberos client does.
 type fakeProof struct{ service string }
 
 func (f fakeProof) Initiate(_ context.Context, service, _ string) (*kerberos.Context, []byte, error) {
@@ -189,7 +191,8 @@ func (f fakeProof) Initiate(_ context.Context, service, _ string) (*kerberos.Con
 	return nil, []byte("token"), nil
 }
 
-// A server that wants a proof gets it, and its cookie spares the next one.
+// TestNegotiate checks that a server that requires a Kerberos token gets it, and that its cookie saves the next
+// token.
 func TestNegotiate(t *testing.T) {
 	proofs := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -205,7 +208,7 @@ func TestNegotiate(t *testing.T) {
 			}
 			proofs++
 			raw, err := base64.StdEncoding.DecodeString(text)
-			var token spnego.SPNEGOToken // gokrb5's reading of RFC 4178
+			var token spnego.SPNEGOToken // gokrb5's implementation of RFC 4178
 			if err == nil {
 				err = token.Unmarshal(raw)
 			}

@@ -20,8 +20,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// A real YARN judges: a job is submitted, found by its tag, watched, and ends with its counters; one fails, and its words
-// are read; one is killed, and not by another user.
+// TestYARN tests against a real YARN: a job is submitted, found by its tag, watched, and ends with its counters; one
+// fails, and its output is read; one is killed, but not by another user.
 func TestYARN(t *testing.T) {
 	testcluster.NeedsYARN(t)
 	testYARN(t, testcluster.Security{})
@@ -129,7 +129,7 @@ func toItsEnd(t *testing.T, e *edge, client *yarn.Client, job streaming.Job) {
 	if a := watch(t, client, id); !a.Succeeded() || a.MemorySeconds == 0 {
 		t.Fatalf("%+v", a)
 	}
-	// Each map writes "a" and "z" with its line; the first reduce gets what is below "m".
+	// Each map writes "a" and "z" with its line; the first reduce gets keys below "m".
 	for n, want := range []string{"a one\na two\n", "z one\nz two\n"} {
 		lines := strings.SplitAfter(e.fs("-cat", job.Output+"/sub/part-"+string(rune('0'+n))), "\n")
 		slices.Sort(lines) // values of one key have no order
@@ -254,7 +254,7 @@ func open(t *testing.T, o yarn.Options) *yarn.Client {
 	return c
 }
 
-// fs runs Hadoop's own file system shell.
+// fs runs Hadoop's file system shell.
 func (e *edge) fs(args ...string) string {
 	e.Helper()
 	cmd := exec.CommandContext(e.Context(), filepath.Join(e.cluster.HadoopHome(), "bin", "hadoop"), append([]string{"org.apache.hadoop.fs.FsShell"}, args...)...)
@@ -278,5 +278,5 @@ func watch(t *testing.T, client *yarn.Client, id string) (a yarn.Application) {
 	return a
 }
 
-// jobLimit is the most time for what YARN does with an application.
+// jobLimit is the timeout for YARN's handling of an application.
 const jobLimit = 5 * time.Minute

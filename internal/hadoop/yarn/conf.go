@@ -10,16 +10,17 @@ import (
 
 // Addresses are the web servers of a cluster, each as scheme://host:port.
 type Addresses struct {
-	// ResourceManagers has one, or with high availability several. One of them is active.
+	// ResourceManagers has one address, or several with high availability, where one of them is active.
 	ResourceManagers []string
-	// History is MapReduce's history server, empty where the configuration has none.
+	// History is MapReduce's history server, empty if it is not configured.
 	History string
 }
 
-// mostManagers bounds yarn.resourcemanager.ha.rm-ids.
+// mostManagers limits the number of yarn.resourcemanager.ha.rm-ids.
 const mostManagers = 16
 
-// FromConf reads yarn-site.xml and mapred-site.xml as Hadoop does; value gives a key's value, "" when it is not set.
+// FromConf reads the addresses from yarn-site.xml and mapred-site.xml as Hadoop does. value returns a key's value,
+// "" if it is not set.
 func FromConf(value func(key string) string) (Addresses, error) {
 	var a Addresses
 	const rm = "yarn.resourcemanager."
@@ -69,7 +70,7 @@ func FromConf(value func(key string) string) (Addresses, error) {
 
 func onlyTLS(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "HTTPS_ONLY") }
 
-// endpoint returns the base address of an authority host:port, or of a host and its usual port.
+// endpoint returns the base address of an authority host:port, or of a host with its default port.
 func endpoint(secure bool, authority, host, port string) (string, error) {
 	authority = strings.TrimSpace(authority)
 	if authority == "" {

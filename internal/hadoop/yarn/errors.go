@@ -9,23 +9,23 @@ import (
 	"unicode"
 )
 
-// Errors on which callers decide.
+// Errors that callers handle.
 var (
-	// ErrUnknown is of an application, job, task or log that the servers do not know, or not yet: a ResourceManager forgets
-	// applications, and the history server learns of a job shortly after its end.
+	// ErrUnknown reports an application, job, task or log that the servers do not know, or not yet: a ResourceManager
+	// forgets applications, and the history server learns of a job shortly after its end.
 	ErrUnknown = errors.New("the cluster does not know it")
-	// ErrUnreachable says that no server answers as it should. A later call may succeed.
+	// ErrUnreachable means that no server answers correctly. A later call may succeed.
 	ErrUnreachable = errors.New("no server answers")
-	// ErrDenied is of a user without the right to do it.
+	// ErrDenied means that the user does not have the permission.
 	ErrDenied = errors.New("not permitted")
 )
 
-// An Error is an answer other than the one asked for.
+// An Error reports a failed request or an unexpected response.
 type Error struct {
 	URL    string // without a query
-	Status int    // of HTTP, 0 when there was no answer
-	Why    string // what the server says, shortened to one line; may be empty
-	Err    error  // ErrUnknown, ErrUnreachable, ErrDenied, or what happened
+	Status int    // of HTTP, 0 without a response
+	Why    string // the server's message, shortened to one line; may be empty
+	Err    error  // ErrUnknown, ErrUnreachable, ErrDenied, or the cause
 }
 
 func (e *Error) Error() string {
@@ -45,10 +45,10 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// mostWhy bounds what an error says of an answer, in bytes.
+// mostWhy limits the part of a response that an error quotes, in bytes.
 const mostWhy = 300
 
-// refusal makes the error of an answer that is no success.
+// refusal returns the error for an unsuccessful response.
 func refusal(address string, status int, body []byte) *Error {
 	e := &Error{URL: address, Status: status, Why: reason(body)}
 	switch status {
@@ -64,7 +64,8 @@ func refusal(address string, status int, body []byte) *Error {
 	return e
 }
 
-// reason returns the message of Hadoop's RemoteException, or the first line of what else it may be. Pages say nothing.
+// reason returns the message of Hadoop's RemoteException, or the first line of another text. For an HTML page it returns
+// "".
 func reason(body []byte) string {
 	var remote struct {
 		RemoteException struct{ Message string }
@@ -79,7 +80,7 @@ func reason(body []byte) string {
 	return printable(text, mostWhy)
 }
 
-// printable is text without control characters, of so many bytes at most.
+// printable returns text without control characters, truncated to at most most bytes.
 func printable(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

@@ -15,12 +15,12 @@ import (
 type Job struct {
 	ID    string
 	State string // RUNNING, SUCCEEDED, FAILED, KILLED and others of JobState
-	// Maps and Reduces are the numbers of tasks, with those that have succeeded.
+	// Maps and Reduces are the numbers of tasks, MapsDone and ReducesDone those of successful tasks.
 	Maps, MapsDone       int
 	Reduces, ReducesDone int
-	// MapsRunning and ReducesRunning are tasks with an attempt under way; zero of a job that has ended.
+	// MapsRunning and ReducesRunning are the numbers of tasks with a running attempt; zero after the job has ended.
 	MapsRunning, ReducesRunning int
-	Failed                      int // attempts; their tasks may have succeeded
+	Failed                      int // number of attempts; their tasks may have succeeded
 	Diagnostics                 string
 	Started, Finished           time.Time
 }
@@ -28,31 +28,31 @@ type Job struct {
 // Task is one task of a job.
 type Task struct {
 	ID       string
-	Map      bool   // else a reduce
-	Number   int    // from 0 on: of a reduce its partition
+	Map      bool   // otherwise a reduce
+	Number   int    // from 0; the partition of a reduce
 	State    string // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
 	Progress float64
 	Started  time.Time
 	Elapsed  time.Duration
-	// Successful is the attempt whose output counts, empty while there is none.
+	// Successful is the attempt whose output was committed, empty if there is none.
 	Successful string
 }
 
 // Attempt is one attempt at a task.
 type Attempt struct {
 	ID        string
-	Number    int    // from 0 on
+	Number    int    // from 0
 	State     string // RUNNING, COMMIT_PENDING, SUCCEEDED, FAILED, KILLED and others of TaskAttemptState
-	Status    string // what it reported last
+	Status    string // the last reported status
 	Progress  float64
 	Started   time.Time
 	Finished  time.Time
 	Elapsed   time.Duration
-	Container string // its id; empty before it has one
+	Container string // its id; empty before it is allocated
 	Node      string // host:port of the NodeManager's web server
-	// Diagnostics is Java's view of a failure; what the program said is in [Client.Log].
+	// Diagnostics is Java's description of a failure; [Client.Log] returns the program's output.
 	Diagnostics string
-	// Shuffle and Merge are the times that a reduce took before its program began.
+	// Shuffle and Merge are the times that a reduce took before its program started.
 	Shuffle, Merge time.Duration
 }
 
@@ -60,7 +60,7 @@ type Attempt struct {
 type Counter struct {
 	Group, Name string
 	Total       int64
-	Map, Reduce int64 // of a job only
+	Map, Reduce int64 // only for a job
 }
 
 var (
@@ -69,7 +69,7 @@ var (
 	containerID = regexp.MustCompile(`^container_(e[0-9]{1,10}_)?[0-9]{1,19}_[0-9]{1,10}_[0-9]{1,10}_[0-9]{1,19}$`)
 )
 
-// JobID returns the id of the MapReduce job of an application, empty if that is none's.
+// JobID returns the id of an application's MapReduce job, or "" if application is not a valid id.
 func JobID(application string) string {
 	m := applicationID.FindStringSubmatch(application)
 	if m == nil {
@@ -78,8 +78,8 @@ func JobID(application string) string {
 	return "job_" + m[1]
 }
 
-// Job gives the job of an application: from the ApplicationMaster while that runs, from the history server after. Between
-// the two it is ErrUnknown for a moment, as it is before the ApplicationMaster runs.
+// Job returns the job of an application: from the ApplicationMaster while it runs, afterwards from the history server.
+// Between the two, and before the ApplicationMaster runs, the error is ErrUnknown for a moment.
 func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	type wire struct {
 		ID, State, Diagnostics   string
@@ -107,7 +107,7 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	}, nil
 }
 
-// Tasks gives all tasks of a job, maps first, each kind by number.
+// Tasks returns all tasks of a job, maps first, each kind by number.
 func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) {
 	type wire struct {
 		ID, State, Type, SuccessfulAttempt string
@@ -140,7 +140,7 @@ func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) 
 	return tasks, nil
 }
 
-// Attempts gives the attempts at a task, by number.
+// Attempts returns the attempts of a task, by number.
 func (c *Client) Attempts(ctx context.Context, application, task string) ([]Attempt, error) {
 	if !taskID.MatchString(task) {
 		return nil, fmt.Errorf("%q is no id of a task", task)
@@ -174,7 +174,7 @@ func (c *Client) Attempts(ctx context.Context, application, task string) ([]Atte
 
 func took(ms int64) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
 
-// Counters gives the counters of a job. Attempts that failed or were killed do not count.
+// Counters returns the counters of a job. Attempts that failed or were killed do not count.
 func (c *Client) Counters(ctx context.Context, application string) ([]Counter, error) {
 	var out struct {
 		JobCounters struct {
@@ -199,8 +199,8 @@ func (c *Client) Counters(ctx context.Context, application string) ([]Counter, e
 	return all, nil
 }
 
-// mapreduce asks about a job: the ApplicationMaster through the ResourceManager's proxy, and when that sends elsewhere,
-// since there is none, the history server.
+// mapreduce sends a request about a job: to the ApplicationMaster through the ResourceManager's proxy, and if that
+// redirects because there is no ApplicationMaster, to the history server.
 func (c *Client) mapreduce(ctx context.Context, application, below string, out any) error {
 	job := JobID(application)
 	if job == "" {
@@ -212,7 +212,7 @@ func (c *Client) mapreduce(ctx context.Context, application, below string, out a
 			return nil
 		}
 		if a.status/100 == 3 || errors.Is(live, ErrUnreachable) {
-			// It has ended, or not begun, or ends at this moment.
+			// The ApplicationMaster has ended, has not started, or is just ending.
 			live = &Error{URL: a.url, Status: a.status, Why: "no ApplicationMaster runs", Err: ErrUnknown}
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// mostLogHead bounds what stands around a log in an answer: names, sizes, lines of signs.
+// mostLogHead limits the text around a log in a response: names, sizes, separator lines.
 const mostLogHead = 64 << 10
 
-// Log gives the end of a file that an attempt's container wrote, no more than most bytes: "stderr" for what the program
-// said, "syslog" for what its JVM did. The NodeManager is asked first, which has it as long as the application runs; then
-// the history server, which has it when logs are aggregated, some seconds after the application's end. In between, and
-// where logs are not aggregated, it is ErrUnknown.
+// Log returns the end of a file that an attempt's container wrote, at most most bytes: "stderr" for the program's output,
+// "syslog" for its JVM's. It first queries the NodeManager, which has the file while the application runs, then the
+// history server, which has it once logs are aggregated, some seconds after the application's end. In between, and if
+// logs are not aggregated, the error is ErrUnknown.
 func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]byte, error) {
 	if !containerID.MatchString(a.Container) {
 		return nil, fmt.Errorf("%s has no container (%q): %w", a.ID, a.Container, ErrUnknown)
@@ -44,7 +44,7 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 			err = &Error{URL: got.url, Status: got.status, Why: "the answer has no log", Err: ErrUnknown}
 		} else if err == nil {
 			refused := refusal(got.url, got.status, got.body)
-			// A NodeManager that has given the log away sends elsewhere, or says that it knows no such container as it likes.
+			// A NodeManager that no longer has the log redirects, or reports an unknown container with any status.
 			if got.status/100 == 3 || refused.Err == nil || got.status >= 500 {
 				refused.Err = ErrUnknown
 			}
@@ -69,8 +69,8 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 	return nil, fmt.Errorf("log of %s: %w", a.ID, errors.Join(all...))
 }
 
-// logText takes a log out of what Hadoop puts around it (LogToolUtils.outputContainerLog of 3.4.3). A log that has the
-// lines of its own end in it keeps them: the last counts.
+// logText extracts a log from the text that Hadoop puts around it (LogToolUtils.outputContainerLog of 3.4.3). If the
+// log contains its own end marker, it keeps it: the last marker counts.
 func logText(body []byte, most int) ([]byte, bool) {
 	const begin, end = "LogContents:\n", "\nEnd of LogType:"
 	i := bytes.Index(body, []byte(begin))

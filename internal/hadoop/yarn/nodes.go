@@ -16,11 +16,11 @@ import (
 type Node struct {
 	ID    string // host:port
 	Host  string
-	HTTP  string // host:port of its web server; empty: it has none
+	HTTP  string // host:port of its web server; empty if it has none
 	State string // RUNNING, LOST, UNHEALTHY and others of NodeState
 }
 
-// Nodes gives those that run, in the order of their ids.
+// Nodes returns the running nodes, sorted by id.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/nodes", query: url.Values{"states": {"RUNNING"}}})
 	if err != nil {
@@ -49,11 +49,11 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// mostSystem bounds what a NodeManager says of its system, in bytes.
+// mostSystem limits the size of a NodeManager's response about its system, in bytes.
 const mostSystem = 1 << 20
 
-// Processor says for what processor the Java of a NodeManager is, as Java names it: amd64, aarch64. The ResourceManager does not know; the
-// NodeManager's web server, which needs to be reached, shows it among its metrics.
+// Processor returns the processor architecture of a NodeManager's JVM by Java's name: amd64, aarch64. The ResourceManager does not know
+// it; the NodeManager's web server, which must be reachable, has it among its metrics.
 func (c *Client) Processor(ctx context.Context, address string) (string, error) {
 	base := c.nodeBase(address)
 	if base == "" {
@@ -78,7 +78,7 @@ func (c *Client) Processor(ctx context.Context, address string) (string, error) 
 	return "", &Error{URL: a.url, Status: http.StatusOK, Why: "the answer has no processor", Err: ErrUnknown}
 }
 
-// nodeBase returns the address of a NodeManager's web server, empty of what is none.
+// nodeBase returns the base address of a NodeManager's web server, "" if address is invalid.
 func (c *Client) nodeBase(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {

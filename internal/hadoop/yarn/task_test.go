@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/pipeline/chunk"
 )
 
-// TestMain lets the test's own program be the program of tasks.
+// TestMain lets the test binary act as the program of tasks.
 func TestMain(m *testing.M) {
 	if os.Getenv("BULKLOAD_TEST_TASK") != "" {
 		if err := runTask(os.Args[1]); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// buildTask makes the program, static as it must be on nodes.
+// buildTask builds the program, statically linked as nodes require.
 func buildTask(t *testing.T, path string) error {
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -84,7 +84,7 @@ func mapLines() error {
 	return lines.Err()
 }
 
-// reduce hands what it got to Hadoop's shell, which writes it into the attempt's directory.
+// reduce passes its input to Hadoop's shell, which writes it to the attempt's directory.
 func reduce(task streaming.Task) error {
 	var out strings.Builder
 	for r := chunk.NewFrameReader(bufio.NewReader(os.Stdin), "the reduce's input"); ; {
