@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// askAgain is the interval at which an excluded DataNode that did not answer is probed again.
+	// askAgain is how often a DataNode that did not answer, and is left out of new blocks, is asked again.
 	askAgain = 30 * time.Second
-	// unreported is how long a file's last block may be unreported to the NameNode before its DataNodes are probed.
+	// unreported is how long the NameNode may not have heard of a file's last block until its DataNodes are asked.
 	unreported = 5 * time.Second
 )
 
-// avoidedNode is a DataNode that is excluded from new blocks.
+// avoidedNode is a DataNode that is left out of new blocks.
 type avoidedNode struct {
 	dfs.DataNode
-	block dfs.Block // used to probe it
+	block dfs.Block // that it is asked about
 	asked time.Time
 }
 
-// avoided returns the DataNodes that are excluded now.
+// avoided returns the DataNodes to leave out now.
 func (h *HDFS) avoided() (nodes []dfs.DataNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,8 +39,8 @@ func (h *HDFS) avoided() (nodes []dfs.DataNode) {
 	return nodes
 }
 
-// takeBack probes excluded DataNodes that have not been probed for a while, and readmits those that answer. Each new
-// file begins with it, so a job does not run for long with fewer replicas than the cluster can make.
+// takeBack asks DataNodes that are left out, and have not been asked for a while, whether they answer again. A new file
+// begins with that, so a job does not continue for long with fewer copies than the cluster can make.
 func (h *HDFS) takeBack(ctx context.Context) {
 	h.mu.Lock()
 	var due []dfs.DataNode
@@ -63,7 +63,7 @@ func (h *HDFS) takeBack(ctx context.Context) {
 	}
 }
 
-// avoidNone readmits all DataNodes and reports whether any was excluded.
+// avoidNone takes all DataNodes back and says whether there was one to take back.
 func (h *HDFS) avoidNone() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,13 +72,13 @@ func (h *HDFS) avoidNone() bool {
 	return n > 0
 }
 
-// diagnose determines the consequences of a failed write for later ones: it excludes DataNodes of the block that do not
-// answer from the next blocks, and if the NameNode found no DataNode at all, it queries the free space.
+// diagnose determines what a failed write means for those to come: DataNodes of its block that do not answer are left out
+// of the next blocks, and a NameNode that found no DataNode at all is asked for the room that there is.
 func (w *hdfsWriter) diagnose(err error) error {
-	// BlockManager.chooseTarget4NewBlock of Hadoop 3 throws no specific class for this.
+	// BlockManager.chooseTarget4NewBlock of Hadoop 3 has no class of its own for this.
 	if javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), "could only be written to") {
 		if w.h.avoidNone() {
-			return err // the excluded DataNodes are the only ones: they must be used
+			return err // those that were left out are the only ones: they have to do
 		}
 		return w.h.checkSpace(w.ctx, w.file.BlockSize, err)
 	}
@@ -88,7 +88,7 @@ func (w *hdfsWriter) diagnose(err error) error {
 	return err
 }
 
-// leaveOut excludes those DataNodes of a block that do not answer from the next blocks.
+// leaveOut has those DataNodes of a block left out of the next ones that do not answer.
 func (h *HDFS) leaveOut(ctx context.Context, given dfs.Block) {
 	answers := h.dfs.Probe(ctx, given, given.Nodes)
 	if ctx.Err() != nil {
@@ -108,7 +108,7 @@ func (h *HDFS) leaveOut(ctx context.Context, given dfs.Block) {
 	}
 }
 
-// lostBlock returns an error if no DataNode of a file's last block answers, so that none will report it to the NameNode.
+// lostBlock reports whether no DataNode of a file's last block answers, so that the NameNode will not hear of it.
 func (h *HDFS) lostBlock(ctx context.Context, given dfs.Block) error {
 	answers := h.dfs.Probe(ctx, given, given.Nodes)
 	if slices.Contains(answers, nil) {
@@ -117,14 +117,14 @@ func (h *HDFS) lostBlock(ctx context.Context, given dfs.Block) error {
 	return fmt.Errorf("no datanode that has the last block answers: %w", errors.Join(answers...))
 }
 
-// checkSpace returns an ErrNoSpace for a refused block if there is no room for it, otherwise err.
+// checkSpace makes ErrNoSpace of a refused block when there is no room for it.
 func (h *HDFS) checkSpace(ctx context.Context, block int64, err error) error {
 	var info hdfs.FsInfo
 	e := h.once(ctx, func(c *hdfs.Client) (err error) {
 		info, err = c.StatFs()
 		return err
 	})
-	// If there is no capacity at all, the DataNodes are down, not full.
+	// With nothing at all the DataNodes are away, not full.
 	if e != nil || info.Capacity == 0 && info.Used == 0 || info.Remaining >= uint64(block) {
 		return err
 	}
@@ -132,7 +132,7 @@ func (h *HDFS) checkSpace(ctx context.Context, block int64, err error) error {
 		ErrNoSpace, block, info.Capacity, info.Remaining, err)
 }
 
-// denied adds the owners of the directories to a permission error. The client library drops the NameNode's message.
+// denied adds to a refusal whose directories are concerned. The client library drops the NameNode's words.
 func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string) error {
 	if !errors.Is(err, fs.ErrPermission) || op == "stat" {
 		return err
@@ -153,9 +153,9 @@ func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string
 	return &fs.PathError{Op: op, Path: names[0], Err: fmt.Errorf("%w: %s, and user %s may not", fs.ErrPermission, strings.Join(owners, ", "), h.o.User)}
 }
 
-// ownerAbove describes the nearest visible directory above a name.
-func (h *HDFS) ownerAbove(ctx context.Context, name string) string {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+// ownerFrom describes what has a name, or the nearest directory above it that can be seen.
+func (h *HDFS) ownerFrom(ctx context.Context, name string) string {
+	for dir := name; ; dir = path.Dir(dir) {
 		var info hdfsInfo
 		e := h.once(ctx, func(c *hdfs.Client) error {
 			fi, err := c.Stat(dir)
