@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// build makes the HFiles of all tables, or those that are missing.
+// build makes the HFiles of all tables, or the missing ones.
 func (j *run) build(ctx context.Context) ([]*built, error) {
 	if j.st.Built != nil {
 		m, err := j.st.Resume().Manifests(j.buildTables())
@@ -40,7 +40,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()
-		sample = samplesPerRegion // by which a later run sees that the table still has the rows
+		sample = samplesPerRegion // by which a later run checks that the table still has the rows
 	}
 	if j.input == nil {
 		return nil, j.lostInput(ctx)
@@ -62,13 +62,13 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	files := j.allBuilt(m)
 	if err := j.expected(m); err != nil {
-		return nil, err // what is built stays: with other expectations the job resumes
+		return nil, err // the files stay: with other expectations the job resumes
 	}
 	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
-	submitted := j.yarn().Submission() // none is left when the record is written
+	submitted := j.yarn().Submission() // there is none after the record is written
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
@@ -95,12 +95,12 @@ func (j *run) allBuilt(m []*manifest.Manifest) []*built {
 	return files
 }
 
-// filling is the load and the verification of one table. The tables before it in the order of loading are filled.
+// filling is the load and the verification of one table. The tables before it in the order of loading are done.
 type filling struct {
 	run    *run
 	target *target
 	rows   *loaded
-	result *result.Result // of the table: the job's, or that of a further one
+	result *result.Result // of the table: the job's result, or that of a further table
 }
 
 func (f *filling) load(ctx context.Context, b *built) (err error) {
@@ -139,7 +139,7 @@ func (f *filling) verify(ctx context.Context) (*verified, error) {
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)
 }
 
-// report puts what is known of a further table into the job's result.
+// report adds the result of a further table to the job's result.
 func (f *filling) report() {
 	if n := f.target.number; n > 0 {
 		own, r := &f.run.result.Tables[n-1], f.result
@@ -147,8 +147,8 @@ func (f *filling) report() {
 	}
 }
 
-// verify holds a table to its manifest. Whether it is still the table of the plan is asked meanwhile: of one that is not,
-// nothing else is said.
+// verify compares a table with its manifest. Meanwhile it checks whether it is still the table of the plan: if not,
+// that is the only error.
 func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -168,7 +168,7 @@ func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Res
 	return v, err
 }
 
-// load brings the files of a table into it.
+// load loads the files of a table.
 func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (*loaded, error) {
 	if !j.st.AnyLoading() && j.input != nil {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {

@@ -26,10 +26,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// builtDir is the directory of a job of several clusters in its state, for the HFiles.
+// builtDir is the directory for the HFiles of a job of several clusters, in its state directory.
 const builtDir = "hfiles"
 
-// destination is one of the clusters that get the files.
+// destination is one of the clusters to which the files are loaded.
 type destination struct {
 	env  *cluster.Env
 	conf string // directory of its configuration; empty: the command's own
@@ -46,13 +46,13 @@ func (d destination) String() string {
 type clustersRun struct {
 	run
 	destinations []destination
-	manifests    []*manifest.Manifest // of what is built, one for each table
+	manifests    []*manifest.Manifest // of the build, one for each table
 }
 
 // RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. The HFiles are built once, on
 // local disk next to the journal, and [LoadDir] loads them into each cluster, as a job with its own journal. The loads run at the same
-// time, and one that fails holds up no other. The same call after a crash or a failure resumes, and loads where the files are not loaded
-// yet. The HFiles stay until all clusters have them.
+// time, and a failing load does not delay the others. The same call after a crash or a failure resumes, and loads into the clusters that are
+// missing. The HFiles stay until all clusters have them.
 func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	table, err := cluster.TableName(s)
@@ -60,7 +60,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return nil, err
 	}
 	if s.Verify == "sample" {
-		s.Verify = "full" // by all rows, which the files' manifest has the digest of
+		s.Verify = "full" // by the digest of all rows in the manifest
 	}
 	if err := checkClusters(o, s); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	return j.result, st.Steps(ctx, o.Gate, j.steps())
 }
 
-// checkClusters refuses what a job of several clusters does not do.
+// checkClusters refuses options that a job of several clusters does not support.
 func checkClusters(o RunOptions, s spec.Job) error {
 	refuse := func(c abilities.Column) error {
 		return fail.With(fail.Config, abilities.Refusal(abilities.Clusters, c))
@@ -152,7 +152,7 @@ func checkClusters(o RunOptions, s spec.Job) error {
 	return checkDuplicatesFile(o, s)
 }
 
-// openDestinations returns the clusters, that of env first. Those that were opened come with an error too.
+// openDestinations returns the clusters, that of env first. With an error it returns those that were opened.
 func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
 	all := []destination{{env: env}}
 	for _, conf := range also {
@@ -189,8 +189,8 @@ func (j *clustersRun) steps() []checkpoint.Step {
 	}
 }
 
-// look checks the clusters that are reached, and takes the tables of the first as those that the build divides its rows for. Those that are
-// not reached are looked at when the files are loaded.
+// look checks the clusters that can be reached. The build divides its rows by the tables of the first of them. Clusters that cannot be
+// reached are checked when the files are loaded.
 func (j *clustersRun) look(ctx context.Context) error {
 	type seen struct {
 		c     *loader.Cluster
@@ -209,12 +209,12 @@ func (j *clustersRun) look(ctx context.Context) error {
 			return nil
 		}
 		s.facts, s.err = j.lookAt(ctx, d, s.c)
-		return nil // the others are looked at too
+		return nil // the others are checked, too
 	})
 	var unreached, refused error
 	var facts []*cluster.Facts
 	for i, s := range found {
-		if at := slices.IndexFunc(found[:i], func(o seen) bool { return o.id == s.id && s.id != "" }); at >= 0 { // by other names of its hosts
+		if at := slices.IndexFunc(found[:i], func(o seen) bool { return o.id == s.id && s.id != "" }); at >= 0 { // the same cluster by other host names
 			s.err = sameCluster(j.destinations[i].conf, j.destinations[at])
 		}
 		if s.err == nil && facts != nil {
@@ -294,7 +294,7 @@ func (j *clustersRun) buildOnce(ctx context.Context) error {
 	return nil
 }
 
-// end removes the HFiles, and notes that nothing is left to do.
+// end removes the HFiles, and records the end of the job.
 func (j *clustersRun) end(ctx context.Context) error {
 	j.result.Elapsed = time.Since(j.started)
 	err := j.st.End(ctx, j.result, nil, false, j.o.Events)
@@ -329,7 +329,7 @@ func (j *clustersRun) loadsUndone() error {
 	return nil
 }
 
-// alreadyDone is the answer to a job that was done before. A process that was killed at its end can have left the HFiles.
+// alreadyDone answers for a job that was done before. It removes HFiles that a process killed at its end has left.
 func (j *clustersRun) alreadyDone() {
 	*j.result = *j.st.Result
 	j.result.Already, j.result.Job, j.result.DoneAt = true, j.st.Dir, j.st.FinishedAt

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// loadAll loads the files into the clusters that do not have them, at the same time, and waits for all of them. The journal has each that is done.
+// loadAll loads the files into the clusters that do not have them, in parallel, and waits for all of them. The journal records each finished one.
 func (j *clustersRun) loadAll(ctx context.Context) error {
 	j.result.Clusters = make([]result.Cluster, len(j.destinations))
 	errs := make([]error, len(j.destinations))
@@ -49,12 +49,12 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// eventsOf returns the events of the load into one cluster. Of one of them the phases and their progress are shown.
+// eventsOf returns the events of the load into one cluster. Phases and progress are shown for only one of the clusters.
 func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
 	e := progress.Events{}
 	if shown {
 		e = all
-		e.OnOpen, e.OnStart = nil, nil // the job has begun
+		e.OnOpen, e.OnStart = nil, nil // the job reports its own start
 	}
 	e.OnNote = func(msg string, kv ...any) { all.Note(msg, append([]any{"cluster", d.String()}, kv...)...) }
 	e.OnWarn = func(msg string, kv ...any) { all.Warn(msg, append([]any{"cluster", d.String()}, kv...)...) }
@@ -102,7 +102,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	return r, nil
 }
 
-// saltOn refuses a cluster whose tables have other numbers of salts than the keys that were built: its readers would not find the rows.
+// saltOn refuses a cluster whose tables have another number of salts than the built keys: its readers would not find the rows.
 func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 	targets := j.spec.Targets()
 	if !slices.ContainsFunc(targets, salted) {
@@ -161,7 +161,7 @@ func otherSalt(table string, n, was int) error {
 	return fail.With(fail.Check, setting.Errorf("table %s has %d salts there, and the keys are built for %d: %s names the number for all clusters", table, n, was, setting.SaltBuckets))
 }
 
-// sum puts what the clusters have in common into the result: the longest times, and the verification of the first.
+// sum puts the totals of the clusters into the result: the longest times, and the verification of the first cluster.
 func (j *clustersRun) sum() {
 	r := j.result
 	for _, c := range r.Clusters {

@@ -1,6 +1,6 @@
 // Package job owns a run: exports in, rows visible in a table.
 //
-// A [Spec] (the job file) says what to load; with the table's facts it
+// A [Spec] (the job file) describes what to load; with the table's facts it
 // becomes a [Plan], a value that names everything on which the outcome
 // depends. [build.Run] turns inputs into HFiles in two passes:
 //

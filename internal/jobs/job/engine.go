@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// submissions are the part of a job's journal that a job on YARN has.
+// submissions is the part of a job's journal about YARN.
 type submissions struct{ st *checkpoint.Job }
 
 func (s submissions) Submitting(m mapreduce.Submission) error {
@@ -42,7 +42,7 @@ type OnYARN struct {
 	Events  progress.Events
 }
 
-// Submission returns the job on YARN that an earlier attempt has begun, nil if there is none.
+// Submission returns the job on YARN that an earlier attempt has submitted, nil if there is none.
 func (y OnYARN) Submission() *mapreduce.Submission {
 	if y.Journal.Submission == nil {
 		return nil
@@ -51,7 +51,7 @@ func (y OnYARN) Submission() *mapreduce.Submission {
 	return &s
 }
 
-// SameEngine refuses to build here what is being built on YARN.
+// SameEngine refuses to build files here that are being built on YARN.
 func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 	s := y.Submission()
 	if s == nil || asked != nil || y.Journal.Finished {
@@ -61,7 +61,7 @@ func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 		s.Tag, s.Application, setting.Engine, setting.Restart))
 }
 
-// End ends what of a job runs on YARN before its checkpoint is discarded.
+// End ends a job's application on YARN before its checkpoint is discarded.
 func (y OnYARN) End(ctx context.Context) error {
 	s := y.Submission()
 	if s == nil {
@@ -86,7 +86,7 @@ func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(conte
 	return a.Manifests, onYARN(y.Submission(), a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
 }
 
-// Drop removes what a job on YARN has left next to its HFiles, when these are taken.
+// Drop removes the files of a job on YARN apart from its HFiles, after these were taken.
 func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 	if s == nil {
 		return
@@ -143,7 +143,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The same as an earlier submission's: a job that is submitted again is packed as it was.
+	// The weights of an earlier submission: a job that is submitted again is divided in the same way.
 	if p.Weights = j.st.History.Weights; len(p.Weights) != p.Regions() {
 		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	return p, j.sameFiles(p)
 }
 
-// sameFiles reports whether a plan for tasks has the input that the job's plan has.
+// sameFiles reports whether a plan for tasks has the same input files as the job's plan.
 func (j *run) sameFiles(p *share.Plan) error {
 	var was, is []int64
 	for _, f := range j.input.Source.Files() {
@@ -167,7 +167,7 @@ func (j *run) sameFiles(p *share.Plan) error {
 	return nil
 }
 
-// CheckEngine refuses what a job on YARN cannot do, nil being none.
+// CheckEngine refuses jobs that cannot run on YARN; nil means that YARN is not used.
 func CheckEngine(env *cluster.Env, y *mapreduce.Settings, state checkpoint.Options, s spec.Job) error {
 	if y == nil {
 		return nil

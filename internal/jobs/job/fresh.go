@@ -16,13 +16,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// freshTable is a table that a job makes to take the place of its own.
+// freshTable is a new table that a job creates to replace its own.
 type freshTable struct {
 	fresh.Request
-	job spec.Job // as the job that fills the new table alone
+	job spec.Job // the job as one that fills only the new table
 }
 
-// inPlaceOf is nil for a job that loads the table that it names.
+// inPlaceOf returns the new table of a job, nil for a job that loads the table that it names.
 func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	wrong := func(format string, args ...any) (*freshTable, error) {
 		return nil, fail.With(fail.Config, setting.Errorf(format, args...))
@@ -61,7 +61,7 @@ func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader
 	return fresh.Forget(ctx, env, c, st, o.Events)
 }
 
-// make makes the new table, or finds it.
+// make creates the new table, or finds it.
 func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job) error {
 	if st.Finished {
 		return nil
@@ -94,7 +94,7 @@ func (j *run) compares() bool {
 func (f *freshTable) compares() bool { return !f.job.MaxDeletes().All() }
 
 // compareFresh refuses an export that lacks too many rows of the old table, before
-// it is loaded. Nothing is compared where all of them may be missing.
+// it is loaded. If all of them may be missing, it compares nothing.
 func (j *run) compareFresh(ctx context.Context, b *built) error {
 	j.result.Fresh = fresh.Result(j.st.Fresh, j.facts.Table)
 	if j.st.AnyLoading() {
@@ -112,7 +112,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	return j.st.Record(checkpoint.EventFresh, r)
 }
 
-// fitsBefore compares the export with the old table if that is asked for, nil if not.
+// fitsBefore compares the export with the old table if the options require it, and returns nil otherwise.
 func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
 	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
 		return nil, err
@@ -134,7 +134,7 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	if err != nil {
 		return nil, err
 	}
-	// Every cell of the old table is older than the new one: what it has is in the export or missing.
+	// Every cell of the old table counts as older: it is in the export or missing there.
 	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.o.Events})
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)

@@ -24,38 +24,38 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// LoadOptions say how [LoadDir] works.
+// LoadOptions configures [LoadDir].
 type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
-	Staging string // directory on HDFS for files that are uploaded, default that of [staging.Base]
+	Staging string // directory on HDFS for uploaded files, default [staging.Base]
 	Stage   loader.Stage
 	// Snapshot and KeepSnapshots are as in [RunOptions].
 	Snapshot      string
 	KeepSnapshots int
-	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
+	// MaxFiles is the limit of files for one family of a region, default that of the configuration, else 32. More files are merged.
 	MaxFiles int
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	// LoadConcurrency is the number of concurrent calls to regions of the table, default 2 for each region server, 8 while they are quick.
 	LoadConcurrency int
-	// CompactAfter is the compact after of [RunOptions].
+	// CompactAfter is as in [RunOptions].
 	CompactAfter string
-	// Quiet is the quiet of [RunOptions].
+	// Quiet is as in [RunOptions].
 	Quiet   bool
 	Uploads upload.Options
-	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
+	// TrustFiles skips the reading of all files before the load: a damaged file is loaded as it is.
 	TrustFiles bool
-	// Unreplicated has peers of replication leave the load out.
+	// Unreplicated excludes the load from replication.
 	Unreplicated bool
-	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
+	// PhoenixIndexes is "ignore" to load a table with Phoenix indexes. Default: such a table is refused.
 	PhoenixIndexes string
 	// Replace makes the table hold exactly the rows of the directory, which needs a manifest. MaxDeletes and ReplaceRejected are as in
-	// [spec.Spec], Into and Splits those of [RunOptions].
+	// [spec.Spec], Into and Splits as in [RunOptions].
 	Replace         bool
 	MaxDeletes      string
 	ReplaceRejected bool
 	Into            string
 	Splits          fresh.Splits
 	State           checkpoint.Options
-	Gate            progress.Gate // where the load waits between its steps, default nowhere
+	Gate            progress.Gate // where the load waits between its steps, default: no wait
 	Events          progress.Events
 }
 
@@ -72,8 +72,8 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 }
 
 // copying copies local HFiles into a staging directory, each verified and then
-// renamed, as a build writes them. What it learns of the copies is put in. What an
-// earlier attempt has left there goes first.
+// renamed, as a build writes them. It sets the facts of the copies in the list, and first removes the files that an
+// earlier attempt has left there.
 func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, facts *cluster.Facts, o LoadOptions) (st *stage, err error) {
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 	return st, nil
 }
 
-// policies returns the storage policies of a table's families for files of a job. HDFS need not take them: the files are loaded all the same.
+// policies returns the storage policies of a table's families for a job's files. If HDFS refuses them, the files are loaded without.
 func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 	return build.Policies{Of: facts.Policies, Refused: func(_ context.Context, family, policy string, err error) {
 		e.Warn("the files do not get the storage policy of their family", "family", family, "policy", policy, "error", err,
@@ -159,7 +159,7 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
-// toldWriter reports what was written.
+// toldWriter reports the bytes written.
 type toldWriter struct {
 	to   io.Writer
 	told func(bytes int64)

@@ -25,21 +25,21 @@ import (
 
 // dirLoad is one process's work on the load of a directory.
 type dirLoad struct {
-	run      // the parts that it has in common with a run: cluster, journal, facts, result
+	run      // the parts that it shares with a run: cluster, journal, facts, result
 	o        LoadOptions
 	given    string           // the directory as the caller names it
-	old      loader.TableName // the table as the caller names it: the one that is loaded, or whose place that takes
+	old      loader.TableName // the table as the caller names it: the loaded table, or the one that it replaces
 	at       hdfsio.Location
 	out      build.Output       // of it
-	manifest *manifest.Manifest // that is in it; nil: none
-	files    []manifest.File    // that are in it
-	all      manifest.Manifest  // what is loaded
+	manifest *manifest.Manifest // in the directory; nil: none
+	files    []manifest.File    // in the directory
+	all      manifest.Manifest  // of the files to load
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
 // or another program. Files on the cluster's HDFS are moved into the table;
-// local ones are uploaded first and stay. With a manifest the table is
-// verified by it. Every file is read as a whole before the first is loaded.
+// local files are uploaded first, and stay. With a manifest the table is
+// verified by it. Every file is read completely before the first is loaded.
 // With a state directory the same call after a crash resumes, and after a
 // success does nothing while there is nothing new in the directory. With
 // Replace it also takes the steps of a run that replaces.
@@ -120,10 +120,10 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	return d.list(ctx)
 }
 
-// list finds the files, which must be those of the manifest.
+// list finds the files, which must agree with the manifest.
 func (d *dirLoad) list(ctx context.Context) (err error) {
 	if d.replaces() && d.manifest.Digest.Rows == 0 {
-		return nil // refuseExport has the reason
+		return nil // refuseExport gives the reason
 	}
 	if d.files, err = ListHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
 		return err
@@ -134,7 +134,7 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 	return nil
 }
 
-// identity distinguishes the load from those of other directories, and of what the directory held at other times: by its
+// identity distinguishes the load from those of other directories, and of earlier contents of the directory: by its
 // manifest, or by its files if they stay, or by the directory itself.
 func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
 	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
@@ -168,8 +168,8 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 	return id, nil
 }
 
-// again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
-// are there again. One that was undone, or is being undone, is no load that is done.
+// again decides how to handle an earlier load of the directory. It is ignored with Restart, and if it was done and there are
+// files again. A load that was undone, or is being undone, does not count as done.
 func (d *dirLoad) again(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {

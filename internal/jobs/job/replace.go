@@ -128,7 +128,7 @@ func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 	return nil
 }
 
-// compare takes the snapshot, and writes the markers if they may be loaded.
+// compare takes the snapshot, and writes the markers if the load may delete rows.
 func (j *run) compare(ctx context.Context, b *built) error {
 	j.o.Events.Phase("replace")
 	src, err := j.takeCompared(ctx)
@@ -142,7 +142,7 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	return j.st.Record(checkpoint.EventReplaced, done)
 }
 
-// writeMarkers compares the export with the snapshot, writes the markers and proves their files.
+// writeMarkers compares the export with the snapshot, writes the markers and checks their files.
 func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
 	export := j.exported(b.manifest)
 	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.o.Events}
@@ -199,7 +199,7 @@ func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	return setting.Textf("check that the export is complete; the same command with a higher %s N or P%% continues (now %s)", setting.MaxDeletes, l)
 }
 
-// replaced sees that readers find the rows of the export and no others, and
+// replaced checks that readers find exactly the rows of the export, and
 // deletes the snapshot.
 func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
 	if j.st.History.Replace == nil {
@@ -224,15 +224,15 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 	return j.dropCompared(ctx)
 }
 
-// countWorkers is how many regions are counted at a time.
+// countWorkers is the number of regions that are counted in parallel.
 const countWorkers = 4
 
-// takeCompared takes the snapshot that the export is compared with, when that of an earlier attempt is gone.
+// takeCompared takes the snapshot with which the export is compared, after the snapshot of an earlier attempt was deleted.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	return OpenSnapshot(ctx, j.env, j.st, j.before(), checkpoint.PlaceCompared)
 }
 
-// afterCompared deletes the snapshot where nothing needs it: after an error, and
+// afterCompared deletes the snapshot if it is no longer needed: after an error, and
 // before there are markers. Of a job that is stopped the master may still be taking
 // it, so that the next attempt deletes it.
 func (j *run) afterCompared(ctx context.Context, err error) error {
@@ -242,7 +242,7 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 	return errors.Join(err, j.dropCompared(ctx))
 }
 
-// endCompared deletes the snapshot that the export was compared with, that of an earlier attempt too.
+// endCompared deletes the snapshot with which the export was compared, also that of an earlier attempt.
 func (j *run) endCompared(ctx context.Context) error {
 	return fail.With(fail.Load, j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceCompared))
 }

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// restartable is [restartable] for the load of a directory.
+// restartable checks the same as [restartable] for the load of a directory.
 func (d *dirLoad) restartable(ctx context.Context) error {
 	if d.st.Plan == nil {
 		return nil

@@ -23,26 +23,26 @@ import (
 // RunOptions is [WorkOptions] with the options of a whole run.
 type RunOptions struct {
 	build.WorkOptions
-	Staging  string       // directory on HDFS, default that of [staging.Base]
-	Keep     bool         // leave the staging directory of a successful run
+	Staging  string       // directory on HDFS, default [staging.Base]
+	Keep     bool         // keep the staging directory of a successful run
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
 	Stage    loader.Stage // the load mode, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
-	// KeepSnapshots is how many snapshots stay that jobs of the state directory have taken before loading the table, this one's among them; 0: all.
+	// KeepSnapshots is the number of snapshots to keep of those that jobs of the state directory have taken before loading the table, including this one's; 0: all.
 	KeepSnapshots int
 	State         checkpoint.Options
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	// LoadConcurrency is the number of concurrent calls to regions of the table, default 2 for each region server, 8 while they are quick.
 	LoadConcurrency int
 
-	// CompactAfter is minor or major to ask for compactions of the tables once they are loaded and verified. Default: none.
+	// CompactAfter is minor or major to request compactions of the tables after they are loaded and verified. Default: none.
 	CompactAfter string
 
-	// Quiet has HBase neither split nor merge nor normalize regions of the job's tables while it runs.
+	// Quiet switches off splits, merges and normalization of the job's tables while it runs.
 	Quiet bool
 
-	// Into is the table that a job with Replace makes to take the place of its own, which is left as it is. Empty: it replaces in place.
+	// Into is the new table that a job with Replace creates to replace its own, which stays unchanged. Empty: it replaces in place.
 	Into   string
-	Splits fresh.Splits // of that table; nil: those of the job's own
+	Splits fresh.Splits // of the new table; nil: those of the job's table
 
 	// JobFile is the name of the file that describes the job, by which expectations know the earlier jobs to compare with. Empty: none.
 	JobFile string
@@ -50,19 +50,19 @@ type RunOptions struct {
 	// Also are directories of the configurations of further clusters, whose tables of the same names get the same files. See [RunOnClusters].
 	Also []string
 
-	// YARN builds the HFiles there. Default: here.
+	// YARN builds the HFiles on YARN. Default: in this process.
 	YARN *mapreduce.Settings
 
 	part, parts   int // of a job that was split, from 1; 0: it was not
 	behind, ahead progress.PartsWork
 }
 
-// samplesPerRegion is how many rows of each region a run in mode sample reads back.
+// samplesPerRegion is the number of rows of each region that a run with verification "sample" reads back.
 const samplesPerRegion = 20
 
 // Run does the whole job: table facts, build into staging, load, verify.
 // Nothing is loaded unless the whole input was read and every file verified.
-// With an error comes the result as far as it is known, or nil.
+// With an error it returns the result as far as it is known, or nil.
 // With a state directory the same call after a crash resumes,
 // and after a success does nothing.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
@@ -108,7 +108,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := o.keepRejects(st.Dir); err != nil {
 		return known, err
 	}
-	if !st.Finished || o.State.Restart { // that there is nothing to do can be said at any time
+	if !st.Finished || o.State.Restart { // a finished job needs no time window
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
@@ -133,13 +133,13 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	err = j.open(ctx)
 	defer func() { err = errors.Join(err, j.streams.Close(), j.closeTables(ctx)) }()
 	if err != nil {
-		if st.History.Plan == nil { // nothing leads back to it: the next attempt may be another job
+		if st.History.Plan == nil { // no later attempt finds it: the next one may be another job
 			j.dropTables(ctx)
 		}
 		return j.result, err
 	}
 	if st.Finished {
-		j.dropStreams() // of a process that was killed between its end and that
+		j.dropStreams() // of a process that was killed between the job's end and this step
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
@@ -148,8 +148,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	return j.result, err
 }
 
-// accepted refuses what a job and its options do not allow together, before the cluster is asked. It gives the job, the name of its
-// table, and the table that is made if it takes the place of another.
+// accepted refuses options that contradict each other, before any request to the cluster. It returns the job, the name of its
+// table, and the new table if one replaces another.
 func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table string, into *freshTable, err error) {
 	table, err = cluster.TableName(s)
 	if err = cmp.Or(err, CheckEngine(env, o.YARN, o.State, s), checkTables(o, s), checkDuplicatesFile(o, s)); err != nil {
@@ -164,7 +164,7 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 	return s, table, into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
 }
 
-// begin discards what the job has done if it is to begin again, and makes the table that is to take the place of another.
+// begin discards the job's state if it is to start over, and creates the new table that replaces another.
 func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
 	if o.State.Restart {
 		if err := restartable(ctx, env, c, s, o); err != nil {
@@ -202,7 +202,7 @@ func (j *run) open(ctx context.Context) error {
 	return j.plan(ctx)
 }
 
-// notReached ends a run that does not know its cluster. If the job has state of
+// notReached ends a run that cannot reach its cluster. If the job has state of
 // one cluster only, another process that has that is named, and the result of the
 // run is for its directory.
 func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Options, cause error) (*result.Result, error) {

@@ -10,12 +10,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// tableRecord returns the record of the table as it is.
+// tableRecord returns the record of the current table.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
 	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
 }
 
-// recreated is nil if the table is the one that the plan was made for, as far as
+// recreated returns nil if the table is the one of the plan, as far as
 // the journal says.
 func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
 	if was == nil {
@@ -44,8 +44,8 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	return nil
 }
 
-// stillTheSame looks at a table once more when all files are in it: those
-// that went into one that is gone are lost.
+// stillTheSame checks a table again after all files are loaded: files
+// in a table that was dropped meanwhile are lost.
 func (j *run) stillTheSame(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
 	if err != nil {

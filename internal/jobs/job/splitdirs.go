@@ -23,11 +23,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// RunParts does one job for each directory that holds files of the inputs, in
+// RunParts runs one job for each directory that has files of the inputs, in
 // the order of their names, as [Run] would with that directory as its input.
 // It ends with the first that fails, so that a later directory never has older
 // cells than an earlier one. The same call resumes. One lock is
-// held for the whole, so that two calls do not work on it at a time.
+// held for all of them, so that two calls do not work on them at a time.
 //
 // The result has the totals of the parts; with an error it has the status
 // of each.
@@ -87,7 +87,7 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	return p.result, err
 }
 
-// parts is one RunParts.
+// parts is the state of one call of [RunParts].
 type parts struct {
 	env     *cluster.Env
 	spec    spec.Job
@@ -95,9 +95,9 @@ type parts struct {
 	dirs    []source.Directory
 	cluster string // its id
 	result  *result.Result
-	results []*result.Result    // of the parts, nil where nothing is known
+	results []*result.Result    // of the parts, nil: unknown
 	begun   []bool              // parts that an earlier run has begun
-	behind  progress.PartsWork  // done by this run from their beginning
+	behind  progress.PartsWork  // done completely by this run
 	ahead   progress.PartsWork  // not begun yet, and not done before
 	clock   *progress.WaitClock // nil without a gate
 }
@@ -110,7 +110,7 @@ func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Director
 	return p
 }
 
-// errorOf returns why a part has failed.
+// errorOf returns the error of a failed part.
 func (p *parts) errorOf(i int, err error) error {
 	return fmt.Errorf("directory %s (%d of %d): %w", p.dirs[i].Path, i+1, len(p.dirs), err)
 }
@@ -168,8 +168,8 @@ func (p *parts) run(ctx context.Context) error {
 	return nil
 }
 
-// partSpec returns the job of a directory: it is the same as if the directory were
-// given as the input, so what a nightly run has loaded is not loaded again.
+// partSpec returns the job of a directory: the same as if the directory were
+// given as the input, so that rows of a nightly run are not loaded again.
 func (p *parts) partSpec(i int) spec.Job {
 	s := p.spec
 	s.Inputs = []string{p.dirs[i].Path}
@@ -191,13 +191,13 @@ func (p *parts) partOptions(i int) RunOptions {
 }
 
 // doneBefore returns the results of parts that earlier runs have done, by their
-// journals and without asking the table: there may be thousands of them. One
-// with files that have changed since is not one, and neither is one that was
-// undone: its run says so.
+// journals and without requests to the table: there may be thousands of them. A part
+// with changed files is not among them, and neither is one that was
+// undone, which its run refuses.
 //
-// newest is the one that was done last, about which the table is to be asked,
+// newest is the part that was done last, whose rows are to be looked for in the table,
 // since it may have been emptied; rows of the others may have newer cells by
-// now. It is -1 when another part was being loaded after it.
+// now. It is -1 if another part was being loaded after it.
 func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 	known, newest = make([]*result.Result, len(p.dirs)), -1
 	p.begun = make([]bool, len(p.dirs))

@@ -20,8 +20,8 @@ type stage struct {
 	out build.Output
 }
 
-// stageAt makes the directory, or finds it. HBase moves files out of it, so
-// they and their directories are for all users to write.
+// stageAt creates the directory, or finds it. HBase moves files out of it, so
+// they and their directories are writable for all users.
 func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {
 	d, err := staging.Make(ctx, env, l)
 	if err != nil {
@@ -30,12 +30,12 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 	return stageIn(d), nil
 }
 
-// stageIn returns the stage of a directory that is there.
+// stageIn returns the stage of an existing directory.
 func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
 }
 
-// stagedBefore returns the staging directory of the plan, which is made if it is not there.
+// stagedBefore returns the staging directory of the plan, which it creates if it does not exist.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
@@ -44,7 +44,7 @@ func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	return stageIn(dir), nil
 }
 
-// localStage returns a directory on local disk, which is made if it is not there.
+// localStage returns a local directory, which it creates if it does not exist.
 func localStage(dir string) (*stage, error) {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -52,11 +52,11 @@ func localStage(dir string) (*stage, error) {
 	return &stage{Dir: &staging.Dir{FS: hdfsio.Local{}, Location: hdfsio.Location{Path: dir}}, out: build.Output{FS: hdfsio.Local{}, Dir: dir}}, nil
 }
 
-// baseOf returns the directory above that of a job, both as URIs.
+// baseOf returns the parent of a job's directory, both as URIs.
 func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
 
-// moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its
-// plan: an earlier attempt may have been refused for that. The directory of the plan is removed first.
+// moveStaging gives a resumed job the staging directory that this attempt requests, if it has no files in the directory of its
+// plan: an earlier attempt may have been refused for that directory, which is removed first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
 	if j.local != "" || j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
 		return nil

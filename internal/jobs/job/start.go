@@ -20,7 +20,7 @@ func (j *run) start() progress.Start {
 	return s
 }
 
-// phasesLeft returns the phases left that the attempt is to go through, as far as the journal says.
+// phasesLeft returns the phases that the attempt has to go through, by the journal.
 func (j *run) phasesLeft() (phases []string) {
 	if j.st.Finished {
 		if j.spec.Verify == "full" {

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openInput opens the inputs. Streams are read for it, unless nothing of the job needs them any more.
+// openInput opens the inputs. It reads streams for that, unless the job no longer needs them.
 func (j *run) openInput(ctx context.Context) (err error) {
 	if j.streams, err = streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	return err
 }
 
-// checkBefore looks at all else before a stream is read, which can be done once.
+// checkBefore checks everything else before a stream is read, since that is possible only once.
 func (j *run) checkBefore(ctx context.Context) error {
 	for _, t := range j.targets {
 		s := t.Job
@@ -60,7 +60,7 @@ func (j *run) checkBefore(ctx context.Context) error {
 	return nil
 }
 
-// abandonStreams removes copies of streams for which there is no plan, and never will be with this input and these settings.
+// abandonStreams removes copies of streams that no plan can use with this input and these settings.
 func (j *run) abandonStreams(ctx context.Context, cause error) error {
 	if kind := fail.KindOf(cause); j.st.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return nil
@@ -70,7 +70,7 @@ func (j *run) abandonStreams(ctx context.Context, cause error) error {
 	return j.st.Resume().DropStreams()
 }
 
-// dropStreams removes the copies of streams, when nothing reads them any more.
+// dropStreams removes the copies of streams when they are no longer needed.
 func (j *run) dropStreams() {
 	if j.st.Log == nil {
 		return
@@ -89,8 +89,8 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 	return r
 }
 
-// lostPlanRecord returns the plan of a job whose streams are not read again: what the journal says of their columns and formats
-// holds. All other inputs are listed.
+// lostPlanRecord returns the plan of a job whose streams are not read again: the journal's record of their columns and formats
+// applies. All other inputs are listed.
 func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
 	old := *j.st.History.Plan
 	p := old.Asked(j.spec)
@@ -129,7 +129,7 @@ func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (check
 	return p, nil
 }
 
-// addInputs notes what is read, or was.
+// addInputs adds the inputs that are read, or were.
 func (j *run) addInputs(s *progress.Start) {
 	if j.input != nil {
 		j.input.AddTo(s)
@@ -142,7 +142,7 @@ func (j *run) addInputs(s *progress.Start) {
 	}
 }
 
-// lostInput says that files have to be written again for which a stream is needed.
+// lostInput returns the error of files that must be written again, but need a stream.
 func (j *run) lostInput(context.Context) error {
 	return fail.With(fail.Input, setting.Errorf("HFiles must be written again, but an input stream is gone: export again and pipe it into the same command (or %s discards the checkpoint)", setting.Restart))
 }

@@ -15,9 +15,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// openTables opens the inputs that are tables. Of a table of HBase a snapshot is
-// taken, which the journal names before; a later attempt reads the same. It is not
-// opened for a job that needs none of its inputs any more.
+// openTables opens the inputs that are tables. Of an HBase table a snapshot is
+// taken, which the journal names before; a later attempt reads the same snapshot. It is not
+// opened for a job that no longer needs its inputs.
 func (j *run) openTables(ctx context.Context) error {
 	over := j.st.Finished || j.st.AnyLoading()
 	for _, input := range j.spec.Inputs {
@@ -42,7 +42,7 @@ func (j *run) openTables(ctx context.Context) error {
 	return nil
 }
 
-// openTable opens what an input names, and reports a scan in its place.
+// openTable opens the table or snapshot of an input, and reports if it is scanned instead.
 func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) (*tablesource.Source, error) {
 	if ref.Snapshot != "" {
 		return tablesource.Open(ctx, j.env, ref, tablesource.Options{Choice: j.spec.Choice()})
@@ -65,8 +65,8 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	return s, nil
 }
 
-// readTable says how a table is read: as an earlier attempt did. Else it names the
-// snapshot through which that is done, in the journal first.
+// readTable determines how a table is read: as an earlier attempt did. Otherwise it names the
+// snapshot that is read, first in the journal.
 func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r checkpoint.ReadSnapshotRecord, o tablesource.Options, err error) {
 	place, err := j.env.Place(input)
 	if err != nil {
@@ -86,7 +86,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	case ok && r.Scan != nil:
 		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
-	case ok && scan: // that of an attempt that came to no plan
+	case ok && scan: // of an attempt that ended before its plan
 		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
 			return r, o, fail.With(fail.Load, err)
 		}
@@ -107,12 +107,12 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	return r, o, nil
 }
 
-// began refuses to read a table in another way than this job did.
+// began refuses another way of reading a table than the one with which this job began.
 func began(input, how, by string) error {
 	return fail.With(fail.Config, setting.Errorf("input %s: this job began to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
 }
 
-// closeTables deletes what a job without a journal has taken.
+// closeTables deletes the snapshots of a job without a journal.
 func (j *run) closeTables(ctx context.Context) error {
 	var errs []error
 	for _, s := range j.tables {
@@ -125,8 +125,8 @@ func (j *run) closeTables(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// dropTables deletes the snapshots that this job has read tables through, when
-// nothing reads them any more.
+// dropTables deletes the snapshots from which this job has read tables, when
+// they are no longer needed.
 func (j *run) dropTables(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -135,8 +135,8 @@ func (j *run) dropTables(ctx context.Context) {
 	}
 }
 
-// readBefore returns the files of tables that are not read again, as the journal has
-// them.
+// readBefore returns the files of tables that are not read again, from the
+// journal.
 func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
 	for _, input := range j.spec.Inputs {
 		if !j.notRead(input) {
@@ -155,7 +155,7 @@ func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRe
 	return files, nil
 }
 
-// notRead says that an input is a table which the job does not need any more.
+// notRead returns the error of reading an input table that the job no longer needs.
 func (j *run) notRead(input string) bool {
 	return j.tablesOver && strings.HasPrefix(input, cluster.TableScheme)
 }

@@ -21,12 +21,12 @@ type target struct {
 	spec.Target
 	number   int // in the order of loading, from 0
 	facts    *cluster.Facts
-	families []spec.Family // as the job has them
+	families []spec.Family // with the job's settings
 	plan     *cells.Plan
-	stage    *stage // where its files are
+	stage    *stage // directory of its files
 }
 
-// checkTables refuses what a job of several tables, or several processes, cannot do.
+// checkTables refuses options that a job of several tables, or of several processes, does not support.
 func checkTables(o RunOptions, s spec.Job) error {
 	if o.YARN != nil {
 		if err := s.Divisible(abilities.YARN); err != nil {
@@ -39,7 +39,7 @@ func checkTables(o RunOptions, s spec.Job) error {
 	return nil
 }
 
-// findTables asks for the facts of all tables; the first one's are known.
+// findTables reads the facts of all tables except the first, whose facts are known.
 func (j *run) findTables(ctx context.Context) error {
 	all := []*cluster.Facts{j.facts}
 	for _, x := range j.spec.Targets()[1:] {
