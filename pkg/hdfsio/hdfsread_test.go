@@ -212,7 +212,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 }
 
-// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes of which at least one is good.
+// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes, at least one of them good.
 func TestReadsAreRightOrFail(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		t := subtest{TB: t}
