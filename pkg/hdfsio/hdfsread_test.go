@@ -19,8 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// flipByte returns a function that flips a bit of one byte of a response, counted from its start, or from its end if at is
-// negative.
+// flipByte returns a function that flips a bit of one byte of a response, counted from its start, or from its end if at is negative.
 func flipByte(at int) func([]byte, testdfs.Read) []byte {
 	return func(a []byte, _ testdfs.Read) []byte { return testdfs.FlipByte(a, at) }
 }

@@ -325,9 +325,8 @@ func (w *Writer) fail(err error) error {
 	return w.err
 }
 
-// appendRowIndex ends a ROW_INDEX_V1 block: it appends the number of rows,
-// their positions, and the size of the cells before them (RowIndexEncoderV1,
-// 2.6.4).
+// appendRowIndex ends a ROW_INDEX_V1 block: it appends the number of rows, their
+// positions, and the size of the cells before them (RowIndexEncoderV1, 2.6.4).
 func appendRowIndex(block []byte, starts []uint32) []byte {
 	size := len(block) - blockPrefix
 	block = binary.BigEndian.AppendUint32(block, uint32(len(starts)))
