@@ -82,8 +82,9 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 }
 
 // Append adds one cell. Its slices are not kept. The error is an [*OrderError]
-// for a cell that sorts before the previous one, it wraps [ErrTooLarge] for a
-// cell beyond HBase's limits, or it is an error of the output.
+// for a cell that sorts before the previous one and wraps [ErrTooLarge] for a
+// cell beyond HBase's limits. Append also fails for a timestamp below 0,
+// another family, and a failing output.
 func (w *Writer) Append(c *Cell) error {
 	if w.err != nil {
 		return w.err
