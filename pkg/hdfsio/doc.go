@@ -7,10 +7,9 @@
 // packet have been verified, reads around a DataNode that fails, and excludes a DataNode that does not answer from new blocks. The
 // client library makes the other calls: names, modes, lists.
 //
-// A small interim file ([CreateOptions.Interim]) is buffered until Finish. It is then created, given its block and closed, read
-// back and renamed in five NameNode calls (create, addBlock, complete, getBlockLocations, rename2), with one connection to a
-// DataNode for its block and a shared one for the files that are read back. If a DataNode fails meanwhile, the file is written once
-// more.
+// A small interim file ([CreateOptions.Interim]) is buffered until Finish. It is then created, given its block and closed, read back
+// and renamed in five NameNode calls (create, addBlock, complete, getBlockLocations, rename2), with one connection to a DataNode for
+// its block and a shared one for the files that are read back. If a DataNode fails meanwhile, the file is written once more.
 //
 // # Rules
 //

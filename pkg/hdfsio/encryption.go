@@ -149,9 +149,8 @@ type Zone struct {
 	Key  string // the name of its key; empty if the user may not know it
 }
 
-// Zone returns the encryption zone of a path, which need not exist. HDFS renames only within a zone. A NameNode returns it to users who
-// may read the path. For others, Zone returns the highest of the encrypted directories above the path, which differs in a zone within a
-// zone.
+// Zone returns the encryption zone of a path, which need not exist. HDFS renames only within a zone. A NameNode returns it to users who may
+// read the path. For others, Zone returns the highest of the encrypted directories above the path, which differs in a zone within a zone.
 func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 	name, err = cleanName("zone", name)
 	if err != nil {

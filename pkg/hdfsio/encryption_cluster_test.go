@@ -203,8 +203,7 @@ func TestDeniedKey(t *testing.T) {
 	}
 }
 
-// TestKeysOutOfReach checks that reads and writes wait for a KMS that is down, as long as for a NameNode, and continue when it is
-// back.
+// TestKeysOutOfReach checks that reads and writes wait for a KMS that is down, as long as for a NameNode, and continue when it is back.
 func TestKeysOutOfReach(t *testing.T) {
 	c := zoned(t)
 	server := c.Daemon(testcluster.KMS)

@@ -11,9 +11,8 @@ import (
 
 // FS is a file system. The package documentation lists the rules for all implementations.
 type FS interface {
-	// Create starts a new file. Its directory must exist. An existing name gives fs.ErrExist, here or, if two writers
-	// create it concurrently, from Finish of the later one. The context also bounds the life of the Writer: when it ends,
-	// so does the write.
+	// Create starts a new file. Its directory must exist. An existing name gives fs.ErrExist, here or, if two writers create it
+	// concurrently, from Finish of the later one. The context also bounds the life of the Writer: when it ends, so does the write.
 	Create(ctx context.Context, name string, o CreateOptions) (Writer, error)
 	// Open opens a file for reading. The result is also an io.ReaderAt, whose ReadAt does not move the position of Read
 	// and may be called by several goroutines. The context bounds the life of the file.
@@ -41,8 +40,7 @@ type Writer interface {
 	io.Writer
 	// Finish makes the file complete and durable and checks its length. After an error the file must be written again.
 	Finish() error
-	// Abort abandons the file and removes any part of it. After a Finish that returned nil it does nothing, so it can be
-	// deferred.
+	// Abort abandons the file and removes any part of it. After a Finish that returned nil it does nothing, so it can be deferred.
 	Abort() error
 }
 

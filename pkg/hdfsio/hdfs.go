@@ -71,7 +71,7 @@ type HDFS struct {
 	closed bool
 	avoid  map[string]avoidedNode // DataNodes, by UUID
 	open   map[*hdfsFile]struct{} // for reading
-	plain  map[string]time.Time   // writable directories without erasure coding, with the time of that check
+	plain  map[string]time.Time   // directories checked to have no erasure coding policy, with the time of the check
 
 	buffers sync.Pool // *[]byte, for the bytes of small files
 	keys    keyServers

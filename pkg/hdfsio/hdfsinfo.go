@@ -63,8 +63,7 @@ func (i hdfsInfo) FileID() (uint64, bool) {
 	return 0, false
 }
 
-// Classes of transient NameNode exceptions. While a NameNode is starting or failing over, the same call succeeds
-// later.
+// Classes of transient NameNode exceptions. While a NameNode is starting or failing over, the same call succeeds later.
 var passing = []string{
 	"org.apache.hadoop.hdfs.server.namenode.SafeModeException",
 	"org.apache.hadoop.ipc.RetriableException",
@@ -119,8 +118,7 @@ func transient(err error) bool {
 	return slices.Contains(passing, javaClass(err))
 }
 
-// pathError adds the file's name and the NameNode's message to an error. The client library keeps only the exception's
-// class.
+// pathError adds the file's name and the NameNode's message to an error. The client library keeps only the exception's class.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 // readAttempts is the number of attempts of a read without a byte of progress. Each attempt already tries every replica.
 const readAttempts = 6
 
-// damagedAttempts is the same for a block of which no DataNode has sent valid bytes: a bad disk stays bad, but
+// damagedAttempts is the same for a block that every DataNode has sent damaged: a bad disk stays bad, but
 // bytes damaged in transit are not damaged again.
 const damagedAttempts = 3
 

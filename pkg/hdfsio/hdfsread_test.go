@@ -19,8 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// flipByte returns a function that flips a bit of one byte of a response, counted from its start, or from its end if at is
-// negative.
+// flipByte returns a function that flips a bit of one byte of a response, counted from its start, or from its end if at is negative.
 func flipByte(at int) func([]byte, testdfs.Read) []byte {
 	return func(a []byte, _ testdfs.Read) []byte { return testdfs.FlipByte(a, at) }
 }
@@ -212,7 +211,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 }
 
-// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes of which at least one is good.
+// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes, at least one of them good.
 func TestReadsAreRightOrFail(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		t := subtest{TB: t}

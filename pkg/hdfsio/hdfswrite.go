@@ -12,8 +12,7 @@ import (
 )
 
 // Create implements [FS]. Its Writer renews the file's lease until it is finished or aborted. A Writer may detect a lost DataNode
-// late: the error may be returned by a later Write or by Finish. Finish creates an interim file, unless it has become large
-// before.
+// late: the error may be returned by a later Write or by Finish. Finish creates an interim file, unless it has become large before.
 func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := cleanName("create", name)
 	if err != nil {
@@ -64,8 +63,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 	}
 }
 
-// writerOf returns the writer of a created file. In an encryption zone it requests the file's key; if that fails, it removes the
-// file.
+// writerOf returns the writer of a created file. In an encryption zone it requests the file's key; if that fails, it removes the file.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
 	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)

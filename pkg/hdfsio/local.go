@@ -15,8 +15,7 @@ import (
 )
 
 // Local is the local disk. A file is written under a hidden temporary name in its directory, and renamed when it is
-// finished. A crash leaves at most a file whose name starts with a dot and ends in ".tmp". The zero value is ready for
-// use.
+// finished. A crash leaves at most a file whose name starts with a dot and ends in ".tmp". The zero value is ready for use.
 type Local struct{ names *durable.Group }
 
 // Grouped is Local for many concurrent files: the names that several goroutines create in one directory at the same time

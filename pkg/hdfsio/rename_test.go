@@ -10,8 +10,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestRenameNew checks that the atomic rename has the same results as the
-// fallback.
+// TestRenameNew checks that the atomic rename has the same results as the fallback.
 func TestRenameNew(t *testing.T) {
 	for _, kind := range []string{"file", "directory", "missing"} {
 		for _, target := range []string{"", "file", "directory"} {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkBlock measures the work on a data block besides its encoding:
-// compression, header, checksums, and the copy to the output. Bytes are counted
-// before compression.
+// BenchmarkBlock measures the work on a data block besides its encoding: compression,
+// header, checksums, and the copy to the output. Bytes are counted before compression.
 func BenchmarkBlock(b *testing.B) {
 	_, _, rows, _ := checkRows(2000)
 	var payload []byte

@@ -44,12 +44,10 @@ type blockReader struct {
 	atOnce   int // bytes fetched at a time, 0 for readAhead
 }
 
-// readAhead is the number of bytes fetched at a time when blocks are read in
-// order.
+// readAhead is the number of bytes fetched at a time when blocks are read in order.
 const readAhead = 256 << 10
 
-// fetch returns n bytes of the file at off. They are valid until the next
-// fetch.
+// fetch returns n bytes of the file at off. They are valid until the next fetch.
 func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
 	if from := off - b.aheadAt; from >= 0 && from+int64(n) <= int64(len(b.ahead)) {
 		return b.ahead[from : from+int64(n)], nil

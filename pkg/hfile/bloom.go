@@ -70,9 +70,8 @@ func bloomHashesOf(key []byte) (h1, h2 uint32) {
 	return h1, murmur2(key, h1)
 }
 
-// setHashedBits sets the bits of a key with hashes h1 and h2 as
-// BloomFilterChunk.add does: 32-bit arithmetic that wraps, remainder before
-// absolute value.
+// setHashedBits sets the bits of a key with hashes h1 and h2 as BloomFilterChunk.add
+// does: 32-bit arithmetic that wraps, remainder before absolute value.
 func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
@@ -122,9 +121,8 @@ func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
 	return true
 }
 
-// bloomWriter corresponds to HBase's CompoundBloomFilterWriter: it writes
-// chunks of a fixed size between data blocks, and their index at the end of the
-// file.
+// bloomWriter corresponds to HBase's CompoundBloomFilterWriter: it writes chunks
+// of a fixed size between data blocks, and their index at the end of the file.
 type bloomWriter struct {
 	sizing   bloomSizing
 	rowCol   bool

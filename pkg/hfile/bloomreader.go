@@ -6,8 +6,7 @@ import (
 	"sort"
 )
 
-// bloomReader holds the metadata of a file's general filter. Chunks are read on
-// demand.
+// bloomReader holds the metadata of a file's general filter. Chunks are read on demand.
 type bloomReader struct {
 	kind    BloomType
 	prefix  int

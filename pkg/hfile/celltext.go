@@ -7,10 +7,9 @@ import (
 	"strconv"
 )
 
-// AppendCellText appends a cell as one line of text without a line end. Its
-// fields are separated by tabs: row, family and qualifier in base64, the
-// timestamp, the type's name, the value in base64 and, if the cell has any, its
-// tags in base64.
+// AppendCellText appends a cell as one line of text without a line end. Its fields
+// are separated by tabs: row, family and qualifier in base64, the timestamp, the
+// type's name, the value in base64 and, if the cell has any, its tags in base64.
 func AppendCellText(dst []byte, c *Cell) []byte {
 	e := base64.StdEncoding
 	dst = append(e.AppendEncode(dst, c.Row), '\t')

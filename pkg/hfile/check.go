@@ -55,11 +55,10 @@ const maxCheckErrors = 10
 // file info and the trailer. Check cannot detect a value that was changed
 // before its block's checksum was computed.
 //
-// It reads the file once, in order. In addition, it reads each index block and
-// each filter chunk a second time, ahead of the first data block or row that
-// the block covers. Its memory is a block of each index level, two chunks of a
-// filter, and a data block, whatever the file claims. The size is the size of
-// the whole file.
+// It reads the file once, in order. In addition, it reads each index block and each
+// filter chunk a second time, ahead of the first data block or row that the block
+// covers. Its memory is a block of each index level, two chunks of a filter, and a
+// data block, whatever the file claims. The size is the size of the whole file.
 //
 // An error of the reader, such as a canceled context, is reported like any
 // other error. A caller that must distinguish it from damage has to keep the

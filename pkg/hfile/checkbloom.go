@@ -34,9 +34,8 @@ type bloomProof struct {
 	rnd         *rand.Rand
 }
 
-// The comparators that HBase stores with a filter's chunks: none for plain bytes,
-// for which 1.4 stores a name of its own (CompoundBloomFilterWriter, 1.4.14 and
-// 2.6.4).
+// The comparators that HBase stores with a filter's chunks: none for plain bytes, for
+// which 1.4 stores a name of its own (CompoundBloomFilterWriter, 1.4.14 and 2.6.4).
 var (
 	plainComparators = []string{"", "org.apache.hadoop.hbase.KeyValue$RawBytesComparator"}
 	cellComparators  = []string{cellComparator, rowColComparator, "org.apache.hadoop.hbase.KeyValue$KeyComparator", "org.apache.hadoop.hbase.CellComparator"}
@@ -141,9 +140,8 @@ func (b *bloomProof) finish() error {
 	return nil
 }
 
-// maxKeysFit reports whether the metadata's maximum number of keys matches the
-// chunks after folding (see foldBloom). For a filter of one chunk only bounds are
-// known.
+// maxKeysFit reports whether the metadata's maximum number of keys matches the chunks
+// after folding (see foldBloom). For a filter of one chunk only bounds are known.
 func (b *bloomProof) maxKeysFit() bool {
 	n := int64(b.meta.entries.len())
 	last := b.meta.maxKeys
@@ -161,9 +159,8 @@ func (b *bloomProof) maxKeysFit() bool {
 }
 
 // probeBeside queries the open chunk for keys that are not in the file: the row
-// followed by random bytes. It spreads the requested number of probes over all
-// keys. Prefix filters are skipped, because the prefix of such a row is in the
-// file.
+// followed by random bytes. It spreads the requested number of probes over all keys.
+// Prefix filters are skipped, because the prefix of such a row is in the file.
 func (b *bloomProof) probeBeside(row, qualifier []byte) {
 	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {
 		return

@@ -61,9 +61,8 @@ const (
 	infoIndexEncoding  = "INDEX_BLOCK_ENCODING"
 )
 
-// proveInfoForm checks the parts of the file info that determine how the rest
-// of the file is read: it must hold pairs and nothing else, each key once, and
-// valid settings.
+// proveInfoForm checks the parts of the file info that determine how the rest of the
+// file is read: it must hold pairs and nothing else, each key once, and valid settings.
 func (c *checker) proveInfoForm() error {
 	info := c.r.info
 	blk, err := c.aside.read(c.r.trailer.fileInfo)

@@ -69,8 +69,7 @@ func TestHugeCountsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// peakOf returns the total allocation of f, which is an upper bound of its
-// peak.
+// peakOf returns the total allocation of f, which is an upper bound of its peak.
 func peakOf(t *testing.T, f func()) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -72,8 +72,7 @@ func TestBlockStream(t *testing.T) {
 	}
 }
 
-// TestBombs unpacks data with claimed lengths that are too small and far too
-// large.
+// TestBombs unpacks data with claimed lengths that are too small and far too large.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 16<<20)
 	for codec := range codecs {
@@ -109,8 +108,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestRefusedByName checks that errors name features of HBase that this package
-// lacks.
+// TestRefusedByName checks that errors name features of HBase that this package lacks.
 func TestRefusedByName(t *testing.T) {
 	for code, name := range otherCodecs {
 		if _, err := ParseCompression(name); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), name) {

@@ -58,10 +58,9 @@ func (c *compressor) append(dst, src []byte) ([]byte, error) {
 	return nil, fmt.Errorf("compression %s: %w", c.codec, ErrUnsupported)
 }
 
-// blockStream writes the format of Hadoop's BlockCompressorStream: the total
-// length, then pieces of packed length and packed bytes. A payload of more than
-// one piece ends with a zero, because HBase finishes the stream a second time
-// without data.
+// blockStream writes the format of Hadoop's BlockCompressorStream: the total length,
+// then pieces of packed length and packed bytes. A payload of more than one piece
+// ends with a zero, because HBase finishes the stream a second time without data.
 func (c *compressor) blockStream(dst, src []byte, most int) ([]byte, error) {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(src)))
 	pieces := 0

@@ -6,12 +6,10 @@ import (
 	"fmt"
 )
 
-// ErrCorrupt is wrapped by every error about bytes that are not valid in an
-// HFile.
+// ErrCorrupt is wrapped by every error about bytes that are not valid in an HFile.
 var ErrCorrupt = errors.New("damaged hfile")
 
-// errNotHFile is the error for a file of another kind. It matches ErrCorrupt
-// too.
+// errNotHFile is the error for a file of another kind. It matches ErrCorrupt too.
 var errNotHFile error = notHFile{}
 
 type notHFile struct{}

@@ -1,16 +1,14 @@
-// Package hfile writes and reads HFile version 3, HBase's store file format. It
-// writes files as HBase 2.6 does for a bulk load (HFileOutputFormat2 through
-// StoreFileWriter).
+// Package hfile writes and reads HFile version 3, HBase's store file format. It writes
+// files as HBase 2.6 does for a bulk load (HFileOutputFormat2 through StoreFileWriter).
 //
 // # Data
 //
-// A [Writer] takes cells, or whole rows, in HBase key order and writes them to
-// one file of one column family: encoded and compressed data blocks, a block
-// index of one or more levels, Bloom filter chunks between the data blocks, and
-// a load-on-open section (root index, file info, Bloom metadata) before the
-// trailer. A [Reader] reads files and validates everything that it reads. The
-// file layout, with the facts that this code relies on, is described in
-// format.md.
+// A [Writer] takes cells, or whole rows, in HBase key order and writes them to one
+// file of one column family: encoded and compressed data blocks, a block index of
+// one or more levels, Bloom filter chunks between the data blocks, and a
+// load-on-open section (root index, file info, Bloom metadata) before the trailer.
+// A [Reader] reads files and validates everything that it reads. The file layout,
+// with the facts that this code relies on, is described in format.md.
 //
 // # Order
 //
@@ -20,10 +18,9 @@
 //
 // # Equality
 //
-// Given the same cells, options and clock, a file without compression equals
-// HBase's byte for byte; with compression its blocks equal HBase's after
-// decompression. [Writer.AppendRow] is a faster way to write the same bytes as
-// [Writer.Append].
+// Given the same cells, options and clock, a file without compression equals HBase's
+// byte for byte; with compression its blocks equal HBase's after decompression.
+// [Writer.AppendRow] is a faster way to write the same bytes as [Writer.Append].
 //
 // # Concurrency and ownership
 //

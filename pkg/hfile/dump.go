@@ -90,9 +90,8 @@ func (r *Reader) dumpMidKey(w io.Writer, ordinals ordinals) error {
 	return nil
 }
 
-// MidKey returns the index key of the data block in the middle of the file,
-// where HBase would split it; nil in a file without cells. The caller owns the
-// result.
+// MidKey returns the index key of the data block in the middle of the file, where
+// HBase would split it; nil in a file without cells. The caller owns the result.
 func (r *Reader) MidKey() ([]byte, error) {
 	if r.root.len() == 0 {
 		return nil, nil
@@ -138,8 +137,7 @@ func (r *Reader) ordinals() (ordinals, error) {
 	return o, nil
 }
 
-// at returns the number of the block at an offset, or -1 if no block starts
-// there.
+// at returns the number of the block at an offset, or -1 if no block starts there.
 func (o ordinals) at(off int64) int {
 	if i, ok := slices.BinarySearch(o, off); ok {
 		return i
@@ -147,8 +145,7 @@ func (o ordinals) at(off int64) int {
 	return -1
 }
 
-// appendPlain appends an index entry with the block's number in place of its
-// offset.
+// appendPlain appends an index entry with the block's number in place of its offset.
 func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(int64(o.at(p.offset))))
 	dst = binary.BigEndian.AppendUint32(dst, 0)

@@ -51,14 +51,12 @@ func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	return append(dst, 0)
 }
 
-// unencodedSize returns a cell's contribution to the unencoded size of its
-// block, for any encoding: its KeyValue form with tags length and a one-byte
-// sequence id.
+// unencodedSize returns a cell's contribution to the unencoded size of its block,
+// for any encoding: its KeyValue form with tags length and a one-byte sequence id.
 func unencodedSize(keyLen, valueLen, tagsLen int) int { return keyLen + valueLen + tagsLen + 11 }
 
 // sharedPrefix returns the common prefix of two flat keys as HBase's encoders
-// compute it: it ends where row lengths differ, and families are taken as
-// equal.
+// compute it: it ends where row lengths differ, and families are taken as equal.
 func sharedPrefix(prev, cur *flat) int {
 	if prev.rowLen != cur.rowLen {
 		if prev.rowLen>>8 == cur.rowLen>>8 {

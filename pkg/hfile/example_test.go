@@ -84,8 +84,7 @@ func readFrom(name, row string) error {
 	return s.Err()
 }
 
-// A RowWriter writes rows with the same columns faster. The resulting file is
-// the same.
+// A RowWriter writes rows with the same columns faster. The resulting file is the same.
 func ExampleRowWriter() {
 	var file bytes.Buffer
 	w, err := hfile.NewRowWriter(&file, hfile.Options{Family: []byte("f"), Encoding: hfile.EncodingFastDiff},

@@ -142,8 +142,7 @@ func (w *Writer) fileInfo() []byte {
 	return infoPayload(entries...)
 }
 
-// infoPayload returns the payload of a file info with the given pairs, which it
-// sorts.
+// infoPayload returns the payload of a file info with the given pairs, which it sorts.
 func infoPayload(entries ...infoEntry) []byte {
 	slices.SortFunc(entries, func(a, b infoEntry) int { return strings.Compare(a.key, b.key) })
 	var body []byte

@@ -55,9 +55,8 @@ func (x *indexEntries) appendRoot(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// appendNonRoot appends entries [from, to) as a leaf or intermediate block: a count,
-// the positions of all entries and of their end, then offset, size and key of each
-// entry.
+// appendNonRoot appends entries [from, to) as a leaf or intermediate block: a count, the
+// positions of all entries and of their end, then offset, size and key of each entry.
 func (x *indexEntries) appendNonRoot(dst []byte, from, to int) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(to-from))
 	pos := 0
@@ -199,8 +198,7 @@ func (x *indexWriter) midKey() []byte {
 
 // appendMidpoint appends the index key of a block whose first cell is right and
 // whose previous cell is left: a short key between them
-// (HFileWriterImpl.getMidpoint, 2.6.4). A key with a synthetic row has no
-// family.
+// (HFileWriterImpl.getMidpoint, 2.6.4). A key with a synthetic row has no family.
 func appendMidpoint(dst []byte, left, right *flat) []byte {
 	if left == nil {
 		return append(dst, right.key...)

@@ -11,8 +11,7 @@ import (
 	"github.com/golang/snappy"
 )
 
-// payloads returns typical contents of blocks: noise, near and far repetitions,
-// cells.
+// payloads returns typical contents of blocks: noise, near and far repetitions, cells.
 func payloads(r *rand.Rand) [][]byte {
 	var all [][]byte
 	for _, n := range []int{1, 31, 32, 33, 300, 511, 512, 4 << 10, 16<<10 - 1, 16 << 10, 64 << 10, 64<<10 + 1, 200 << 10, 600 << 10} {

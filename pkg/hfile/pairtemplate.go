@@ -1,8 +1,7 @@
 package hfile
 
-// pairTemplate holds the bytes of a FAST_DIFF cell that precede its value,
-// except the value's length, when the cell follows a given column in the same
-// row.
+// pairTemplate holds the bytes of a FAST_DIFF cell that precede its value, except
+// the value's length, when the cell follows a given column in the same row.
 type pairTemplate struct {
 	set    bool
 	flag   byte // without the bits about the value

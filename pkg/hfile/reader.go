@@ -16,10 +16,9 @@ type ReaderOptions struct {
 	ReadAhead int // bytes fetched at a time, default 256 KiB
 }
 
-// A Reader reads one HFile of major version 3. It validates all that it reads:
-// invalid data gives an error that wraps [ErrCorrupt] and names the offset. Its
-// memory is bounded by the block sizes of the file. A Reader is not safe for
-// concurrent use.
+// A Reader reads one HFile of major version 3. It validates all that it reads: invalid
+// data gives an error that wraps [ErrCorrupt] and names the offset. Its memory is
+// bounded by the block sizes of the file. A Reader is not safe for concurrent use.
 type Reader struct {
 	trailer   trailer
 	size      int64
@@ -32,8 +31,7 @@ type Reader struct {
 	decoder   cellDecoder  // settings for every scanner
 }
 
-// Meta holds the metadata stored in an HFile. It is not validated; [Check] does
-// that.
+// Meta holds the metadata stored in an HFile. It is not validated; [Check] does that.
 type Meta struct {
 	Bytes       int64 // of the whole file
 	Cells       int64

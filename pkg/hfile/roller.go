@@ -5,10 +5,9 @@ package hfile
 const DefaultMaxFile = 10 << 30
 
 // A Roller decides where a file ends and the next begins, as HFileOutputFormat2
-// (2.6.4) does: before the first row whose first cell would bring the file to
-// Max bytes of raw cells. Bytes are counted before encoding and compression, so
-// files are usually smaller than Max. A row is never cut, so a file may also be
-// larger.
+// (2.6.4) does: before the first row whose first cell would bring the file to Max
+// bytes of raw cells. Bytes are counted before encoding and compression, so files
+// are usually smaller than Max. A row is never cut, so a file may also be larger.
 //
 //	if roller.EndBefore(w.Written(), w.FirstLen(row, values)) {
 //		// finish w, open the next one
@@ -18,9 +17,8 @@ type Roller struct {
 	Max int64 // bytes of raw cells in a file, default DefaultMaxFile
 }
 
-// EndBefore reports whether a file with the given number of bytes written ends
-// before a new row whose first cell has the given length. It is false for an
-// empty file.
+// EndBefore reports whether a file with the given number of bytes written ends before
+// a new row whose first cell has the given length. It is false for an empty file.
 func (r Roller) EndBefore(written, first int64) bool {
 	most := r.Max
 	if most <= 0 {

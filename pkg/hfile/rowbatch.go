@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// rowBatch holds the rows between two ends of data blocks, and the blocks
-// encoded from them. It begins with the first cell of a block, which may be
-// within a row, and ends with the last cell of a block, so it can be encoded
-// independently. One goroutine fills it, then one encodes it, then one adds it
-// to the file.
+// rowBatch holds the rows between two ends of data blocks, and the blocks encoded
+// from them. It begins with the first cell of a block, which may be within a row,
+// and ends with the last cell of a block, so it can be encoded independently. One
+// goroutine fills it, then one encodes it, then one adds it to the file.
 type rowBatch struct {
 	encoders *encoders
 	scratch  [][]byte // values of the current row

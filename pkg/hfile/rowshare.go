@@ -17,9 +17,8 @@ type Helpers interface {
 	Wait(done <-chan struct{})
 }
 
-// A batch is closed at the end of the block with which it reaches batchSize
-// bytes of unencoded cells: less than a millisecond of work, and about 100 KiB
-// of rows.
+// A batch is closed at the end of the block with which it reaches batchSize bytes
+// of unencoded cells: less than a millisecond of work, and about 100 KiB of rows.
 const batchSize = 1 << 20
 
 // mostRows limits the bytes of rows that are copied before they are cut into batches.

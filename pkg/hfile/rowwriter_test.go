@@ -130,8 +130,7 @@ func TestRowWriterRefuses(t *testing.T) {
 	}
 }
 
-// checkRows returns rows like those of the check table: 65-byte keys, 18
-// columns.
+// checkRows returns rows like those of the check table: 65-byte keys, 18 columns.
 func checkRows(n int) (Schema, [][]byte, [][][]byte, int64) {
 	names := []string{"artificial_ver_result", "cause_code", "check_id", "create_by", "create_date", "del_flag", "hit_condition", "hit_ind", "id",
 		"index_value", "opinin", "remarks", "rule_desc", "rule_no", "rule_type", "trunc_no", "update_by", "update_date"}

@@ -93,8 +93,7 @@ func (s *Scanner) setCell() {
 	s.cell = Cell{Row: f.row(), Family: f.family(), Qualifier: f.qualifier(), Timestamp: f.timestamp(), Type: f.typ(), Value: f.value, Tags: f.tags}
 }
 
-// Cell returns the current cell. Its slices are valid until the next call of
-// Next.
+// Cell returns the current cell. Its slices are valid until the next call of Next.
 func (s *Scanner) Cell() *Cell { return &s.cell }
 
 // Sequence returns the current cell's stored sequence id (HBase's MVCC number),
@@ -181,10 +180,9 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 	return &s.cell, true, nil
 }
 
-// IndexRows returns the distinct rows of the data index in order. It starts
-// with the root level and descends a level, down to the leaves, while a level
-// has fewer than least entries. A row may be a synthetic one between two blocks
-// that no cell has.
+// IndexRows returns the distinct rows of the data index in order. It starts with the
+// root level and descends a level, down to the leaves, while a level has fewer than
+// least entries. A row may be a synthetic one between two blocks that no cell has.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	level := &r.root
 	for depth := 1; depth < r.trailer.levels && level.len() < least; depth++ {
@@ -216,8 +214,7 @@ func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	return rows, nil
 }
 
-// find returns the last entry whose key is not greater than want, or the first
-// entry.
+// find returns the last entry whose key is not greater than want, or the first entry.
 func (x *indexEntries) find(want *flat) (placed, error) {
 	lo, hi := 0, x.len()
 	if hi == 0 {
@@ -250,9 +247,8 @@ func (x *indexEntries) readNonRoot(b []byte) error {
 	return nil
 }
 
-// countNonRoot returns the number of entries of a leaf or intermediate block
-// and checks the table of their positions: it must begin with 0, rise, and end
-// with the block.
+// countNonRoot returns the number of entries of a leaf or intermediate block and checks
+// the table of their positions: it must begin with 0, rise, and end with the block.
 func countNonRoot(b []byte) (int, error) {
 	if len(b) < 8 {
 		return 0, fmt.Errorf("%w: an index block of %d bytes", ErrCorrupt, len(b))
@@ -274,8 +270,7 @@ func countNonRoot(b []byte) (int, error) {
 	return n, nil
 }
 
-// nonRootEntry returns entry i of a block of n entries whose table has been
-// checked.
+// nonRootEntry returns entry i of a block of n entries whose table has been checked.
 func nonRootEntry(b []byte, n, i int) (placed, []byte) {
 	base := 4 + 4*(n+1)
 	from := base + int(binary.BigEndian.Uint32(b[4+4*i:]))

@@ -10,8 +10,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// encodedBlocks returns FAST_DIFF blocks of check rows, each 64 KiB before
-// encoding.
+// encodedBlocks returns FAST_DIFF blocks of check rows, each 64 KiB before encoding.
 func encodedBlocks(tb testing.TB, rows int) (blocks [][]byte, size int64) {
 	s, keys, values, _ := checkRows(rows)
 	var out bytes.Buffer

@@ -8,8 +8,7 @@ import (
 // tagDict decompresses tags: a tag that occurred before in its block is stored
 // in two bytes, as an index into a dictionary (TagCompressionContext and
 // LRUDictionary, 2.6.4). Servers write such blocks in files with tags if the
-// family's encoding is PREFIX, DIFF or FAST_DIFF, unless COMPRESS_TAGS is
-// false.
+// family's encoding is PREFIX, DIFF or FAST_DIFF, unless COMPRESS_TAGS is false.
 //
 // A dictionary has 127 places. When all are taken, a new tag replaces the least
 // recently used one. Places are ordered by last use, the most recent first. A
@@ -69,8 +68,7 @@ func (t *tagDict) next(d *decbuf) []byte {
 	return t.tags[place]
 }
 
-// add stores a tag in the next free place, or in place of the least recently used
-// tag.
+// add stores a tag in the next free place, or in place of the least recently used tag.
 func (t *tagDict) add(tag []byte) {
 	if t.size < tagDictSize {
 		t.used[t.size] = uint8(t.size)

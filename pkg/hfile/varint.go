@@ -8,9 +8,8 @@ import (
 // trailingZeroBytes returns the number of zero bytes at the low end of x.
 func trailingZeroBytes(x uint64) int { return bits.TrailingZeros64(x) >> 3 }
 
-// appendLEB appends v in LEB128: 7 bits per byte, low bits first. Values are
-// lengths, so v is never negative except for trailer offsets, where -1 takes
-// ten bytes.
+// appendLEB appends v in LEB128: 7 bits per byte, low bits first. Values are lengths,
+// so v is never negative except for trailer offsets, where -1 takes ten bytes.
 func appendLEB(dst []byte, v int) []byte {
 	if uint(v) < 0x80 {
 		return append(dst, byte(v))

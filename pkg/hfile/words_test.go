@@ -176,7 +176,7 @@ func plainJenkins(key []byte, seed uint32) uint32 {
 	return v[2]
 }
 
-// TestHashes holds the hashes of blooms to plain ones: all lengths up to 40, at all places of a word.
+// TestHashes compares the hashes of Bloom filters with plain ones: all lengths up to 40, at all places of a word.
 func TestHashes(t *testing.T) {
 	const seed = 53
 	t.Logf("seed %d", seed)
@@ -194,7 +194,7 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// TestBloomBits holds the place of a bit to Math.abs(hash % bits), and the fold of chunks to one bit by bit.
+// TestBloomBits compares the position of a bit with Math.abs(hash % bits), and the folding of chunks with a fold bit by bit.
 func TestBloomBits(t *testing.T) {
 	const seed = 54
 	t.Logf("seed %d", seed)

@@ -82,8 +82,9 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 }
 
 // Append adds one cell. Its slices are not kept. The error is an [*OrderError]
-// for a cell that sorts before the previous one, it wraps [ErrTooLarge] for a
-// cell beyond HBase's limits, or it is an error of the output.
+// for a cell that sorts before the previous one and wraps [ErrTooLarge] for a
+// cell beyond HBase's limits. Append also fails for a timestamp below 0,
+// another family, and a failing output.
 func (w *Writer) Append(c *Cell) error {
 	if w.err != nil {
 		return w.err
@@ -325,9 +326,8 @@ func (w *Writer) fail(err error) error {
 	return w.err
 }
 
-// appendRowIndex ends a ROW_INDEX_V1 block: it appends the number of rows,
-// their positions, and the size of the cells before them (RowIndexEncoderV1,
-// 2.6.4).
+// appendRowIndex ends a ROW_INDEX_V1 block: it appends the number of rows, their
+// positions, and the size of the cells before them (RowIndexEncoderV1, 2.6.4).
 func appendRowIndex(block []byte, starts []uint32) []byte {
 	size := len(block) - blockPrefix
 	block = binary.BigEndian.AppendUint32(block, uint32(len(starts)))

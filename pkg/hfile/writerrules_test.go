@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestTimeRangeOfDeletes: a file's time range is what HBase's TimeRangeTracker makes of its cells. A delete of a whole column or family covers
-// everything down to 0; a get of older times alone must look into the file.
+// TestTimeRangeOfDeletes checks that a file's time range is the result of HBase's TimeRangeTracker for its cells. A delete of a whole column
+// or family covers every timestamp down to 0: a get of older timestamps alone must read the file.
 func TestTimeRangeOfDeletes(t *testing.T) {
 	for _, tt := range []struct {
 		typ  Type
@@ -33,7 +33,7 @@ func TestTimeRangeOfDeletes(t *testing.T) {
 	}
 }
 
-// TestChecksumsOfABlock: a block has one checksum for each piece and no more; the last piece may be short (ChecksumUtil.numChunks).
+// TestChecksumsOfABlock checks that a block has exactly one checksum for each piece; the last piece may be short (ChecksumUtil.numChunks).
 func TestChecksumsOfABlock(t *testing.T) {
 	for _, perSum := range []int{1, 16, headerSize, 64, 100} {
 		for size := range 300 {
@@ -56,7 +56,8 @@ func TestChecksumsOfABlock(t *testing.T) {
 	}
 }
 
-// TestEqualCellsStayInOneBlock: HBase ends no block between cells with equal keys (HFileWriterImpl.append): a seek to the key finds the first.
+// TestEqualCellsStayInOneBlock checks that no block ends between cells with equal keys, as in HBase (HFileWriterImpl.append): a seek to the
+// key must find the first.
 func TestEqualCellsStayInOneBlock(t *testing.T) {
 	for _, encoding := range []Encoding{EncodingNone, EncodingPrefix, EncodingDiff, EncodingFastDiff, EncodingRowIndexV1} {
 		var out bytes.Buffer

@@ -67,9 +67,8 @@ func stringSplits(n int, size uint64, text func(v uint64) []byte) [][]byte {
 	return splits
 }
 
-// UniformSplits returns the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all
-// 0x00 to all 0xff, for keys that begin with evenly distributed bytes, such as those of md5(…). Fewer than two regions
-// have no split points.
+// UniformSplits returns the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all 0x00 to
+// all 0xff, for keys that begin with evenly distributed bytes, such as those of md5(…). Fewer than two regions have no split points.
 func UniformSplits(n int) [][]byte {
 	if n < 2 {
 		return nil

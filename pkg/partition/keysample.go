@@ -13,9 +13,8 @@ const (
 	// sampleKeyLen is the number of bytes kept of a key: more than is needed to distinguish
 	// keys.
 	sampleKeyLen = 256
-	// splitSlack is the maximum distance of a split point from its quantile, as
-	// a fraction of a region, for the sake of a shorter point: 1 instead of
-	// 0fff3a.
+	// splitSlack is the maximum distance of a split point from its quantile, as a
+	// fraction of a region, for the sake of a shorter point: 1 instead of 0fff3a.
 	splitSlack = 0.05
 	// saltSlack is the same for keys with a salt: readers cannot derive the
 	// number of salts from a table that is split within salts.
@@ -158,9 +157,8 @@ func (s *KeySample) splitNear(before []float64, at, least int, want, slack float
 	return best
 }
 
-// separator returns the shortest prefix of key that is greater than prev and
-// has at least least bytes, or the whole key if it is shorter; nil if key and
-// prev are equal.
+// separator returns the shortest prefix of key that is greater than prev and has at
+// least least bytes, or the whole key if it is shorter; nil if key and prev are equal.
 func separator(prev, key []byte, least int) []byte {
 	for i, c := range key {
 		if i == len(prev) || prev[i] != c {

@@ -12,9 +12,8 @@ import (
 )
 
 // Ranges holds the regions of a table: region i holds the keys from split point
-// i−1 (unbounded for region 0) up to, but not including, split point i
-// (unbounded for the last region). Ranges are immutable and safe for concurrent
-// use.
+// i−1 (unbounded for region 0) up to, but not including, split point i (unbounded
+// for the last region). Ranges are immutable and safe for concurrent use.
 type Ranges struct {
 	splits [][]byte
 	// first[b] and first[b+1] delimit the split points that start with byte b.
@@ -52,8 +51,7 @@ func (r *Ranges) Len() int { return len(r.splits) + 1 }
 // Splits returns the split points. The caller must not change them.
 func (r *Ranges) Splits() [][]byte { return r.splits }
 
-// Find returns the region of a key, from 0 to Len−1. The empty key belongs to
-// region 0.
+// Find returns the region of a key, from 0 to Len−1. The empty key belongs to region 0.
 func (r *Ranges) Find(key []byte) int {
 	if len(key) == 0 {
 		return 0

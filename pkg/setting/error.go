@@ -45,8 +45,7 @@ func (e *namingError) Unwrap() error                     { return e.err }
 func (e *namingError) Settings() []Name                  { return namesIn(e.args) }
 func (e *namingError) In(words func(Name) string) string { return sayf(words, e.format, e.args) }
 
-// Of returns the settings that an error and the errors that it wraps name, each
-// once.
+// Of returns the settings that an error and the errors that it wraps name, each once.
 func Of(err error) []Name {
 	var names []Name
 	each(err, func(e Naming) { names = merged(names, e.Settings()) })

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// A Text is a message, such as what to do about a finding. The zero value is
-// no message.
+// A Text is a message, such as advice on a finding. The zero value is an empty message.
 type Text struct {
 	plain  string
 	format string

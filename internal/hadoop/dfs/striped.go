@@ -15,10 +15,9 @@ import (
 // errBeingWritten refuses a striped file that is still being written: the lengths of its internal blocks are unknown.
 var errBeingWritten = errors.New("it is erasure coded and being written: read it when its writer has closed it")
 
-// StripedReader reads an erasure coded file. It must be used by one goroutine. It reads a block group over one connection to each
-// DataNode with some of its data, opened when the first cell is read; data sent ahead waits in the sockets. Blocks that no DataNode
-// has are reconstructed from others: a whole row of cells if the file is read forward, kept while it is read, otherwise only the
-// requested bytes.
+// StripedReader reads an erasure coded file. It must be used by one goroutine. It reads a block group over one connection to each DataNode
+// with some of its data, opened when the first cell is read; data sent ahead waits in the sockets. Blocks that no DataNode has are
+// reconstructed from others: a whole row of cells if the file is read forward, kept while it is read, otherwise only the requested bytes.
 type StripedReader struct {
 	c      *Client
 	name   string
@@ -62,8 +61,7 @@ func (c *Client) OpenStriped(name string, id uint64, size int64, p Policy) *Stri
 }
 
 // ReadAt reads at least one byte at an offset before the end of the file. Each replica of an internal block is tried once, those on
-// DataNodes that failed recently after all others; then the block is reconstructed. After an error the next call tries all replicas
-// again.
+// DataNodes that failed recently after all others; then the block is reconstructed. After an error the next call tries all replicas again.
 func (r *StripedReader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := r.read(ctx, p, off)
 	if errors.Is(err, datatransfer.ErrToken) && !r.fresh && ctx.Err() == nil {

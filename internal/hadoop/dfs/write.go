@@ -53,8 +53,7 @@ type BlockWriter struct {
 	err  error         // of the acknowledgements
 }
 
-// WriteBlock starts writing a block of the file. The context bounds the life of the writer, which must be closed or
-// aborted.
+// WriteBlock starts writing a block of the file. The context bounds the life of the writer, which must be closed or aborted.
 func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 	p, err := f.c.dial(ctx, b.Nodes[0], b)
 	if err != nil {

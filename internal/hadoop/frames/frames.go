@@ -23,9 +23,8 @@ func (e *Error) Error() string { return fmt.Sprintf("an answer of %d bytes %s", 
 // and becomes the Why of an [Error]. The filter owns head.
 type Check func(head []byte, size uint32) (need int, why string)
 
-// Filter follows a stream of frames, each preceded by its length in four bytes.
-// It must be used by one reader. It buffers as much of a frame as its check
-// needs.
+// Filter follows a stream of frames, each preceded by its length in four bytes. It
+// must be used by one reader. It buffers as much of a frame as its check needs.
 type Filter struct {
 	Most  uint32 // maximum size of a frame in bytes
 	Check Check  // required

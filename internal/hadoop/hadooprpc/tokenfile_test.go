@@ -93,8 +93,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// TestSecrets reads secrets that follow no token and some, and checks that incomplete ones are
-// refused.
+// TestSecrets reads secrets from a file without tokens and with one, and checks that incomplete ones are refused.
 func TestSecrets(t *testing.T) {
 	long := bytes.Repeat([]byte{0, 0xff}, 300)
 	alone := AppendSecrets(nil, map[string][]byte{"b": long, "a": []byte("x")})

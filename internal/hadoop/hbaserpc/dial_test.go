@@ -36,8 +36,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBeginning checks that the preamble that a client library writes is
-// discarded.
+// TestBeginning checks that the preamble that a client library writes is discarded.
 func TestBeginning(t *testing.T) {
 	for _, step := range []int{1, 4, 6, 100} {
 		client, server := net.Pipe()

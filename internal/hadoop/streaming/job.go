@@ -45,8 +45,7 @@ type Job struct {
 	// SortMB is the size of a map JVM's record buffer (mapreduce.task.io.sort.mb). Default 64: records are few and large, and
 	// one that does not fit is written separately.
 	SortMB int
-	// CompressRecords compresses the records between map and reduce with Snappy. It only costs time if they are compressed
-	// already.
+	// CompressRecords compresses the records between map and reduce with Snappy. It only costs time if they are compressed already.
 	CompressRecords bool
 
 	// Speculate enables a second attempt of slow tasks. By default there is none, so that everything is written once.

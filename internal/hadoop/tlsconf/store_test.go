@@ -171,8 +171,7 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// FuzzStores passes arbitrary stores to the libraries after the limits are
-// checked.
+// FuzzStores passes arbitrary stores to the libraries after the limits are checked.
 func FuzzStores(f *testing.F) {
 	names, err := filepath.Glob(at("*"))
 	if err != nil {

@@ -64,8 +64,7 @@ func refusal(address string, status int, body []byte) *Error {
 	return e
 }
 
-// reason returns the message of Hadoop's RemoteException, or the first line of another text. For an HTML page it returns
-// "".
+// reason returns the message of Hadoop's RemoteException, or the first line of another text. For an HTML page it returns "".
 func reason(body []byte) string {
 	var remote struct {
 		RemoteException struct{ Message string }

@@ -85,8 +85,7 @@ func (m *Merge) admit() error {
 	return nil
 }
 
-// take adds a feed to the tree. It reuses the buffers of ended feeds, so it first copies the current row, which may be in
-// them.
+// take adds a feed to the tree. It reuses the buffers of ended feeds, so it first copies the current row, which may be in them.
 func (m *Merge) take(f Feed) error {
 	a := m.arrivals
 	if m.current.record != nil {

@@ -4,9 +4,8 @@ package extsort
 type Forecast struct {
 	Spills bool
 	Runs   int64 // including runs from merges
-	// Written is the number of bytes of rows written to disk, before
-	// compression. It exceeds the size of the rows if runs must be merged into
-	// longer ones.
+	// Written is the number of bytes of rows written to disk, before compression.
+	// It exceeds the size of the rows if runs must be merged into longer ones.
 	Written int64
 	// Most is the maximum of these bytes on disk at a time.
 	Most   int64
@@ -21,8 +20,7 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 	return o.forecast(rows, bytes)
 }
 
-// forecast is Forecast for the memory of the sort without that for lost
-// records.
+// forecast is Forecast for the memory of the sort without that for lost records.
 func (o Options) forecast(rows, bytes int64) Forecast {
 	workers := int64(o.Workers)
 	share := o.Memory / workers

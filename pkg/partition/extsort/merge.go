@@ -124,8 +124,7 @@ func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all b
 	return m, nil
 }
 
-// Close returns the buffers for the next merge. The current row becomes
-// invalid.
+// Close returns the buffers for the next merge. The current row becomes invalid.
 func (m *Merge) Close() {
 	for i := range m.tree.cursors {
 		if c := &m.tree.cursors[i]; c.run != nil {
@@ -135,9 +134,8 @@ func (m *Merge) Close() {
 	m.tree.cursors = nil
 }
 
-// takeBuffers returns buffers of a closed merge, or empty ones. Reuse keeps
-// merges of region after region free of garbage, and memory at the need of one
-// round.
+// takeBuffers returns buffers of a closed merge, or empty ones. Reuse keeps merges
+// of region after region free of garbage, and memory at the need of one round.
 func (s *Sorter) takeBuffers() buffers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +269,6 @@ func (m *Merge) Record() []byte {
 	return m.whole
 }
 
-// Row returns the current row without its sequence number: u16 length of the
-// key, little-endian, the key and the payload. It is valid until the next call
-// of Next.
+// Row returns the current row without its sequence number: u16 length of the key,
+// little-endian, the key and the payload. It is valid until the next call of Next.
 func (m *Merge) Row() []byte { return m.Record()[recordHeader-2:] }

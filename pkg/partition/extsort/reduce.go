@@ -7,8 +7,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxFanIn returns the number of runs that the budget lets each worker merge at
-// a time.
+// maxFanIn returns the number of runs that the budget lets each worker merge at a time.
 func (s *Sorter) maxFanIn() int {
 	largest := runBlock
 	for _, r := range s.runs {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestReopen sorts with kept runs, abandons the sort, and merges the runs on
-// disk, with another number of workers and so little memory that runs must be
-// merged first.
+// TestReopen sorts with kept runs, abandons the sort, and merges the runs on disk,
+// with another number of workers and so little memory that runs must be merged first.
 func TestReopen(t *testing.T) {
 	const regions = 7
 	rows := manyRows(60_000, regions, 3)

@@ -196,11 +196,10 @@ func (s *Sorter) Writer() (*Writer, error) {
 	return w, nil
 }
 
-// Add adds a row and returns the room for its payload, which the caller must
-// fill before the next call. Sequence numbers must rise from call to call of
-// one writer. Rows with the same number, which a record has in several tables,
-// must go to rising regions, so no two rows of a region share a number. The key
-// is copied.
+// Add adds a row and returns the room for its payload, which the caller must fill
+// before the next call. Sequence numbers must rise from call to call of one
+// writer. Rows with the same number, which a record has in several tables, must go
+// to rising regions, so no two rows of a region share a number. The key is copied.
 //
 // The error wraps [ErrMemory] if the row does not fit into a worker's share of
 // the memory. If the disk is full it is a [*LimitError] or the system's error.
@@ -226,9 +225,8 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	return dst, nil
 }
 
-// AddShared adds a row that shares the payload of the row added last by [Writer.Add], which must have the same sequence number.
-// The payload is stored once. AddShared returns false and adds nothing if that row is no longer in memory or there is no room: use
-// Add instead.
+// AddShared adds a row that shares the payload of the row added last by [Writer.Add], which must have the same sequence number. The payload
+// is stored once. AddShared returns false and adds nothing if that row is no longer in memory or there is no room: use Add instead.
 func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	if w.payload == 0 || seq != w.lastSeq || !w.a.room(len(key)) {
 		return false, nil
