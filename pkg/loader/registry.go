@@ -223,7 +223,7 @@ func checkRegistry(servers []string) error {
 	return nil
 }
 
-// where names what is asked for the cluster's places.
+// where describes the service that is asked for the cluster's addresses.
 func (c Config) where() string {
 	if len(c.Registry) > 0 {
 		return "RPC registry " + strings.Join(c.Registry, ",")
