@@ -16,19 +16,17 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Skew is by how much the clocks of callers and this host may differ.
+// Skew is the largest allowed difference between the clocks of callers and this host.
 const Skew = 5 * time.Minute
 
-// ErrRefused is of a token that proves no identity. The text says why, for the log: the sender does not get that much.
+// ErrRefused is the error of a token that proves no identity. Its text has the reason, for the log; the sender does not get it.
 var ErrRefused = errors.New("the Kerberos token is refused")
 
-// Acceptor is the side of a service to which callers prove who they are, by tokens of HTTP Negotiate (RFC 4559, 4178, 4121). It is safe
-// for concurrent use.
+// Acceptor is the service's side of authentication by tokens of HTTP Negotiate (RFC 4559, 4178, 4121). It is safe for concurrent use.
 //
-// What gokrb5's own service side leaves open is decided here: the realm of a caller is the one in the ticket, which the KDC
-// has written, not that of the authenticator, which the caller has; a token that came before is known by all of its
-// authenticator; keys of other services in the keytab are not used; a caller of another realm that came through third realms is refused
-// unless a KDC has checked them.
+// It is stricter than gokrb5's own service side. A caller's realm is the one in the ticket, which the KDC has written, not that of the
+// authenticator, which the caller has written. A replayed token is recognized by its whole authenticator. Keys of other services in the
+// keytab are not used. A caller of another realm whose ticket came through third realms is refused unless a KDC has checked them.
 type Acceptor struct {
 	path  string
 	keys  *keytab.Keytab
@@ -36,8 +34,8 @@ type Acceptor struct {
 	names []string
 }
 
-// NewAcceptor reads the keys of a service from a keytab, those of service/HOST for any host. Only keys of AES are used. Seen
-// outlives acceptors, so that no token is taken twice when the keytab is read again.
+// NewAcceptor reads the keys of a service from a keytab, those of service/HOST for any host. It uses AES keys only. Seen outlives
+// acceptors, so that no token is accepted twice when the keytab is read again.
 func NewAcceptor(path, service string, seen *Seen) (*Acceptor, error) {
 	all, err := loadKeytab(path)
 	if err != nil {
@@ -60,14 +58,14 @@ func NewAcceptor(path, service string, seen *Seen) (*Acceptor, error) {
 	return a, nil
 }
 
-// Names returns the principals that callers may ask tickets for.
+// Names returns the principals for which callers may request tickets.
 func (a *Acceptor) Names() []string { return a.names }
 
 func isAES(id int32) bool {
 	return slices.Contains([]int32{etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA384_192, etypeID.AES128_CTS_HMAC_SHA256_128}, id)
 }
 
-// written returns a principal as MIT's programs write it: /, @ and \ that are part of a name have a \ before them.
+// written returns a principal in the syntax of MIT's programs: a backslash before each /, @ and \ of a name.
 func written(components []string, realm string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `/`, `\/`, `@`, `\@`)
 	var b strings.Builder
@@ -80,8 +78,8 @@ func written(components []string, realm string) string {
 	return b.String() + "@" + realm
 }
 
-// Accept takes a token from the address host:port, and gives who sent it, user@REALM, and the token to answer with. Errors
-// wrap ErrRefused, and ErrSkew or ErrSeen where they are.
+// Accept checks a token from the address host:port, and returns its sender, user@REALM, and the token to answer with. Errors wrap
+// ErrRefused, and ErrSkew or ErrSeen if those are the reason.
 func (a *Acceptor) Accept(token []byte, from string) (principal string, reply []byte, err error) {
 	defer func() {
 		if recover() != nil { // of gokrb5, whose parsers trust lengths
@@ -105,11 +103,11 @@ func (a *Acceptor) Accept(token []byte, from string) (principal string, reply []
 	return principal, reply, nil
 }
 
-// verify holds a request to the keys, the clock and the requests before.
+// verify checks a request against the keys, the clock and earlier requests.
 func (a *Acceptor) verify(req *messages.APReq, from string) (string, error) {
 	address, err := types.GetHostAddress(from)
 	if err != nil {
-		address = types.HostAddress{} // that no ticket has
+		address = types.HostAddress{} // that no ticket contains
 	}
 	if ok, err := req.Verify(a.keys, Skew, address, nil); err != nil || !ok {
 		return "", a.mistake(req, err)
@@ -152,7 +150,7 @@ func (a *Acceptor) mistake(req *messages.APReq, err error) error {
 	return fmt.Errorf("its ticket for %s cannot be decrypted: the keytab %s is of another key, or the token was changed", quoted(sname), a.path)
 }
 
-// quoted returns a name that others have chosen, as a message bears it.
+// quoted returns a name from others in the form for messages: quoted and shortened.
 func quoted(name string) string {
 	const most = 200
 	return fmt.Sprintf("%q", name[:min(len(name), most)])

@@ -10,8 +10,8 @@ const maxCache = 16 << 20
 
 var errCache = errors.New("it is not a ticket cache, or damaged: run kinit again")
 
-// checkCache walks a ticket cache of version 3 or 4 (MIT Kerberos, doc/formats/ccache_file_format) by its lengths, which the
-// parser of gokrb5 believes.
+// checkCache checks the lengths in a ticket cache of version 3 or 4 (MIT Kerberos, doc/formats/ccache_file_format), which gokrb5's parser
+// trusts.
 func checkCache(data []byte) error {
 	if len(data) < 2 || len(data) > maxCache || data[0] != 5 || data[1] != 3 && data[1] != 4 {
 		return errCache
@@ -42,7 +42,7 @@ func checkCache(data []byte) error {
 	return nil
 }
 
-// walk goes over bytes by their lengths. It is not ok once a length was more than is left.
+// walk skips over bytes by their lengths. ok becomes false once a length exceeds the rest.
 type walk struct {
 	rest []byte
 	ok   bool
@@ -54,7 +54,7 @@ func (w *walk) skip(n int) {
 	}
 }
 
-// number returns one of 2 or 4 bytes, 0 when it is not there.
+// number returns an integer of 2 or 4 bytes, 0 if the bytes are missing.
 func (w *walk) number(size int) int {
 	b := w.rest
 	if w.skip(size); !w.ok {
@@ -66,7 +66,7 @@ func (w *walk) number(size int) int {
 	return int(binary.BigEndian.Uint32(b))
 }
 
-// text is bytes after their length.
+// text skips bytes that follow their length.
 func (w *walk) text() { w.skip(w.number(4)) }
 
 func (w *walk) principal() {

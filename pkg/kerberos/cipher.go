@@ -14,27 +14,27 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// protector encrypts and signs what goes one way, by keys that are derived once from a session key and a usage (RFC 3961,
-// section 5.3): AES with ciphertext stealing, and HMAC, over the plain text (RFC 3962) or over what it became (RFC 8009).
-// gokrb5 derives the keys again for each message. It belongs to one goroutine.
+// protector encrypts and signs the messages of one direction, with keys that are derived once from a session key and a usage (RFC 3961,
+// section 5.3): AES with ciphertext stealing, and HMAC, over the plain text (RFC 3962) or over the ciphertext (RFC 8009). gokrb5 derives
+// the keys again for each message. A protector belongs to one goroutine.
 type protector struct {
 	block     cipher.Block
 	mode      cipher.BlockMode
-	restart   interface{ SetIV([]byte) } // of mode; nil: the mode is made again for each message
+	restart   interface{ SetIV([]byte) } // of mode; nil: mode is created again for each message
 	newMode   func(cipher.Block, []byte) cipher.BlockMode
-	integrity hash.Hash // of what is encrypted
-	checksum  hash.Hash // of what is signed only
-	overData  bool      // integrity is of the plain text
+	integrity hash.Hash // for encrypted messages
+	checksum  hash.Hash // for messages that are only signed
+	overData  bool      // integrity covers the plain text
 	size      int       // bytes of an HMAC
 	sum       []byte
-	tail      [aes.BlockSize]byte // what would be allocated for each message else
+	tail      [aes.BlockSize]byte // a buffer that saves an allocation per message
 }
 
 const confounderLen = aes.BlockSize
 
 var zeroIV [aes.BlockSize]byte
 
-// newProtector has the keys of a usage. newMode is that of one direction: CBC that encrypts, or that decrypts.
+// newProtector derives the keys of a usage. newMode creates the mode of one direction: CBC encryption or decryption.
 func newProtector(key types.EncryptionKey, usage uint32, newMode func(cipher.Block, []byte) cipher.BlockMode) (*protector, error) {
 	switch key.KeyType {
 	case etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA384_192, etypeID.AES128_CTS_HMAC_SHA256_128:
@@ -63,10 +63,10 @@ func newProtector(key types.EncryptionKey, usage uint32, newMode func(cipher.Blo
 	return p, nil
 }
 
-// overhead is by how much encryption makes a message longer.
+// overhead returns the number of bytes that encryption adds to a message.
 func (p *protector) overhead() int { return confounderLen + p.size }
 
-// crypt runs the mode over whole blocks, from its beginning.
+// crypt runs the mode over whole blocks, starting with a zero IV.
 func (p *protector) crypt(b []byte) {
 	if p.restart != nil {
 		p.restart.SetIV(zeroIV[:])
@@ -86,8 +86,7 @@ func (p *protector) mac(h hash.Hash, parts ...[]byte) []byte {
 	return p.sum[:p.size]
 }
 
-// encrypt seals in place what is in dst from a place on: room for the confounder, filled, and the plain text. It appends
-// the HMAC.
+// encrypt seals the bytes of dst from an offset on in place: the filled confounder and the plain text. It appends the HMAC.
 func (p *protector) encrypt(dst []byte, from int) []byte {
 	b := dst[from:]
 	if p.overData {
@@ -99,7 +98,7 @@ func (p *protector) encrypt(dst []byte, from int) []byte {
 	return append(dst, p.mac(p.integrity, zeroIV[:], b)...)
 }
 
-// decrypt opens a message in place: the plain text, which is in it.
+// decrypt opens a message in place and returns its plain text, a part of b.
 func (p *protector) decrypt(b []byte) (plain []byte, ok bool) {
 	cut := len(b) - p.size
 	if cut < confounderLen+aes.BlockSize {
@@ -117,8 +116,8 @@ func (p *protector) decrypt(b []byte) (plain []byte, ok bool) {
 	return b[confounderLen:], true
 }
 
-// steal encrypts by CBC with ciphertext stealing (RFC 3962, section 5): the last two blocks change places, and the last is
-// as long as that of the plain text. b has more than one block.
+// steal encrypts by CBC with ciphertext stealing (RFC 3962, section 5): the last two blocks are swapped, and the last is as long as that of
+// the plain text. b has more than one block.
 func (p *protector) steal(b []byte) {
 	full := len(b) &^ (aes.BlockSize - 1)
 	p.crypt(b[:full])
@@ -151,7 +150,7 @@ func (p *protector) unsteal(b []byte) {
 	p.crypt(b[:full])
 }
 
-// swap has two blocks change places.
+// swap exchanges two blocks.
 func swap(a, b []byte) {
 	var t [aes.BlockSize]byte
 	copy(t[:], a)

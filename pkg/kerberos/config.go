@@ -15,18 +15,17 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 )
 
-// Config has the realms and KDCs of krb5.conf. It does not change after it was read.
+// Config holds the realms and KDCs of krb5.conf. It does not change after it was read.
 type Config struct {
-	Path string // where it was read, several separated by colons
+	Path string // the path that was read, several separated by colons
 	krb5 *config.Config
 }
 
-// DefaultPath is where MIT's libraries have their configuration.
+// DefaultPath is the path of the configuration of MIT's libraries.
 const DefaultPath = "/etc/krb5.conf"
 
-// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist
-// are read; include and includedir are followed; the first value of a key counts. An empty path is that of KRB5_CONFIG,
-// or else [DefaultPath].
+// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist are read; include and
+// includedir are followed; the first value of a key counts. For an empty path it uses KRB5_CONFIG, or else [DefaultPath].
 func LoadConfig(path string) (*Config, error) {
 	path = cmp.Or(path, os.Getenv("KRB5_CONFIG"), DefaultPath)
 	p := profile{seen: map[string]bool{}}
@@ -55,7 +54,7 @@ func LoadConfig(path string) (*Config, error) {
 	return &Config{Path: path, krb5: k}, nil
 }
 
-// parse has gokrb5 read a configuration. Its parser believes that braces stand where they should.
+// parse parses a configuration with gokrb5. Its parser panics on misplaced braces.
 func parse(text string) (k *config.Config, err error) {
 	defer func() {
 		if recover() != nil {
@@ -65,11 +64,10 @@ func parse(text string) (k *config.Config, err error) {
 	return config.NewFromString(text)
 }
 
-// Realm returns the default realm, empty where there is none.
+// Realm returns the default realm, empty if there is none.
 func (c *Config) Realm() string { return c.krb5.LibDefaults.DefaultRealm }
 
-// profile has the lines of configuration files by section, in MIT's syntax (doc/admin/conf_files/krb5_conf of MIT
-// Kerberos 1.20).
+// profile holds the lines of configuration files by section, in MIT's syntax (doc/admin/conf_files/krb5_conf of MIT Kerberos 1.20).
 type profile struct {
 	seen    map[string]bool // files that were opened
 	libs    []string        // of [libdefaults], key = value
@@ -78,17 +76,17 @@ type profile struct {
 	domains []string
 }
 
-// maxIncludes bounds how many files a configuration can be made of.
+// maxIncludes limits the number of files of a configuration.
 const maxIncludes = 256
 
-// read takes the lines of a file and of those that it includes.
+// read reads the lines of a file and of the files that it includes.
 func (p *profile) read(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err // names the path
 	}
 	if p.seen[path] {
-		return nil // a file includes itself, or two include it
+		return nil // a file includes itself, or two files include it
 	}
 	if p.seen[path] = true; len(p.seen) > maxIncludes {
 		return fmt.Errorf("kerberos configuration: more than %d files are included", maxIncludes)
@@ -170,7 +168,7 @@ func depends(section, key string) bool {
 	return section == "domain_realm"
 }
 
-// ofRealm reports whether a key is one of those that gokrb5 reads of a realm.
+// ofRealm reports whether gokrb5 reads a key of a realm.
 func ofRealm(key string) bool {
 	switch strings.ToLower(strings.TrimSpace(key)) {
 	case "kdc", "master_kdc", "admin_server", "kpasswd_server", "default_domain":
@@ -179,8 +177,8 @@ func ofRealm(key string) bool {
 	return false
 }
 
-// needed leaves out of a line what no login depends on: values of other keys, such as the rules of auth_to_local and of certificates, may have
-// braces and other signs that are not those of the file. What is left are braces that the value closes and has not opened.
+// needed removes the parts of a line that no login depends on: values of other keys, such as the rules of auth_to_local and of certificates,
+// may contain braces and other characters that are not syntax. It keeps only the closing braces that the value does not open.
 func needed(line string) string {
 	key, value, ok := strings.Cut(line, "=")
 	if !ok || ofRealm(key) || strings.HasPrefix(strings.TrimSpace(value), "{") {
@@ -189,7 +187,7 @@ func needed(line string) string {
 	return strings.Repeat("}", max(strings.Count(value, "}")-strings.Count(value, "{"), 0))
 }
 
-// includable are the names that includedir takes.
+// includable matches the file names that includedir reads.
 var includable = regexp.MustCompile(`^([A-Za-z0-9_-]+|[^.].*\.conf)$`)
 
 func (p *profile) readDir(dir string) error {
@@ -208,11 +206,11 @@ func (p *profile) readDir(dir string) error {
 	return nil
 }
 
-// libdefault keeps a line of [libdefaults] in the form that gokrb5 reads.
+// libdefault stores a line of [libdefaults] in the form that gokrb5 reads.
 func (p *profile) libdefault(line string) {
 	key, value, ok := strings.Cut(line, "=")
 	if !ok {
-		return // as MIT's libraries, which pass over it
+		return // as in MIT's libraries, which ignore it
 	}
 	key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
 	if p.keys == nil {
@@ -223,7 +221,7 @@ func (p *profile) libdefault(line string) {
 	}
 	p.keys[key] = true
 	switch key {
-	case "dns_canonicalize_hostname", "rdns": // names of services are those that the cluster's configuration has
+	case "dns_canonicalize_hostname", "rdns": // service names are those of the cluster's configuration
 		return
 	case "default_tkt_enctypes", "default_tgs_enctypes", "permitted_enctypes":
 		if value = enctypes(value); value == "" {
@@ -238,13 +236,12 @@ func (p *profile) libdefault(line string) {
 		}
 	case "default_realm", "clockskew", "ticket_lifetime", "renew_lifetime", "udp_preference_limit", "kdc_timesync":
 	default:
-		return // nothing that an exchange depends on
+		return // no exchange depends on it
 	}
 	p.libs = append(p.libs, key+" = "+value)
 }
 
-// enctypes returns a list of encryption types with the families and commas of MIT's syntax resolved. It is empty where the
-// default is meant.
+// enctypes resolves the families and commas of MIT's syntax in a list of encryption types. It returns an empty list for the default.
 func enctypes(value string) string {
 	var names []string
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -261,7 +258,7 @@ func enctypes(value string) string {
 	return strings.Join(names, " ")
 }
 
-// family returns the encryption types of a word.
+// family returns the encryption types of a family's name, or the name itself.
 func family(word string) []string {
 	switch word {
 	case "default":
@@ -277,7 +274,7 @@ func family(word string) []string {
 // defaultEnctypes lists the default encryption types of MIT Kerberos 1.20 that gokrb5 implements.
 var defaultEnctypes = []string{"aes256-cts-hmac-sha1-96", "aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha384-192", "aes128-cts-hmac-sha256-128", "arcfour-hmac"}
 
-// text returns the configuration as gokrb5 reads it: each section once.
+// text returns the configuration in gokrb5's form: each section once.
 func (p *profile) text() (string, error) {
 	for _, line := range p.realms {
 		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "kdc" && strings.Contains(value, "://") {

@@ -18,9 +18,9 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Context is the initiator's side of a GSS-API security context of Kerberos (RFC 4121), without mutual authentication:
-// the acceptor proves itself by its first wrapped token, which only one that has the service's key can make. It belongs to
-// one goroutine that seals and one that opens.
+// Context is the initiator's side of a Kerberos GSS-API security context (RFC 4121), without mutual authentication: the acceptor is
+// authenticated by its first wrapped token, which requires the service's key. A Context supports one goroutine that seals and one that
+// opens.
 type Context struct {
 	out, in *protector
 
@@ -29,7 +29,7 @@ type Context struct {
 	opened bool   // next is known
 }
 
-// Initiate begins a context with a service. token is what the acceptor must get first.
+// Initiate begins a context with a service. token is the first message to the acceptor.
 func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context, []byte, error) {
 	g, who, err := c.get(ctx, asked{service, realm})
 	if err != nil {
@@ -60,8 +60,7 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	return s, asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apRequest), body), 0), nil
 }
 
-// contextFlags returns the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and what is asked of the
-// context.
+// contextFlags returns the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and the flags of the context.
 func contextFlags() []byte {
 	b := make([]byte, 24)
 	binary.LittleEndian.PutUint32(b, 16)
@@ -100,10 +99,10 @@ var (
 	errSequence = errors.New("a token of the service is missing, or came twice")
 )
 
-// Overhead returns the most by which a token is longer than what it protects.
+// Overhead returns the greatest number of bytes that a token adds to its data.
 func (s *Context) Overhead() int { return headerLen + headerLen + s.out.overhead() }
 
-// Seal appends to dst a wrap token of data: encrypted, or with a checksum alone.
+// Seal appends to dst a wrap token of data: encrypted, or with only a checksum.
 func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 	var header [headerLen]byte
 	header[0], header[1], header[3] = 5, 4, 0xff
@@ -121,14 +120,14 @@ func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 		return s.out.encrypt(dst, from), nil
 	}
 	at := len(dst)
-	dst = append(dst, header[:]...) // with 0 as the checksum's size while it is summed
+	dst = append(dst, header[:]...) // with a checksum size of 0 while the checksum is computed
 	dst = append(dst, data...)
 	sum := s.out.mac(s.out.checksum, data, dst[at:at+headerLen])
 	binary.BigEndian.PutUint16(dst[at+4:], uint16(len(sum)))
 	return append(dst, sum...), nil
 }
 
-// Open returns the data of the acceptor's next wrap token. The token is used up; the data may be in it.
+// Open returns the data of the acceptor's next wrap token. It overwrites the token; the data may be a part of it.
 func (s *Context) Open(token []byte, private bool) ([]byte, error) {
 	if len(token) < headerLen {
 		return nil, errShort

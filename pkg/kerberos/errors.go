@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Errors on which callers decide.
+// Errors that callers distinguish.
 var (
-	// ErrUnknownService is of a service that the KDC does not know.
+	// ErrUnknownService is the error of a service that the KDC does not know.
 	ErrUnknownService = errors.New("the KDC does not know the service")
-	// ErrNoKDC says that no KDC of a realm answers. One may later.
+	// ErrNoKDC says that no KDC of a realm answers. A later attempt may succeed.
 	ErrNoKDC = errors.New("no KDC of the realm answers")
-	// ErrSkew is of clocks that differ by more than Kerberos allows.
+	// ErrSkew says that clocks differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
 )
 
 // mistake explains an error of a KDC to the operator of a job.
 type mistake struct {
-	code string // as RFC 4120 names it, and gokrb5's texts
-	text string // %s: who or what it is about
+	code string // as named in RFC 4120 and in gokrb5's texts
+	text string // %s: the principal or service
 }
 
 // mistakes lists the errors of a login.
@@ -39,10 +39,10 @@ var mistakes = []mistake{
 	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
 }
 
-// noRealm finds the realm whose KDC the library does not know.
+// noRealm matches the realm for which gokrb5 knows no KDC.
 var noRealm = regexp.MustCompile(`no KDC(?:s defined in configuration| SRV records found) for realm ([^\s.:)]+(?:\.[^\s.:)]+)*)`)
 
-// text finds the first mistake that an error is of.
+// find returns the first mistake whose code an error contains.
 func find(err error) *mistake {
 	for i := range mistakes {
 		if strings.Contains(err.Error(), mistakes[i].code) {
@@ -68,7 +68,7 @@ func loginError(principal string, o Options, err error) error {
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
 }
 
-// explained returns an error with an explanation in place of the library's text, which names its internals.
+// explained returns an error with an explanation that replaces the library's text, which names its internals.
 func explained(err error, format string, args ...any) error {
 	return &explainedError{fmt.Errorf(format, args...), err}
 }
@@ -78,7 +78,7 @@ type explainedError struct{ meaning, cause error }
 func (e *explainedError) Error() string   { return e.meaning.Error() }
 func (e *explainedError) Unwrap() []error { return []error{e.meaning, e.cause} }
 
-// away says that no KDC was reached.
+// away reports whether an error text says that no KDC was reached.
 func away(text string) bool {
 	for _, part := range []string{"communication error with KDC", "failed to communicate with KDC", "error sending to a KDC"} {
 		if strings.Contains(text, part) {
@@ -88,7 +88,7 @@ func away(text string) bool {
 	return false
 }
 
-// ticketError says why there is no ticket for a service.
+// ticketError explains why there is no ticket for a service.
 func ticketError(service string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {

@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// LocalNames are the rules by which Hadoop names the user of a principal (hadoop.security.auth_to_local, read as KerberosName of
-// hadoop-auth 3.4 does). The zero value has none. It may be used by several goroutines.
+// LocalNames holds Hadoop's rules for mapping principals to user names (hadoop.security.auth_to_local, interpreted as by KerberosName of
+// hadoop-auth 3.4). The zero value has none. It may be used by several goroutines.
 type LocalNames struct {
 	rules []localRule
 	realm string
 }
 
-// localRule is DEFAULT, or RULE:[parts:format](match)s/from/to/g, with /L after it for lower case.
+// localRule is DEFAULT, or RULE:[parts:format](match)s/from/to/g, followed by /L for lower case.
 type localRule struct {
 	text     string
 	standard bool   // DEFAULT: principals of one part, or of two, of the default realm
 	parts    int    // of the principal without its realm
 	format   string // with $0 for the realm, $1 and $2 for the parts
 	match    *string
-	from     *string // absent: the formatted name is taken
+	from     *string // nil: the formatted name is the result
 	to       string
 	all      bool
 	lower    bool
 }
 
-// ErrLocalRule is of a rule that is malformed, or cannot be applied.
+// ErrLocalRule is the error of a rule that is malformed, or cannot be applied.
 var ErrLocalRule = errors.New("rule of hadoop.security.auth_to_local")
 
-// localForm is a rule and what follows it. Rules end where their form ends, with or without space.
+// localForm matches a rule at the beginning of a text. Rules may follow each other with or without space.
 var localForm = regexp.MustCompile(`^\s*(?:(DEFAULT)|RULE:\[(\d*):([^\]]*)\](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g?))?)(?:/?(L))?`)
 
-// ParseLocalNames reads the rules of a configuration. Realm is the default one.
+// ParseLocalNames reads the rules of a configuration. Realm is the default realm.
 func ParseLocalNames(rules, realm string) (LocalNames, error) {
 	l := LocalNames{realm: realm}
 	for rest := strings.TrimSpace(rules); rest != ""; {
@@ -74,8 +74,8 @@ func firstWord(s string) string {
 	return word
 }
 
-// Name returns the user of a principal: what the first rule that applies makes of it. Ok is false where none does, and the cluster alone
-// knows. The error is of a rule that would have to be looked at and cannot be.
+// Name returns the user name of a principal: the result of the first rule that applies. Ok is false if none does, and only the cluster
+// knows the name. The error is about a rule that would have to be applied and cannot be.
 func (l LocalNames) Name(principal string) (name string, ok bool, err error) {
 	user, realm, hasRealm := strings.Cut(principal, "@")
 	first, second, two := strings.Cut(user, "/")
@@ -130,7 +130,7 @@ func (r localRule) apply(params []string, realm string) (name string, applies bo
 	return name, true, nil
 }
 
-// formatted puts the realm and the parts in the place of $0, $1, $2.
+// formatted replaces $0, $1, $2 by the realm and the parts.
 func formatted(format string, params []string) (string, error) {
 	var b strings.Builder
 	for {
@@ -149,7 +149,7 @@ func formatted(format string, params []string) (string, error) {
 	}
 }
 
-// replaced is s/from/to/ as Java's Matcher.replaceFirst and replaceAll have it.
+// replaced applies s/from/to/ like Java's Matcher.replaceFirst and replaceAll.
 func (r localRule) replaced(name string) (string, error) {
 	if r.from == nil {
 		return name, nil
@@ -175,8 +175,8 @@ func (r localRule) replaced(name string) (string, error) {
 	return b.String(), nil
 }
 
-// expand appends a replacement, in which $n is a group of as many digits as there are groups, ${name} a named one, and \ takes the next
-// character as it is (java.util.regex.Matcher.appendReplacement, Java 17).
+// expand appends a replacement: $n is a group number with as many digits as the number of groups allows, ${name} a named group, and \
+// quotes the next character (java.util.regex.Matcher.appendReplacement, Java 17).
 func expand(b *strings.Builder, to, name string, m []int, from *regexp.Regexp) error {
 	group := func(i int) {
 		if m[2*i] >= 0 {

@@ -18,12 +18,12 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 )
 
-// Options has the principal of a login and its credentials.
+// Options holds the principal of a login and its credentials.
 type Options struct {
-	// Config is krb5.conf. Required.
+	// Config is the parsed krb5.conf. Required.
 	Config *Config
-	// Principal is who logs in, user@REALM or user for the default realm. Required with Keytab; with a ticket cache it is
-	// compared with that of the cache.
+	// Principal is the user, user@REALM or user for the default realm. Required with Keytab; with a ticket cache it must match that of the
+	// cache.
 	Principal string
 	// Keytab is the path of a keytab. Empty: the ticket cache is used.
 	Keytab string
@@ -31,18 +31,18 @@ type Options struct {
 	Cache string
 }
 
-// Client is a user that is logged in. It is safe for concurrent use.
+// Client is a logged-in user. It is safe for concurrent use.
 type Client struct {
 	o         Options
 	principal string
-	one       chan struct{} // full while someone has an exchange with a KDC
+	one       chan struct{} // full during an exchange with a KDC
 
 	mu    sync.Mutex
 	s     *state // nil when the client is closed
 	timer *time.Timer
 }
 
-// Login logs in: by a keytab at the KDC, by a ticket cache without any exchange. Close the client after use.
+// Login logs in: with a keytab at the KDC, with a ticket cache without any exchange. Close the client after use.
 func Login(o Options) (*Client, error) {
 	if o.Config == nil {
 		return nil, errors.New("kerberos: no configuration")
@@ -58,7 +58,7 @@ func Login(o Options) (*Client, error) {
 	return c, nil
 }
 
-// login also gives the principal that is logged in.
+// login also returns the principal that is logged in.
 func (o Options) login() (*state, string, error) {
 	if o.Keytab != "" {
 		return o.loginKeytab()
@@ -69,8 +69,8 @@ func (o Options) login() (*state, string, error) {
 // Principal returns the principal that is logged in, user@REALM.
 func (c *Client) Principal() string { return c.principal }
 
-// Until is when the login's ticket ends, and until when that of a ticket cache can be renewed, zero if it cannot. A keytab
-// logs in again before.
+// Until returns the end of the login's ticket, and the end of the renewable lifetime of a ticket cache's ticket, zero if it is not
+// renewable. A keytab logs in again before the end.
 func (c *Client) Until() (end, renewable time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,10 +95,10 @@ func (c *Client) Close() {
 	}
 }
 
-// mostReferrals is how many the library follows.
+// mostReferrals is the number of referrals that the library follows.
 const mostReferrals = 5
 
-// loginKeytab makes a new login.
+// loginKeytab logs in with a keytab.
 func (o Options) loginKeytab() (*state, string, error) {
 	user, realm, err := ParsePrincipal(o.Principal, o.Config.Realm())
 	if err != nil {
@@ -120,8 +120,8 @@ func (o Options) loginKeytab() (*state, string, error) {
 	if len(own) == 0 {
 		return nil, "", fmt.Errorf("keytab %s has no key of %s (%d keys of others): name another principal, or export the keytab again", o.Keytab, name, len(all))
 	}
-	// A KDC that has keys of more types than the keytab uses the first that is asked for. The others stay: those of session
-	// keys are chosen from the same list.
+	// A KDC that has keys of several types uses the first type requested, so those of the keytab go first. The others stay: the types of
+	// session keys are chosen from the same list.
 	conf.LibDefaults.DefaultTktEnctypeIDs = slices.Clone(conf.LibDefaults.DefaultTktEnctypeIDs)
 	rank := func(id int32) int { return map[bool]int{false: 1}[slices.Contains(own, id)] }
 	slices.SortStableFunc(conf.LibDefaults.DefaultTktEnctypeIDs, func(a, b int32) int { return cmp.Compare(rank(a), rank(b)) })
@@ -134,9 +134,9 @@ func (o Options) loginKeytab() (*state, string, error) {
 		return nil, "", loginError(name, o, err)
 	}
 	if life := conf.LibDefaults.RenewLifetime; life > 0 {
-		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 asks for 48 h whatever is configured
+		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 requests 48 h regardless of the configuration
 	}
-	// The library answers a KDC that refers the client to another realm by the same request again, which can only fail: no referral is taken.
+	// The library answers a referral to another realm by repeating the same request, which can only fail: no referral is followed.
 	rep, err := krb.ASExchange(realm, request, mostReferrals+1)
 	if err != nil {
 		return nil, "", loginError(name, o, err)
@@ -161,28 +161,28 @@ func loadKeytab(path string) (kt *keytab.Keytab, err error) {
 	if err := kt.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("keytab %s: %w", path, err)
 	}
-	// Of keys with equal times gokrb5 takes the first: that has to be the newest. Keys made within a second, and those of ktpass, have equal times.
+	// Of keys with equal times gokrb5 uses the first, which must be the newest. Keys made within a second, and those of ktpass, have equal
+	// times.
 	sort.SliceStable(kt.Entries, func(i, j int) bool { return kt.Entries[i].KVNO > kt.Entries[j].KVNO })
 	return kt, nil
 }
 
-// cacheFile says which state of a ticket cache was read.
+// cacheFile identifies the state of a ticket cache that was read.
 type cacheFile struct {
 	path string
 	time time.Time
 	size int64
 }
 
-// EnvCache names the ticket cache, as MIT's programs have it.
+// EnvCache is the environment variable with the ticket cache's name, as for MIT's programs.
 const EnvCache = "KRB5CCNAME"
 
-// DefaultCache returns the name of the ticket cache that is used when none is named: that of EnvCache, or else a file of the user.
+// DefaultCache returns the name of the default ticket cache: the value of EnvCache, or else a file of the user.
 func DefaultCache() string {
 	return cmp.Or(os.Getenv(EnvCache), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
 }
 
-// OpenToOthers says that users beyond a file's owner and group can read it, as they must not a keytab, and what its
-// permissions are.
+// OpenToOthers reports whether users beyond a file's owner and group can read it, which is wrong for a keytab, and returns its permissions.
 func OpenToOthers(path string) (fs.FileMode, bool) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func OpenToOthers(path string) (fs.FileMode, bool) {
 	return info.Mode().Perm(), info.Mode().Perm()&0o004 != 0
 }
 
-// cachePath returns the file of a cache's name.
+// cachePath returns the path of the file that a cache's name denotes.
 func cachePath(name string) (string, error) {
 	name = cmp.Or(name, DefaultCache())
 	kind, rest, ok := strings.Cut(name, ":")
@@ -235,7 +235,7 @@ func (o Options) loginCache() (*state, string, error) {
 	return s, name, nil
 }
 
-// openCache makes a login of a cache's ticket-granting ticket.
+// openCache creates a login from a cache's ticket-granting ticket.
 func openCache(path string, conf *Config) (s *state, err error) {
 	defer func() {
 		if recover() != nil { // of gokrb5, whose parser trusts lengths

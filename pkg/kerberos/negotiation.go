@@ -25,14 +25,13 @@ const (
 	apReply   = "\x02\x00"
 )
 
-// negotiation is the one token by which a caller proves itself: the first of SPNEGO (RFC 4178, NegTokenInit), or one of
-// Kerberos alone.
+// negotiation is the only token with which a caller authenticates: the first of SPNEGO (RFC 4178, NegTokenInit), or one of Kerberos alone.
 type negotiation struct {
-	mech    asn1.ObjectIdentifier // as the caller calls Kerberos; nil without SPNEGO
+	mech    asn1.ObjectIdentifier // the caller's identifier of Kerberos; nil without SPNEGO
 	request []byte                // AP-REQ
 }
 
-// errNotKerberos is of a caller that has no ticket, and offers NTLM as a rule.
+// errNotKerberos is the error of a caller that has no ticket; usually it offers NTLM.
 var errNotKerberos = errors.New("its first mechanism is not Kerberos: the caller has no ticket for this service")
 
 func parseNegotiation(token []byte) (*negotiation, error) {
@@ -56,7 +55,7 @@ func parseNegotiation(token []byte) (*negotiation, error) {
 		if _, err := asn1.Unmarshal(outer.Bytes, &init); err != nil {
 			return nil, errors.New("it is not a token of SPNEGO")
 		}
-		// The token is of the first mechanism; another one would take a second round.
+		// The token is that of the first mechanism; another one would need a second round trip.
 		if len(init.MechTypes) == 0 || !isKerberos(init.MechTypes[0]) || len(init.MechToken) == 0 {
 			return nil, errNotKerberos
 		}
@@ -75,7 +74,7 @@ func parseNegotiation(token []byte) (*negotiation, error) {
 	return n, nil
 }
 
-// framed takes the frame of a GSS-API token off (RFC 2743, section 3.1).
+// framed removes the frame of a GSS-API token (RFC 2743, section 3.1).
 func framed(token []byte) (oid asn1.ObjectIdentifier, rest []byte, err error) {
 	var outer asn1.RawValue
 	if more, err := asn1.Unmarshal(token, &outer); err != nil || len(more) > 0 || outer.Class != asn1.ClassApplication || outer.Tag != 0 {
@@ -90,12 +89,12 @@ func framed(token []byte) (oid asn1.ObjectIdentifier, rest []byte, err error) {
 	return oid, rest, nil
 }
 
-// isKerberos also knows the number that Windows lists first.
+// isKerberos also accepts the identifier that Windows lists first.
 func isKerberos(oid asn1.ObjectIdentifier) bool {
 	return oid.Equal(gssapi.OIDKRB5.OID()) || oid.Equal(gssapi.OIDMSLegacyKRB5.OID())
 }
 
-// reply returns the token to answer with: that the caller is accepted, and where it asks for that, the proof of this service.
+// reply returns the token to answer with: the acceptance of the caller, and this service's AP-REP if the caller requests it.
 func (n *negotiation) reply(req *messages.APReq) ([]byte, error) {
 	var proof []byte
 	if wantsProof(req) {
@@ -118,8 +117,8 @@ func (n *negotiation) reply(req *messages.APReq) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true, Bytes: b})
 }
 
-// wantsProof reports whether mutual authentication is asked for, in the request or in the checksum of GSS-API (RFC 4121,
-// section 4.1.1).
+// wantsProof reports whether the caller requests mutual authentication, in the request or in the checksum of GSS-API (RFC 4121, section
+// 4.1.1).
 func wantsProof(req *messages.APReq) bool {
 	if types.IsFlagSet(&req.APOptions, flags.APOptionMutualRequired) {
 		return true
@@ -128,8 +127,8 @@ func wantsProof(req *messages.APReq) bool {
 	return sum.CksumType == chksumtype.GSSAPI && len(sum.Checksum) >= 24 && sum.Checksum[20]&gssapi.ContextFlagMutual != 0
 }
 
-// prove makes an AP-REP (RFC 4120, section 5.5.2), which gokrb5 cannot: only one that could read the ticket knows the time in the
-// authenticator.
+// prove makes an AP-REP (RFC 4120, section 5.5.2), which gokrb5 cannot: it proves knowledge of the authenticator's time, and so of the
+// service's key.
 func prove(req *messages.APReq) ([]byte, error) {
 	plain, err := asn1.Marshal(struct {
 		CTime    time.Time `asn1:"generalized,explicit,tag:0"`

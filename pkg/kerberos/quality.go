@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Quality is how what is sent is protected. Its values are the bits of RFC 4752.
+// Quality is the quality of protection of a connection. Its values are the bits of RFC 4752.
 type Quality byte
 
 // Qualities, as Hadoop's configuration names them.
 const (
-	Authentication Quality = 1 // the peer is known; what is sent is in the clear and can be altered
-	Integrity      Quality = 2 // what is sent can be read, and not altered
-	Privacy        Quality = 4 // what is sent can be neither read nor altered
+	Authentication Quality = 1 // the peer is authenticated; data is in the clear and can be altered
+	Integrity      Quality = 2 // data can be read, but not altered
+	Privacy        Quality = 4 // data can be neither read nor altered
 )
 
-// Qualities returns all of them, from the strongest on.
+// Qualities returns all qualities, the strongest first.
 func Qualities() []Quality { return []Quality{Privacy, Integrity, Authentication} }
 
 func (q Quality) String() string {
@@ -31,7 +31,7 @@ func (q Quality) String() string {
 	return fmt.Sprintf("quality %d", byte(q))
 }
 
-// QOP returns its name in DIGEST-MD5 (RFC 2831).
+// QOP returns the quality's name in DIGEST-MD5 (RFC 2831).
 func (q Quality) QOP() string {
 	switch q {
 	case Integrity:
@@ -42,7 +42,7 @@ func (q Quality) QOP() string {
 	return "auth"
 }
 
-// ParseQualities reads a list as hadoop.rpc.protection has it: privacy,integrity. An empty text is an empty list: any.
+// ParseQualities parses a list in the syntax of hadoop.rpc.protection: privacy,integrity. An empty text gives an empty list: any.
 func ParseQualities(text string) ([]Quality, error) {
 	var list []Quality
 	for name := range strings.SplitSeq(text, ",") {
@@ -61,7 +61,7 @@ func ParseQualities(text string) ([]Quality, error) {
 	return list, nil
 }
 
-// MismatchError is of two sides that have no quality in common.
+// MismatchError is the error of two sides without a common quality.
 type MismatchError struct {
 	Offered []Quality // by the server
 	Wanted  []Quality // by the configuration
@@ -82,7 +82,7 @@ func names(list []Quality) string {
 	return strings.Join(all, ", ")
 }
 
-// ChooseQuality takes the first wanted quality that is offered, or the strongest one offered when any will do.
+// ChooseQuality returns the first wanted quality that is offered, or the strongest offered one if none is wanted in particular.
 func ChooseQuality(offered Quality, wanted []Quality) (Quality, error) {
 	from := wanted
 	if len(from) == 0 {
@@ -102,7 +102,7 @@ func ChooseQuality(offered Quality, wanted []Quality) (Quality, error) {
 	return 0, &MismatchError{list, wanted}
 }
 
-// Token is a delegation token of Hadoop. Its password must not be shown.
+// Token is a delegation token of Hadoop. Its password must not be printed.
 type Token struct {
 	Identifier []byte
 	Password   []byte

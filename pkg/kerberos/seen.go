@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Errors of tokens and their time.
+// Errors of replayed tokens.
 var (
-	// ErrSeen is of a token that was taken before: each is for one request.
+	// ErrSeen is the error of a token that was accepted before: each is for one request.
 	ErrSeen = errors.New("it came before")
-	// ErrManySeen is of a service that has taken more tokens than it can remember.
+	// ErrManySeen is the error of a service that has accepted more tokens than it can remember.
 	ErrManySeen = errors.New("more tokens were taken than are remembered")
 )
 
-// mostSeen bounds how many tokens are remembered: some 30 MB, 1,700 tokens a second.
+// mostSeen is the number of tokens that are remembered: some 30 MB, 1,700 tokens a second.
 const mostSeen = 1 << 19
 
-// Seen remembers tokens for as long as they are good, so that none is taken twice. The zero value is ready. It is safe for
-// concurrent use.
+// Seen remembers tokens for as long as they are valid, so that none is accepted twice. The zero value is ready. It is safe for concurrent
+// use.
 type Seen struct {
 	mu    sync.Mutex
 	byMin map[int64]map[[16]byte]struct{} // by the minute of their callers' clocks
@@ -26,7 +26,7 @@ type Seen struct {
 	most  int // 0: mostSeen
 }
 
-// first remembers a token. It is an error if it was there. A token that is too old to be good is not forgotten before.
+// first remembers a token. It returns an error if the token is known already. A token is forgotten only when it is too old to be valid.
 func (s *Seen) first(token [16]byte, at, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

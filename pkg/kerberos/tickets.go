@@ -19,28 +19,28 @@ import (
 type grant struct {
 	ticket           messages.Ticket
 	key              types.EncryptionKey
-	since, end, till time.Time // till: until when it can be renewed
-	pause            time.Time // no other one is asked for before
+	since, end, till time.Time // till: end of the renewable lifetime
+	pause            time.Time // no other ticket is requested before
 }
 
 func granted(t messages.Ticket, p messages.EncKDCRepPart) *grant {
 	return &grant{ticket: t, key: p.Key, since: time.Now(), end: p.EndTime, till: p.RenewTill}
 }
 
-// soonest bounds how long before its end another ticket is asked for.
+// soonest is the longest time before a ticket's end at which another is requested.
 const soonest = 5 * time.Minute
 
-// due is when another ticket is asked for: before the last sixth of its life.
+// due returns when another ticket is requested: at the beginning of the last sixth of its life, at most soonest before its end.
 func (g *grant) due() time.Time { return g.end.Add(-min(g.end.Sub(g.since)/6, soonest)) }
 
-// fresh says that a ticket will do for a while.
+// fresh reports whether a ticket can be used without requesting another.
 func (g *grant) fresh(now time.Time) bool {
 	return g != nil && (now.Before(g.due()) || now.Before(g.end) && now.Before(g.pause))
 }
 
 func (g *grant) valid(now time.Time) bool { return g != nil && now.Before(g.end) }
 
-// state is a login with its tickets. A new login has a new one.
+// state is a login with its tickets. Each new login has a new state.
 type state struct {
 	krb     *client.Client // exchanges with KDCs; its own store of tickets is not used
 	user    types.PrincipalName
@@ -50,12 +50,12 @@ type state struct {
 	tickets map[asked]*grant
 }
 
-// asked is a ticket's service with the realm that was named.
+// asked is the service of a ticket and the realm that the caller named.
 type asked struct{ service, realm string }
 
-// Ticket returns a ticket for a service, such as nn/host.example.com, of a realm; an empty realm means the realm of the host as the
-// configuration maps it. A ticket is used until shortly before its end, as long as no KDC answers until its end. The context
-// bounds waiting for the exchanges of others; one's own have the limits of gokrb5, 5 s for each KDC.
+// Ticket returns a ticket for a service, such as nn/host.example.com, of a realm; an empty realm means the host's realm in the
+// configuration. A ticket is used until shortly before its end, or until its end if no KDC answers. The context bounds the wait for
+// exchanges of other goroutines; one's own exchanges have the limits of gokrb5, 5 s for each KDC.
 func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {
 	g, _, err := c.get(ctx, asked{service, realm})
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ti
 	return g.ticket, g.key, nil
 }
 
-// get also gives the login that the ticket belongs to.
+// get also returns the login that the ticket belongs to.
 func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 	if g, s := c.kept(a); g.fresh(time.Now()) {
 		return g, s, nil
@@ -97,10 +97,10 @@ func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 	return nil, nil, err
 }
 
-// patience is how long a KDC that does not answer is left alone while a ticket is still valid.
+// patience is how long a silent KDC is not asked again while a ticket is still valid.
 const patience = 10 * time.Second
 
-// kept returns a ticket that was asked for before, and the present login.
+// kept returns the stored ticket of a service, and the present login.
 func (c *Client) kept(a asked) (*grant, *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Client) kept(a asked) (*grant, *state) {
 	return c.s.tickets[a], c.s
 }
 
-// ask gets a ticket, with another login where that is needed. The caller has c.one.
+// ask gets a ticket, after another login if needed. The caller holds c.one.
 func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	if !s.tgt.fresh(time.Now()) {
 		next, err := c.renewed(s)
@@ -130,7 +130,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	if errors.Is(first, ErrUnknownService) || errors.Is(first, ErrNoKDC) {
 		return nil, nil, first
 	}
-	// The KDC may have been set up again, or another program has logged in.
+	// The KDC's database may have been recreated, or another program may have logged in.
 	next, err := c.again(s)
 	if err != nil {
 		if err == errSame {
@@ -144,9 +144,9 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	return g, next, nil
 }
 
-// renewed returns the login with a ticket-granting ticket that will do for a while: a keytab logs in again; a ticket cache is
-// read again if another program has written it since, else its ticket is renewed as long as the KDC allows. With an error
-// the state is the one before. The caller has c.one.
+// renewed returns the login with a fresh ticket-granting ticket: a keytab logs in again; a ticket cache is read again if another program
+// has written it since, else its ticket is renewed as long as the KDC allows. With an error it returns the old state. The caller holds
+// c.one.
 func (c *Client) renewed(s *state) (*state, error) {
 	next, err := c.again(s)
 	if err == nil && next.tgt.fresh(time.Now()) {
@@ -173,8 +173,8 @@ func (c *Client) renewed(s *state) (*state, error) {
 	return next, nil
 }
 
-// again logs in a second time: a keytab always can; a ticket cache, if another program has written it since, for the same
-// user. The caller has c.one.
+// again logs in a second time: always with a keytab; with a ticket cache, if another program has written it since, for the same user. The
+// caller holds c.one.
 func (c *Client) again(s *state) (*state, error) {
 	if c.o.Keytab == "" {
 		info, err := os.Stat(s.cache.path)
@@ -198,8 +198,7 @@ func (c *Client) again(s *state) (*state, error) {
 
 var errSame = errors.New("the ticket cache was not renewed")
 
-// put has a login take the place of the one before. Tickets of that one stay in use until they end. A client that is closed
-// stays so.
+// put replaces the login by another one. Tickets of the old one stay in use until they end. A closed client stays closed.
 func (c *Client) put(s *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +217,7 @@ func (c *Client) put(s *state) {
 	c.keep()
 }
 
-// keep has a ticket cache's ticket renewed when it is due, whether or not one asks for tickets. The caller has c.mu.
+// keep schedules the renewal of a ticket cache's ticket when it is due, whether or not tickets are requested. The caller holds c.mu.
 func (c *Client) keep() {
 	if c.o.Keytab != "" {
 		return
@@ -240,7 +239,7 @@ func (c *Client) renewInTime() {
 	if s == nil || s.tgt.fresh(time.Now()) {
 		return
 	}
-	if _, err := c.renewed(s); err != nil { // the next to need a ticket gets the error
+	if _, err := c.renewed(s); err != nil { // the next caller that needs a ticket gets the error
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.s != nil {
@@ -250,8 +249,8 @@ func (c *Client) renewInTime() {
 	}
 }
 
-// Renew has the login's ticket renewed where that is due, a keytab log in again, whether or not one asks for tickets. The error says why
-// it could not be; until its end the ticket before stays in use. The context bounds waiting for the exchanges of others.
+// Renew renews the login's ticket if that is due, or logs in again with a keytab, whether or not tickets are requested. The error is the
+// reason of a failure; the old ticket stays in use until its end. The context bounds the wait for exchanges of other goroutines.
 func (c *Client) Renew(ctx context.Context) error {
 	select {
 	case c.one <- struct{}{}:
@@ -273,7 +272,7 @@ func (c *Client) Renew(ctx context.Context) error {
 	return err
 }
 
-// exchange asks the KDC of a service's realm.
+// exchange requests a ticket from the KDC of a service's realm.
 func (s *state) exchange(a asked) (*grant, error) {
 	_, host, ok := strings.Cut(a.service, "/")
 	if !ok || host == "" {
@@ -300,7 +299,7 @@ func (s *state) exchange(a asked) (*grant, error) {
 	return granted(rep.Ticket, rep.DecryptedEncPart), nil
 }
 
-// grantingTo names the ticket-granting service of a realm.
+// grantingTo returns the name of a realm's ticket-granting service.
 func grantingTo(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }

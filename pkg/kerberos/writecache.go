@@ -11,8 +11,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// WriteCache writes the login as a ticket cache of MIT's version 4, with its ticket-granting ticket alone: for programs of others, which
-// take no keytab. The ticket is not renewable there.
+// WriteCache writes the login as a ticket cache of MIT's version 4, with only its ticket-granting ticket, for other programs that accept no
+// keytab. The ticket is not renewable there.
 func (c *Client) WriteCache(w io.Writer) error {
 	_, s := c.kept(asked{})
 	if s == nil {

@@ -18,11 +18,11 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// ErrTableExists is a table that was to be made and is there already.
+// ErrTableExists is the error of creating a table that exists already.
 var ErrTableExists = errors.New("the table exists already")
 
-// master calls the active master, again while there is none or it is starting. All calls made through it bear repeating:
-// those with effects carry a nonce, by which the master knows a repeated one.
+// master calls the active master, and repeats the call while there is no master or it is starting. Every call made through it can be
+// repeated safely: a call with effects carries a nonce, by which the master recognizes a repetition.
 func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) error {
 	return c.retry(ctx, method, func(attempt int) error {
 		if attempt > 0 {
@@ -38,7 +38,7 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
 		defer cancel()
-		fresh := resp.ProtoReflect().New().Interface() // a late answer to a given up call must not be written to resp
+		fresh := resp.ProtoReflect().New().Interface() // a late answer to an abandoned call must not be written to resp
 		if err := l.invoke(ctx, method, req, fresh); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 // nonce identifies a call with effects. Zero would mean none.
 func nonce() *uint64 { return new(rand.Uint64() | 1) }
 
-// TableSpec is a table to be made.
+// TableSpec describes a table to create.
 type TableSpec struct {
 	Name TableName
 	// Families of the table, at least one. Zero fields take the server's defaults.
@@ -63,7 +63,7 @@ type TableSpec struct {
 	CreateNamespace bool
 }
 
-// Validate checks what the master would answer less clearly.
+// Validate checks the errors that the master would report less clearly.
 func (s TableSpec) Validate() error {
 	if len(s.Families) == 0 {
 		return fmt.Errorf("table %s: no column family", s.Name)
@@ -79,9 +79,8 @@ func (s TableSpec) Validate() error {
 	return nil
 }
 
-// CreateTable makes a table and waits until its regions are in service. A table that is there gives
-// [ErrTableExists], whatever it looks like; a wait of more than [Config.ProcedureTimeout] is an error, and the table may
-// come about yet.
+// CreateTable creates a table and waits until its regions are in service. It returns [ErrTableExists] if the table exists, whatever its
+// schema. A wait longer than [Config.ProcedureTimeout] is an error; the table may still be created afterwards.
 func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	if err := spec.Validate(); err != nil {
 		return err
@@ -100,7 +99,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 		return c.masterDoes(ctx, "CreateTable", req, &pb.CreateTableResponse{})
 	}
 	err := create()
-	// The namespace is not asked for first: that needs the right ADMIN, and a user with CREATE on it may make the table.
+	// The namespace is not checked first: that needs the right ADMIN, and a user with CREATE on it may create the table.
 	if isJava(err, "NamespaceNotFoundException") && spec.CreateNamespace {
 		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
 			return err
@@ -121,7 +120,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	return nil
 }
 
-// createNamespace makes a namespace. One that another has made meanwhile is as good.
+// createNamespace creates a namespace. It succeeds if another client has created it meanwhile.
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	req := &pb.CreateNamespaceRequest{NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)}, NonceGroup: nonce(), Nonce: nonce()}
 	err := c.masterDoes(ctx, "CreateNamespace", req, &pb.CreateNamespaceResponse{})
@@ -131,8 +130,8 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A"))
 }
 
-// DisableTable takes a table out of service and waits until it is, at most [Config.ProcedureTimeout]. One that is out of
-// service is left so; one that does not exist gives [ErrTableNotFound].
+// DisableTable disables a table and waits for that for at most [Config.ProcedureTimeout]. A disabled table stays as it is; for a table that
+// does not exist it returns [ErrTableNotFound].
 func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 	req := &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
 	err := c.masterDoes(ctx, "DisableTable", req, &pb.DisableTableResponse{})
@@ -142,8 +141,8 @@ func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 	return tableError("disable", table, err)
 }
 
-// EnableTable puts a table into service and waits until it is, at most [Config.ProcedureTimeout]. One that is in service is
-// left so; one that does not exist gives [ErrTableNotFound].
+// EnableTable enables a table and waits for that for at most [Config.ProcedureTimeout]. An enabled table stays as it is; for a table that
+// does not exist it returns [ErrTableNotFound].
 func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
 	req := &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
 	err := c.masterDoes(ctx, "EnableTable", req, &pb.EnableTableResponse{})
@@ -153,8 +152,8 @@ func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
 	return tableError("enable", table, err)
 }
 
-// DeleteTable disables a table and deletes it with its data, each within [Config.ProcedureTimeout]. One that does not exist
-// gives [ErrTableNotFound].
+// DeleteTable disables a table and deletes it with its data, each within [Config.ProcedureTimeout]. For a table that does not exist it
+// returns [ErrTableNotFound].
 func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
 	if err := c.DisableTable(ctx, table); err != nil {
 		return err
@@ -175,7 +174,7 @@ func tableError(what string, table TableName, err error) error {
 	return fmt.Errorf("%s table %s: %w", what, table, err)
 }
 
-// masterDoes asks the master for what it does by a procedure, and waits for the end, at most [Config.ProcedureTimeout].
+// masterDoes sends a request that the master runs as a procedure, and waits for its end for at most [Config.ProcedureTimeout].
 func (c *Cluster) masterDoes(ctx context.Context, method string, req, resp proto.Message) error {
 	if err := c.master(ctx, method, req, resp); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (c *Cluster) masterDoes(ctx context.Context, method string, req, resp proto
 	return c.procedure(ctx, id)
 }
 
-// procedure waits until the master has done what it promised.
+// procedure waits until a procedure of the master has finished.
 func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout,
 		fmt.Errorf("procedure %d was not done within %s: look at the master's procedures", id, c.cfg.ProcedureTimeout))
@@ -218,23 +217,23 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 	}
 }
 
-// Status is the cluster's state in short.
+// Status is a summary of the cluster's state.
 type Status struct {
-	Version string // HBase's, of the master
+	Version string // the master's HBase version
 	Master  string // host:port
 	// Servers are the live region servers, host:port, sorted.
 	Servers []string
-	// Started are they with the times of their starts: host,port,milliseconds, sorted. One that was started again has another name.
+	// Started are the live region servers with their start times: host,port,milliseconds, sorted. A restarted server has another name.
 	Started []string
-	// Dead is how many region servers the master knows to be dead; it forgets one when another starts at the same address.
+	// Dead is the number of region servers that the master lists as dead; it removes one when another starts at the same address.
 	Dead int
-	// Coprocessors are the simple names of the classes that live servers report to have on their WALs and regions, sorted.
+	// Coprocessors are the simple class names of the coprocessors that live servers report for their WALs and regions, sorted.
 	Coprocessors []string
-	// StoreFiles is how many files the stores of a region have, rounded up, by the region's name, as servers have reported it last.
+	// StoreFiles is the average number of files per store, rounded up, by region name, as the servers last reported it.
 	StoreFiles map[string]int
 }
 
-// Status asks the master.
+// Status reads the cluster's status from the master.
 func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	var resp pb.GetClusterStatusResponse
 	if err := c.master(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &resp); err != nil {
@@ -261,8 +260,8 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// Recovering reports whether the master still recovers a region server that has died. Until it has, it may put what the server's log has below the
-// regions' directories. A user without ADMIN is shown no procedure of others, and gets false.
+// Recovering reports whether the master is still recovering a dead region server. Until that ends, the master may write the server's WAL entries
+// into the regions' directories. A user without ADMIN sees no procedures of others, and gets false.
 func (c *Cluster) Recovering(ctx context.Context) (bool, error) {
 	var resp pb.ListProceduresResponse
 	if err := c.master(ctx, "ListProcedures", &pb.ListProceduresRequest{}, &resp); err != nil {

@@ -9,10 +9,10 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// mostAnswer is the longest answer that is read: a batch of a scan has some megabytes, a cell 10 MiB by HBase's default.
+// mostAnswer is the longest answer that is read: a scan batch has some megabytes, a cell at most 10 MiB by HBase's default.
 const mostAnswer = 256 << 20
 
-// newAnswerFilter looks at the answers of a master or a region server, since gohbase believes each length in them.
+// newAnswerFilter returns a filter that checks the answers of a master or a region server, since gohbase trusts each length in them.
 func newAnswerFilter() *frames.Filter { return &frames.Filter{Most: mostAnswer, Check: checkAnswer} }
 
 // Fields of RPC.proto.
@@ -24,7 +24,7 @@ const (
 	blockLength     = 1 // CellBlockMeta.length
 )
 
-// checkAnswer reads the header of an answer, which is after its length.
+// checkAnswer checks the header of an answer, which follows its length.
 func checkAnswer(head []byte, size uint32) (need int, why string) {
 	from, to, need, why := frames.Delimited(head, 0, size)
 	if need > 0 || why != "" {
@@ -64,13 +64,13 @@ func checkAnswer(head []byte, size uint32) (need int, why string) {
 	return 0, ""
 }
 
-// zkConn is a connection to ZooKeeper whose answers are looked at first.
+// zkConn is a connection to ZooKeeper whose answers are checked before the client reads them.
 type zkConn struct {
 	net.Conn
 	frames *frames.Filter
 }
 
-// mostZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is 1 MiB as a rule.
+// mostZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is usually 1 MiB.
 const mostZnode = 16 << 20
 
 func newZKConn(nc net.Conn) *zkConn {
@@ -83,8 +83,8 @@ func newZKConn(nc net.Conn) *zkConn {
 		if len(head) < need {
 			return need, ""
 		}
-		// The answer to the connect has 16 bytes and a password. The others have a header of 16 bytes, with the number of
-		// the request and an error; what was asked for is a znode's data.
+		// The answer to the connect has 16 bytes and a password. The others have a header of 16 bytes, with the request's number and an
+		// error code; the data requested is that of a znode.
 		data := len(head) >= 20 && (first || int32(binary.BigEndian.Uint32(head)) > 0 && binary.BigEndian.Uint32(head[12:]) == 0)
 		first = false
 		if data {

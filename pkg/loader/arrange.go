@@ -10,17 +10,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// group is the files of one region.
+// group is the files to load into one region.
 type group struct {
 	region   Region
 	files    []HFile
 	attempts int
-	failure  string // why the last attempt failed, by failureKind
-	same     int    // how often in a row that was the reason
+	failure  string // the kind of the last attempt's failure (failureKind)
+	same     int    // how many attempts in a row failed in this way
 }
 
-// arrange groups files by the region that holds them, in the order of the regions. Files that are in several are cut at
-// all boundaries at once, and those that are too many for a region and family are merged.
+// arrange groups files by the region that holds them, in the order of the regions. It cuts a file that spans several regions at all
+// boundaries at once, and merges files that exceed the limit per region and family.
 func (l *load) arrange(ctx context.Context, regions []Region, files []HFile) ([]group, error) {
 	var whole []HFile
 	for _, f := range files {
@@ -42,7 +42,7 @@ func (l *load) arrange(ctx context.Context, regions []Region, files []HFile) ([]
 	return groups, nil
 }
 
-// fit gives the file if it is in one region, else its parts.
+// fit returns the file if it is in one region, else its parts.
 func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, error) {
 	first := find(regions, f.First)
 	if regions[first].before(f.Last) {
@@ -74,7 +74,7 @@ func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, err
 	return children, nil
 }
 
-// fewer merges the files of a family if they are too many for a region.
+// fewer merges the files of a family if they exceed the limit per region.
 func (l *load) fewer(ctx context.Context, g *group) error {
 	byFamily := map[string][]HFile{}
 	for _, f := range g.files {
@@ -112,7 +112,7 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 	return nil
 }
 
-// identify looks up the identities of new files where the rewriter did not.
+// identify looks up the file IDs of new files for which the rewriter set none.
 func (l *load) identify(ctx context.Context, files []HFile) error {
 	for i := range files {
 		if files[i].FileID != 0 {
@@ -127,8 +127,8 @@ func (l *load) identify(ctx context.Context, files []HFile) error {
 	return nil
 }
 
-// anew groups files again that came back from their regions, by the regions as they are now. A group inherits the attempts of
-// those it takes files from, and their failures if its region is still the same.
+// again groups the files of unloaded groups again, by the current regions. A group inherits the attempts of the groups that its files come
+// from, and their failures if its region is still the same.
 func (l *load) again(ctx context.Context, regions []Region, back []group) ([]group, error) {
 	var files []HFile
 	for _, g := range back {
@@ -152,7 +152,7 @@ func (l *load) again(ctx context.Context, regions []Region, back []group) ([]gro
 	return groups, nil
 }
 
-// replace lets other files stand for some.
+// replace substitutes files for others in the load's records.
 func (l *load) replace(old, files []HFile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The table itself is the last witness of a file. A compaction writes the cells of a loaded file into another one and puts
-// the file into the archive, from which HBase deletes it after minutes. The cells stay in the table with their timestamp.
+// A search of the table itself is the last resort for finding a file. A compaction writes the cells of a loaded file into another one and
+// moves the file to the archive, from which HBase deletes it after minutes. The cells stay in the table with their timestamp.
 
-// Why the table cannot say.
+// Reasons why the table gives no evidence.
 var (
 	errNoTimestamp  = errors.New("the table cannot be searched for its cells: they have no timestamp that only this load uses")
 	errNotVacant    = errors.New("the table cannot be searched for its cells: before the load it had cells of this timestamp in these rows, or that is not known")
@@ -19,9 +19,9 @@ var (
 	errNoCellsInOne = errors.New("the table has cells of the load's timestamp in only one of its first and its last row: others deleted them, or wrote them")
 )
 
-// inTable says that a file was loaded, by cells of its family with the load's timestamp in its first and in its last row.
-// They are looked for among all that the stores hold, so that neither newer versions nor delete markers hide them. That
-// they are missing is not evidence: the error says what was seen then, or why the table could not say.
+// inTable reports that a file was loaded if the table has cells of its family with the load's timestamp in its first and its last row. It
+// reads all versions in the stores, so that neither newer versions nor delete markers hide them. Missing cells are not evidence: the error
+// describes the cells found, or the reason why the search is impossible.
 func (l *load) inTable(ctx context.Context, f HFile) (bool, error) {
 	switch {
 	case l.req.Timestamp == 0:
@@ -67,14 +67,13 @@ func (l *load) hasCells(ctx context.Context, family string, row []byte) (found b
 	return found, err
 }
 
-// lookBefore sees before files are sent, where other loads may have used the timestamp, that the table has none of its cells
-// in their first and last rows: only then do such cells say later that a file was loaded. That it could not be seen keeps
-// nothing from being loaded.
+// lookBefore checks, before files are sent and where other loads may have used the timestamp, that the table has no cells of that timestamp
+// in the files' first and last rows: only then do later cells prove that a file was loaded. A failure of this check does not stop the load.
 func (l *load) lookBefore(ctx context.Context, groups []group) {
 	if !l.req.Shared || l.req.Timestamp == 0 {
 		return
 	}
-	limit := l.c.cfg.RetryTimeout // of all: no row is read while the table is out of reach
+	limit := l.c.cfg.RetryTimeout // for all: no row is read while the table is out of reach
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not seen within %s", limit))
 	defer cancel()
 	var g errgroup.Group

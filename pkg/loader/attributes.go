@@ -9,10 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ChangeAttributes changes attributes of a table, and waits until the master has them. change gets those of now, and gives the ones that
-// are to be others, with empty values for those that are to go; none changes nothing. Regions are not opened again, which
-// takes HBase 2.5.13, 2.6 or later: earlier versions open them again, one after the other. HBase has no way to refuse the change if another client
-// changes the table at the same moment.
+// ChangeAttributes changes attributes of a table, and waits until the master has stored them. change gets the present attributes and returns those
+// to change, with empty values for those to remove; an empty result changes nothing. HBase 2.5.13, 2.6 or later reopens no regions for this;
+// earlier versions reopen them, one after the other. HBase cannot refuse the change if another client changes the table at the same moment.
 func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change func(now map[string]string) map[string]string) error {
 	var resp pb.GetTableDescriptorsResponse
 	if err := c.master(ctx, "GetTableDescriptors", &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}, &resp); err != nil {
@@ -21,7 +20,7 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 	if len(resp.GetTableSchema()) != 1 {
 		return fmt.Errorf("describe table %s: %w", table, ErrTableNotFound)
 	}
-	schema := resp.GetTableSchema()[0] // with fields that are not known here
+	schema := resp.GetTableSchema()[0] // with fields unknown to this program
 	set := change(byteMap(schema.GetAttributes()))
 	if len(set) == 0 {
 		return nil

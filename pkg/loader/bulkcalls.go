@@ -52,8 +52,8 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 	return appendBytes(b, field, encoded), err
 }
 
-// firstRegion makes a call to the region that holds the empty row, which is where Prepare and Cleanup go. Both bear
-// repeating: a second Prepare leaves an empty directory behind.
+// firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
+// an empty directory behind.
 func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (proto.Message, error) {
 	resp := &emptypb.Empty{}
 	at := &locator{regions: &c.regions, table: table}
@@ -76,19 +76,19 @@ func (c *Cluster) firstRegion(ctx context.Context, table TableName, method strin
 	return resp, err
 }
 
-// Prepare makes a staging directory as a load would and gives its path: a proof that the table may be loaded. Cleanup
-// deletes it.
+// Prepare makes a staging directory as a load would and returns its path; success shows that the user may load the table. Cleanup deletes
+// the directory.
 func (c *Cluster) Prepare(ctx context.Context, table TableName) (string, error) {
 	return c.prepare(ctx, table)
 }
 
-// Cleanup deletes a staging directory that Prepare gave, with all that is in it.
+// Cleanup deletes a staging directory that Prepare returned, with all its contents.
 func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) error {
 	return c.cleanup(ctx, table, token)
 }
 
-// prepare makes the staging directory and gives its path, the token. A call that is under way when the context ends is
-// waited for: nothing could be removed of a directory that HBase made without an answer that is heard.
+// prepare makes the staging directory and returns its path, the token. It waits for a call in progress when the context ends: without the
+// answer, the directory that HBase made could not be removed.
 func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, context.Cause(ctx))
@@ -113,8 +113,8 @@ func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) 
 	return string(token), nil
 }
 
-// checkToken refuses a token that is not a directory under a staging directory: the server deletes, as its own user and
-// recursively, whatever path it is given at Cleanup (SecureBulkLoadManager.cleanupBulkLoad, 2.6).
+// checkToken rejects a token that is not a directory under a staging directory: the server deletes, as its own user and recursively,
+// whatever path it gets at Cleanup (SecureBulkLoadManager.cleanupBulkLoad, 2.6).
 func checkToken(token string) error {
 	p := fsPath(token)
 	if p != path.Clean(p) || path.Base(path.Dir(p)) != "staging" || strings.Count(p, "/") < 3 {
@@ -123,7 +123,7 @@ func checkToken(token string) error {
 	return nil
 }
 
-// cleanup deletes the staging directory. token is the one that prepare gave.
+// cleanup deletes the staging directory. token is the path that prepare returned.
 func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) error {
 	if err := checkToken(token); err != nil {
 		return err
@@ -135,10 +135,9 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 	return err
 }
 
-// bulkLoadRequest returns the request for the files of a region. cluster_ids is left out: a server that finds its own
-// cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a
-// DelegationToken: identifier, password, kind, service. Without replicate the marker in the WAL says so, and peers drop it
-// (ReplicationSink, 2.6).
+// bulkLoadRequest returns the request for the files of a region. It omits cluster_ids: a server that finds its own cluster's ID there
+// answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a DelegationToken: identifier,
+// password, kind, service. Without replicate, the marker in the WAL is so marked, and peers drop it (ReplicationSink, 2.6).
 func bulkLoadRequest(r Region, token string, fs *kerberos.Token, files []HFile, replicate bool) *pb.BulkLoadHFileRequest {
 	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
 	for _, f := range files {

@@ -8,14 +8,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// call is one request in the shape that gohbase's region client takes. The client writes it at once: it batches only its
-// own Gets and Mutates.
+// call implements hrpc.Call for gohbase's region client. The client writes it at once: it batches only its own Gets and Mutates.
 type call struct {
 	ctx    context.Context
 	method string
 	req    proto.Message
 	resp   proto.Message
-	// result has room for one: the connection's only reader must not block on it.
+	// result has a buffer of one: the connection's only reader must not block on it.
 	result chan hrpc.RPCResult
 }
 
@@ -32,21 +31,20 @@ func (c *call) ToProto() proto.Message          { return c.req }
 func (c *call) NewResponse() proto.Message      { return c.resp }
 func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }
 
-// What gohbase's own lookup would need; the region stands in the request.
+// The methods for gohbase's own region lookup, which is not used: the request names the region.
 
 func (c *call) Table() []byte               { return nil }
 func (c *call) Key() []byte                 { return nil }
 func (c *call) Region() hrpc.RegionInfo     { return nil }
 func (c *call) SetRegion(_ hrpc.RegionInfo) {}
 
-// blockCall is a call whose answer has a cell block, which is kept as it is.
+// blockCall is a call that keeps the cell block of its answer unparsed.
 type blockCall struct {
 	call
 	block []byte
 }
 
-// DeserializeCellBlocks is called by gohbase's reader with the block, and must consume all of it. The bytes
-// are this answer's own.
+// DeserializeCellBlocks is called by gohbase's reader with the block, and must consume all of it. The bytes belong to this answer alone.
 func (c *blockCall) DeserializeCellBlocks(_ proto.Message, b []byte) (uint32, error) {
 	if uint64(len(b)) > 1<<32-1 {
 		return 0, errors.New("cell block too large")

@@ -10,9 +10,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// causes looks for what may have made a server refuse files that are at their sources, in a region that is as it was. With
-// a staging directory the answer itself has no reason (RSRpcServices.bulkLoadHFile, 2.6: what SecureBulkLoadManager throws
-// is logged only).
+// causes looks for reasons why a server refused files that are at their sources, in an unchanged region. With a staging directory the
+// answer itself has no reason: exceptions of SecureBulkLoadManager are logged only (RSRpcServices.bulkLoadHFile, 2.6).
 func (l *load) causes(ctx context.Context, g group) []string {
 	var found []string
 	table, err := l.c.Describe(ctx, l.req.Table)
@@ -38,7 +37,7 @@ func (l *load) causes(ctx context.Context, g group) []string {
 	return found
 }
 
-// remoteCauses says what to change after an exception that every retry of the call would get.
+// remoteCauses returns the changes needed after an exception that every retry of the call would get.
 func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	switch re, _ := errors.AsType[*RemoteError](err); {
 	case re == nil:
@@ -51,8 +50,8 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	return l.causes(ctx, g)
 }
 
-// actor returns the user as whom a region server reads and moves the files: the caller where there is a staging directory, else
-// its own, who owns HBase's directory. Empty: not known.
+// actor returns the user who reads and moves the files on behalf of a region server: the caller if there is a staging directory, else the
+// server's own user, who owns HBase's directory. It returns an empty string if that is not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {
 		return l.c.cfg.Owner
@@ -68,15 +67,15 @@ func (l *load) actor(ctx context.Context) string {
 	return user
 }
 
-// Rights, as the bits of others.
+// Permissions, as the mode bits of others.
 const (
 	mayPass      fs.FileMode = 0o1
 	mayChange    fs.FileMode = 0o3
 	mayReadWrite fs.FileMode = 0o6
 )
 
-// denied reports whether a mode keeps a user from something. Whether a user is of the group is not known here, so a right
-// of the group's is taken for the user's.
+// denied reports whether a mode denies a user a permission. Group membership is not known here, so a permission of the group counts as the
+// user's.
 func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	mode := info.Mode().Perm()
 	if name, _ := hdfsio.Owner(info); user != "" && name == user {
@@ -85,7 +84,7 @@ func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	return mode&need != need && (mode>>3)&need != need
 }
 
-// fileCauses looks at the rights that a user has on a file and the way to it, as far as modes say.
+// fileCauses checks a user's permissions on a file and its parent directories, as far as modes show them.
 func (l *load) fileCauses(ctx context.Context, user, name string, seen map[string]bool) (found []string) {
 	info, err := l.req.FS.Stat(ctx, name)
 	switch {
@@ -108,7 +107,7 @@ func (l *load) fileCauses(ctx context.Context, user, name string, seen map[strin
 	return found
 }
 
-// complain names the right that a user lacks on a file, and how to grant it.
+// complain describes the permission that a user lacks on a file, and how to grant it.
 func complain(info fs.FileInfo, name, user, verb, mode string) string {
 	if user == "" {
 		user = "HBase's user"

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Row is a row as it was read: the newest version of each column within the asked times, in key order.
+// Row is a row read from a table: the newest version of each column within the requested time range, in key order.
 type Row struct {
 	Key   []byte
 	Cells []Cell
@@ -21,7 +21,7 @@ type Cell struct {
 // CellType reports whether a cell is a value or a delete marker (org.apache.hadoop.hbase.KeyValue.Type).
 type CellType byte
 
-// The types. Only a scan that is raw gives others than CellPut.
+// The cell types. Only a raw scan returns types other than CellPut.
 const (
 	CellPut                 CellType = 4
 	CellDelete              CellType = 8  // hides the version of its own timestamp
@@ -38,8 +38,8 @@ const (
 	keyFixed    = 2 + 1 + 8 + 1 // row length, family length, timestamp, type
 )
 
-// nextCell parses the first cell of a block in the format of KeyValueCodec: a length, then a KeyValue. The slices point
-// into the block. It gives the cell's row and what is left of the block.
+// nextCell parses the first cell of a block in the format of KeyValueCodec: a length, then a KeyValue. The slices point into the block. It
+// returns the cell's row and the rest of the block.
 func nextCell(b []byte, c *Cell) (row, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, errCellBlock

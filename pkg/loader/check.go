@@ -42,7 +42,7 @@ func (l *load) check(ctx context.Context) error {
 	return g.Wait()
 }
 
-// checkState sees that the table takes loads.
+// checkState checks that the table accepts loads.
 func checkState(table *Table) error {
 	switch {
 	case table.State != Enabled:
@@ -53,7 +53,7 @@ func checkState(table *Table) error {
 	return nil
 }
 
-// checkDirs sees that HBase's user may take files out of their directories, which a direct load needs.
+// checkDirs checks that HBase's user may move files out of their directories, which a direct load needs.
 func (l *load) checkDirs(ctx context.Context) error {
 	seen := map[string]bool{}
 	for _, f := range l.files {
@@ -73,7 +73,7 @@ func (l *load) checkDirs(ctx context.Context) error {
 	return nil
 }
 
-// checkFamilies sees that the table has all families, and decides on the way in.
+// checkFamilies checks that the table has all families, and chooses between a staged and a direct load.
 func (l *load) checkFamilies(table *Table) error {
 	unknown := map[string]bool{}
 	l.direct = l.req.Stage == StageDirect
@@ -83,7 +83,7 @@ func (l *load) checkFamilies(table *Table) error {
 			unknown[f.Family] = true
 			continue
 		}
-		// The FILE tracker has the server rename into the store as the requesting user, who may not.
+		// With the FILE tracker the server renames into the store as the requesting user, who has no permission for that.
 		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
 			if l.req.Stage == StageToken {
 				return &StateError{Table: table.Name, Reason: setting.Textf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (%s direct)", tracker, family.Name, setting.LoadMode)}
@@ -101,7 +101,7 @@ func (l *load) checkFamilies(table *Table) error {
 	return nil
 }
 
-// checkFile sees that a file is there, as it should be, and remembers which it is.
+// checkFile checks that a file exists and is as expected, and records its file ID.
 func (l *load) checkFile(ctx context.Context, f *HFile) error {
 	info, err := l.req.FS.Stat(ctx, fsPath(f.Path))
 	if err != nil {
@@ -122,5 +122,5 @@ func (l *load) checkFile(ctx context.Context, f *HFile) error {
 	return nil
 }
 
-// statsInFlight is how many files are looked at at a time.
+// statsInFlight is the number of files that are checked at a time.
 const statsInFlight = 8

@@ -14,11 +14,11 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// ErrClosed is given by calls on a closed Cluster.
+// ErrClosed is returned by calls on a closed Cluster.
 var ErrClosed = errors.New("the connection to the cluster is closed")
 
-// Cluster is an HBase cluster as one user sees it. It keeps a connection to each server that it has called, and may be
-// used by any number of goroutines. Calls wait for a cluster that is out of reach as Config says.
+// Cluster is an HBase cluster as one user sees it. It keeps a connection to each server that it has called, and may be used by any number
+// of goroutines. Calls wait for an unreachable cluster for the times in Config.
 type Cluster struct {
 	cfg Config
 	log *slog.Logger
@@ -35,8 +35,8 @@ type Cluster struct {
 	registry registryState
 }
 
-// Dial checks that the cluster can be found, in ZooKeeper or by its RPC registry, and otherwise calls neither the master nor a region server. An error is one
-// of [Config.Validate], or one that [Unavailable] knows. A nil log is silent. Close the Cluster after use.
+// Dial checks that the cluster can be found, in ZooKeeper or by its RPC registry, and otherwise calls neither the master nor a region server. It
+// returns an error of [Config.Validate], or one that [Unavailable] recognizes. A nil log is silent. Close the Cluster after use.
 //
 // logrus' standard logger, through which gohbase logs, writes nothing from here on: its lines go to log, at level debug.
 func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
@@ -59,15 +59,15 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster returns one that nothing was asked of yet.
+// newCluster returns a Cluster without connections.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
 	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]warning{}}
 	c.regions.read, c.regions.enabled = c.Regions, c.inService
 	return c
 }
 
-// ID identifies the cluster, also against one that gets its addresses later: the UUID in its directory
-// (hbase.id), as ZooKeeper or the RPC registry has it, else as the master says.
+// ID returns the cluster's UUID (hbase.id in its directory), which also distinguishes it from a cluster that later gets its addresses. It
+// comes from ZooKeeper or the RPC registry, else from the master.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
 	if err != nil || p.id != "" {
@@ -103,8 +103,8 @@ func (c *Cluster) isClosed() bool {
 	return c.closed
 }
 
-// retry repeats an act that may be repeated, while its error says that it may succeed later, for RetryTimeout. After a
-// failure the act must look up again what it depends on.
+// retry repeats an idempotent act for RetryTimeout, while its error suggests that it may succeed later. After a failure the act must look
+// up again what it depends on.
 func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -118,7 +118,7 @@ func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) 
 	}
 }
 
-// nameTimeout is how long calls are repeated to a server whose name is not known: it may have just been started under that name.
+// nameTimeout is how long calls to a server with an unresolvable name are repeated: it may have just been started under that name.
 const nameTimeout = 20 * time.Second
 
 // pause waits before the next attempt, or returns the error to give up with.
@@ -153,18 +153,18 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	return nil
 }
 
-// warnEvery is how often retries because of one server, or of the same call, are in the log at level warn, however many callers
-// and tries there are. The others are at level debug.
+// warnEvery is the interval between log entries at level warn about retries for one server, or for the same call, however many callers and
+// attempts there are. The others are at level debug.
 const warnEvery = 10 * time.Second
 
-// warning is the last one of its kind, with how many retries were not warned of since.
+// warning is the last warning of its kind, with the number of retries since then that were not logged as warnings.
 type warning struct {
 	at     time.Time
 	others int
 }
 
-// firstToWarn reports whether the log has had nothing for a while of the server that an error is of, or else of the call, and
-// how many retries it was spared since it last had.
+// firstToWarn reports whether the log has had no warning for a while about the server of an error, or else about the call, and how many
+// retries went unlogged since the last one.
 func (c *Cluster) firstToWarn(what string, err error) (first bool, others int) {
 	key, now := what, time.Now()
 	if e, ok := errors.AsType[*ConnectionError](err); ok {

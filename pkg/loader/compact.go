@@ -11,7 +11,7 @@ const (
 	compactFamily = 3
 )
 
-// Compact asks the server of a region to compact one family, which it does in its own time: a major compaction rewrites all files of the
+// Compact asks the region's server to compact one family, and does not wait for the end: a major compaction rewrites all files of the
 // store, a minor one those that the server chooses. The region must be on r.Server now.
 func (c *Cluster) Compact(ctx context.Context, r Region, family string, major bool) error {
 	_, err := c.askRegion(ctx, r, "CompactRegion", func(b []byte) []byte {

@@ -12,30 +12,29 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Config says which cluster and how patiently.
+// Config holds the addresses of the cluster, the user and the timeouts.
 type Config struct {
-	// Quorum is ZooKeeper's servers, host:port with commas. Required without Registry.
+	// Quorum lists ZooKeeper's servers, host:port separated by commas. Required without Registry.
 	Quorum string
 	// Root is HBase's znode. Default /hbase.
 	Root string
-	// Registry are servers, host:port, that are asked in place of ZooKeeper where HBase is: its RPC registry. Masters answer
-	// since HBase 2.3, region servers since 2.5. One that answers is enough, at most 64. Default: ZooKeeper is asked.
+	// Registry lists servers, host:port, that are asked for HBase's locations in place of ZooKeeper: its RPC registry. Masters answer since
+	// HBase 2.3, region servers since 2.5. One that answers is enough, at most 64. Default: ZooKeeper is asked.
 	Registry []string
-	// RegistryMasters says that the servers of Registry are masters, which matters where Kerberos has a principal of its own
-	// for them.
+	// RegistryMasters says that the servers of Registry are masters, which matters where masters have a Kerberos principal of their own.
 	RegistryMasters bool
-	// EffectiveUser is who acts. Without Kerberos the servers believe it; with it, it is the whole principal. Loads need it
+	// EffectiveUser is the user of all calls. Without Kerberos the servers trust it; with Kerberos it is the whole principal. Loads need it
 	// to be the user that owns the files on HDFS. Required.
 	EffectiveUser string
-	// Owner is the name of the effective user on HDFS, as owner of files. Default: the effective user.
+	// Owner is the effective user's name as a file owner on HDFS. Default: the effective user.
 	Owner string
 	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Secure logs in on a connection to the master or to a region server of that host name, and gives one that can be used
-	// as one without security. It closes the connection when that fails. Nil: the cluster has no security.
+	// Secure authenticates on a connection to the master or to a region server of that host name, and returns one to use like a connection
+	// without security. It closes the connection on failure. Nil: the cluster has no security.
 	Secure func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error)
-	// Token gives the delegation token of HDFS with which a region server takes a file as the user. Nil: the cluster has no
-	// security; the server takes files as itself then.
+	// Token returns the HDFS delegation token with which a region server reads a file as the user. Nil: the cluster has no security; the
+	// server then reads files as itself.
 	Token func(ctx context.Context, file string) (*kerberos.Token, error)
 	// DialTimeout bounds a connect. Default 20 s.
 	DialTimeout time.Duration
@@ -44,27 +43,26 @@ type Config struct {
 	// CallTimeout bounds the answer to an ordinary call. A region server may take half of hbase.rpc.timeout (60 s) for a
 	// step of a scan that finds nothing. Default 60 s.
 	CallTimeout time.Duration
-	// RetryTimeout is how long calls that may be repeated are repeated while a server, the master or a region is away.
-	// Default 2 min.
+	// RetryTimeout is how long repeatable calls are repeated while a server, the master or a region is unavailable. Default 2 min.
 	RetryTimeout time.Duration
-	// ProcedureTimeout bounds the making, disabling or dropping of a table. Default 5 min.
+	// ProcedureTimeout bounds the creation, disabling or deletion of a table. Default 5 min.
 	ProcedureTimeout time.Duration
 	// LoadTimeout bounds the answer to one load. A rename that HDFS refuses is repeated by the server for 55 s, waiting for
 	// the region's lock can take another 60 s, and files on another file system are copied during the call. Default and
 	// least value 10 min.
 	LoadTimeout time.Duration
-	// LoadGrace is how long a load continues once its context has ended: the first half for the answers to calls in flight,
-	// the rest for resolving the outcome of files without an answer, and for cleaning up. What is not known then is left
-	// for the next attempt. Default 8 s.
+	// LoadGrace is how long a load continues once its context has ended: the first half for the answers to calls in flight, the rest for
+	// resolving the outcome of files without an answer, and for cleaning up. Unresolved outcomes are left for the next attempt. Default 8
+	// s.
 	LoadGrace time.Duration
 	// StageQuiet is how long a file must be still in the staging directory, after a lost answer, before it is taken back
 	// from there. The server moves it on within milliseconds unless it was stopped in between. A third of it is between two
 	// looks whether a region has left a server that does not answer. Default 30 s.
 	StageQuiet time.Duration
-	// SettleTimeout bounds the search for what became of files after a lost answer. Default 5 min.
+	// SettleTimeout bounds the search for files after a lost answer. Default 5 min.
 	SettleTimeout time.Duration
-	// RootDir is HBase's directory (hbase.rootdir), by which a loaded file is seen in its store. Default: not known; of a
-	// file that is neither at its source nor in the staging directory only the table can say then, by [LoadRequest.Timestamp].
+	// RootDir is HBase's directory (hbase.rootdir), needed to find a loaded file in its store. Default: not known; a file that is neither
+	// at its source nor in the staging directory can then only be found by its cells in the table ([LoadRequest.Timestamp]).
 	RootDir string
 }
 
@@ -86,7 +84,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate checks what has no default.
+// Validate checks the fields without defaults.
 func (c Config) Validate() error {
 	switch {
 	case len(c.Registry) == 0 && strings.Trim(c.Quorum, ", ") == "":

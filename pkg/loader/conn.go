@@ -16,13 +16,13 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// serverKey names a connection: HBase asks for the service when a connection is made.
+// serverKey identifies a connection: HBase fixes the service when a connection is made.
 type serverKey struct {
 	addr    string
 	service region.ClientType
 }
 
-// server keeps the connection to one server for ordinary calls, which share it.
+// server holds the connection to one server that ordinary calls share.
 type server struct {
 	mu     sync.Mutex
 	link   *link
@@ -38,7 +38,7 @@ func (s *server) close() {
 	}
 }
 
-// connect gives the shared connection to a server, a new one when there is none or it broke.
+// connect returns the shared connection to a server, a new one if there is none or it broke.
 func (c *Cluster) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
 	key := serverKey{addr, service}
 	c.mu.Lock()
@@ -76,7 +76,7 @@ func (c *Cluster) connect(ctx context.Context, addr string, service region.Clien
 type link struct {
 	client hrpc.RegionClient
 	tap    *tap
-	hello  int64 // bytes written when it was ready
+	hello  int64 // bytes written by the time it was ready
 }
 
 // dial makes a connection. readTimeout is how long the server may be silent while an answer is due.
@@ -100,7 +100,7 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 		}
 	}
 	t := newTap(nc, c.cfg.CallTimeout)
-	// A queue of one and no flush interval: nothing of ours is batched.
+	// A queue of one and no flush interval: our calls are not batched.
 	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,
 		func(context.Context, string, string) (net.Conn, error) { return t, nil })
 	if err := client.Dial(ctx); err != nil {
@@ -115,19 +115,19 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 
 func (l *link) close() { l.client.Close() }
 
-// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be
-// looked at: a late answer may still be written to it.
+// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be read: a late answer
+// may still be written to it.
 func (l *link) invoke(ctx context.Context, method string, req, resp proto.Message) error {
 	call := newCall(ctx, method, req, resp)
 	l.client.QueueRPC(call)
 	return l.wait(call)
 }
 
-// answerGrace is how long an answer may take that was on its way through gohbase when the connection broke.
+// answerGrace is how long to wait for an answer that gohbase was processing when the connection broke.
 const answerGrace = 2 * time.Second
 
-// wait waits for the answer to a call that was queued on this connection. When the connection breaks gohbase gives
-// all its calls an error, but one that it has taken out of its table at that moment can be forgotten: this one fails too.
+// wait waits for the answer to a call queued on this connection. When the connection breaks, gohbase gives all its calls an error, but it
+// can forget a call that it has taken out of its table at that moment: wait returns an error for that one too.
 func (l *link) wait(call hrpc.Call) error {
 	select {
 	case r := <-call.ResultChan():
@@ -146,14 +146,13 @@ func (l *link) wait(call hrpc.Call) error {
 	}
 	select {
 	case r := <-call.ResultChan():
-		return l.explain(r.Error) // an answer that came in the same moment counts
+		return l.explain(r.Error) // an answer that arrives at the same moment counts
 	default:
 		return context.Cause(call.Context())
 	}
 }
 
-// explain turns gohbase's errors into ours. A broken connection is reported to the caller without the reason, which the tap
-// has.
+// explain turns gohbase's errors into ours. gohbase reports a broken connection without the reason, which the tap has recorded.
 func (l *link) explain(err error) error {
 	if err == nil {
 		return nil
@@ -171,8 +170,8 @@ func (l *link) explain(err error) error {
 	return fmt.Errorf("%s: %w", l.client.Addr(), err)
 }
 
-// tap is a connection that remembers why it broke and how much was written, that bounds each write, and that looks at
-// answers before gohbase does.
+// tap is a connection that records its first error and the number of bytes written, bounds each write, and checks answers before gohbase
+// reads them.
 type tap struct {
 	net.Conn
 	writeTimeout time.Duration
@@ -188,8 +187,8 @@ func newTap(nc net.Conn, writeTimeout time.Duration) *tap {
 	return &tap{Conn: nc, writeTimeout: writeTimeout, frames: newAnswerFilter(), broken: make(chan struct{})}
 }
 
-// SetReadDeadline hides an error from gohbase, which sets the deadline again between having an answer and giving it on,
-// and would forget the call. The next read meets the same error.
+// SetReadDeadline hides an error from gohbase, which sets the deadline again between reading an answer and passing it on, and would forget
+// the call. The next read meets the same error.
 func (t *tap) SetReadDeadline(at time.Time) error {
 	if err := t.Conn.SetReadDeadline(at); err != nil {
 		t.note(err)
@@ -214,7 +213,7 @@ func (t *tap) Write(p []byte) (int, error) {
 	return n, t.note(err)
 }
 
-// Close marks the connection unusable, also when it is closed by gohbase for a reason of its own.
+// Close marks the connection unusable, also when gohbase closes it for reasons of its own.
 func (t *tap) Close() error {
 	t.note(net.ErrClosed)
 	return t.Conn.Close()

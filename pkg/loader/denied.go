@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A DeniedError is a call that HBase's access control does not let the user make.
+// A DeniedError is the error of a call that HBase's access control denies the user.
 type DeniedError struct {
 	User  string
 	Right string
@@ -19,8 +19,8 @@ func (e *DeniedError) Error() string {
 
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// denied returns an exception of HBase's access control as a [DeniedError], with the right that the call takes, and a grant of rights,
-// letters of RWXCA, on a table, on a table and a family, on @NAMESPACE, or everywhere. Any other error is given back as it is.
+// denied returns an exception of HBase's access control as a [DeniedError], with the right that the call needs, and a grant of rights,
+// letters of RWXCA, on a table, on a table and a family, on @NAMESPACE, or everywhere. It returns any other error unchanged.
 func (c *Cluster) denied(err error, right, rights string, on ...string) error {
 	if !isJava(err, "AccessDeniedException") {
 		return err
@@ -28,7 +28,7 @@ func (c *Cluster) denied(err error, right, rights string, on ...string) error {
 	return c.lacking(err, right, rights, on...)
 }
 
-// lacking is denied of an error that is known to be of access control.
+// lacking returns the [DeniedError] for an error that is known to be of access control.
 func (c *Cluster) lacking(err error, right, rights string, on ...string) error {
 	words := append([]string{c.cfg.Owner, rights}, on...)
 	return &DeniedError{User: c.cfg.EffectiveUser, Right: right, Grant: "grant '" + strings.Join(words, "', '") + "'", Err: err}

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// settling is the search for one file.
+// settling is the search for one file whose load had no answer.
 type settling struct {
 	*load
 	file, to HFile
@@ -26,13 +26,13 @@ type settling struct {
 type findings struct {
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
-	stores      error     // why the stores cannot be looked into, at the last look
-	table       error     // why the table did not say, at the last look
-	orphan      *orphan   // if it was seen where no reader sees it
-	failed      error     // what went wrong at the last look
+	stores      error     // why the stores could not be read, at the last look
+	table       error     // why the table gave no evidence, at the last look
+	orphan      *orphan   // if it was seen in a directory where readers do not see it
+	failed      error     // the error of the last look
 }
 
-// undecided returns why the search ended without a result: the limit, what went wrong at the last look, and what was seen.
+// undecided returns why the search ended without a result: the limit, the error of the last look, and the places where the file was seen.
 func (s *settling) undecided(limit error) error {
 	err := fmt.Errorf("%s: %w", s.file.Path, limit)
 	for _, more := range []error{s.failed, s.seen()} {
@@ -57,7 +57,7 @@ func (s *settling) seen() error {
 	return fmt.Errorf("it is neither at its source nor in the staging directory nor in the table's stores, and %w", s.table)
 }
 
-// look looks once. PlaceUnknown means to look again, PlaceGone that there is no use in that.
+// look looks for the file once. PlaceUnknown means to look again, PlaceGone that looking again is of no use.
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	back := s.to
 	if s.answered {
@@ -80,7 +80,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 			return s.file, PlaceUnknown, err
 		}
 	}
-	// How files are sent now says nothing of how an earlier attempt has sent this one.
+	// The mode of this load does not show how an earlier attempt has sent this file.
 	if s.staged != "" {
 		stage := path.Join(fsPath(s.staged), s.file.Family, path.Base(source))
 		switch _, err := s.req.FS.Stat(ctx, stage); {
@@ -114,22 +114,21 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	if s.orphan != nil {
 		return s.file, PlaceUnknown, s.adopt(ctx, s.orphan, s.file)
 	}
-	// A server that fails puts a file back from the staging directory to its source, so it may have been on the way.
+	// A server that fails moves a file back from the staging directory to its source, so it may have been in between.
 	if s.goneSince.IsZero() {
 		s.goneSince = time.Now()
 		return s.file, PlaceUnknown, nil
 	}
 	if s.answered && s.stores == nil && time.Since(s.goneSince) > goneQuiet {
-		return s.file, PlaceGone, nil // it is not in use any more
+		return s.file, PlaceGone, nil // the server does not use it any more
 	}
 	return s.file, PlaceUnknown, nil
 }
 
-// goneQuiet is how long a file must be nowhere until that is believed.
+// goneQuiet is how long a file must be missing everywhere before it counts as gone.
 const goneQuiet = time.Second
 
-// isThere reports whether the file is at a place, or another one of whose identity nothing is known. A look that failed has
-// seen nothing.
+// isThere reports whether the file is at a path, or another file whose ID is unknown. An error means that nothing was seen.
 func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	info, err := s.req.FS.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,8 +141,8 @@ func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	return !ok || s.file.FileID == 0 || id == s.file.FileID, nil
 }
 
-// lain reports whether a file in the staging directory may be taken from there: the server has answered, or the region is
-// served by another, or the file has lain still for long.
+// lain reports whether a file in the staging directory may be moved back: the server has answered, or another server has the region, or the
+// file has stayed there for StageQuiet.
 func (s *settling) lain(ctx context.Context) bool {
 	if s.answered {
 		return true
@@ -162,21 +161,21 @@ func (s *settling) lain(ctx context.Context) bool {
 	return s.servedElsewhere(ctx, s.region)
 }
 
-// evidence is the trace of a file in the stores.
+// evidence is the result of a search in the stores.
 type evidence struct {
 	found   bool    // the table has it, or had it until a compaction
 	unknown error   // why not all stores could be looked into
-	orphan  *orphan // in the directory of a region that is not known to have it in service
+	orphan  *orphan // in the directory of a region that may not have it in service
 }
 
-// errNoRoot and errNoIdentity are why no store can be looked into.
+// errNoRoot and errNoIdentity are reasons why no store can be searched.
 var (
 	errNoRoot     = errors.New("HBase's directory, hbase.rootdir, is not known")
 	errNoIdentity = errors.New("the file's identity on HDFS is not known")
 )
 
-// inStore looks for a file in the stores of the table, and in its archive, where a compaction puts it: first in the region
-// that should have it.
+// inStore searches the stores of the table, and its archive, where a compaction moves files: first those of the region that should have the
+// file.
 func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 	root := fsPath(l.c.cfg.RootDir)
 	switch {
@@ -229,7 +228,7 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 	return e
 }
 
-// holds gives the file's name in a directory, if it is there.
+// holds returns the name in a directory of the file with an ID, or an empty string.
 func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error) {
 	infos, err := l.req.FS.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,7 +245,7 @@ func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error)
 	return "", nil
 }
 
-// near returns the directory of the region that should have a file: most often the one that was asked to take it.
+// near returns the directory of the region that should have a file: usually the region that it was sent to.
 func (l *load) near(ctx context.Context, f HFile) string {
 	regions, err := l.c.KnownRegions(ctx, l.req.Table)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// getsInFlight is how many point reads are under way at a time. They share the connections.
+// getsInFlight is the number of concurrent point reads. They share the connections.
 const getsInFlight = 16
 
-// Rows reads single rows: one Row for each key, in the order of the keys, without cells where there is none. The rows are
-// the caller's; their keys are those given. A table that is disabled gives [ErrTableDisabled] at once.
+// Rows reads single rows: one Row for each key, in the order of the keys, without cells if the row does not exist. The caller owns the
+// rows; their keys are the given slices. For a disabled table it returns [ErrTableDisabled] at once.
 func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]Row, error) {
 	rows := make([]Row, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
@@ -33,7 +33,7 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 	return rows, nil
 }
 
-// get reads a row, of the given families or of all.
+// get reads a row, with the given families or all.
 func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families ...string) (row Row, err error) {
 	get := &pb.Get{Row: key, MaxVersions: proto.Uint32(1)}
 	for _, family := range families {
@@ -63,7 +63,7 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 
 func parseGet(key []byte, resp *pb.GetResponse, block []byte) (Row, error) {
 	row := Row{Key: key}
-	for _, cell := range resp.GetResult().GetCell() { // outside of the block: servers do so without a codec
+	for _, cell := range resp.GetResult().GetCell() { // outside of the block: servers send cells there without a codec
 		row.Cells = append(row.Cells, Cell{
 			Family: cell.GetFamily(), Qualifier: cell.GetQualifier(), Value: cell.GetValue(), Timestamp: int64(cell.GetTimestamp()),
 			Type: CellType(cell.GetCellType()),

@@ -11,8 +11,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// takeLogrus has the lines of logrus' standard logger go to another log, in place of where they went before. All have
-// the level debug: gohbase's name row keys, and what becomes of a call is reported by an error, or by a warning of ours.
+// takeLogrus redirects the lines of logrus' standard logger to another log. All get the level debug: gohbase's lines contain row keys, and
+// the outcome of a call is reported by an error, or by a warning of ours.
 func takeLogrus(log *slog.Logger) {
 	logrus.SetOutput(io.Discard)
 	hooks := logrus.LevelHooks{}
@@ -23,7 +23,7 @@ func takeLogrus(log *slog.Logger) {
 	logrus.StandardLogger().ReplaceHooks(hooks)
 }
 
-// logrusHook gives the lines of a logrus logger to a log.
+// logrusHook writes the lines of a logrus logger to a log.
 type logrusHook struct{ log *slog.Logger }
 
 func (logrusHook) Levels() []logrus.Level { return logrus.AllLevels }
@@ -44,7 +44,7 @@ func (h logrusHook) Fire(e *logrus.Entry) error {
 	return nil
 }
 
-// logText prints what a line has. A value that cannot print itself may be in use by others and is not looked into.
+// logText formats a value of a log line. A value without a text form of its own may be in use by others, so only its type is printed.
 func logText(v any) string {
 	switch v := v.(type) {
 	case error:
@@ -57,7 +57,7 @@ func logText(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// zkLogger gives the lines of the ZooKeeper client to a log.
+// zkLogger writes the lines of the ZooKeeper client to a log.
 type zkLogger struct{ log *slog.Logger }
 
 func (z zkLogger) Printf(format string, args ...any) {

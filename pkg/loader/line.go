@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// quickLoads is how many loads one region server has at a time as long as they are quick, and quick how long such a one
-	// takes: a rename and a look into a small file, after which a handler is free at once.
+	// quickLoads is the number of concurrent loads per region server as long as they are quick; quick is the longest time of a quick load:
+	// a rename and a look into a small file, after which a handler is free at once.
 	quickLoads = 8
 	quick      = 500 * time.Millisecond
-	// slowLoads is how many it has at a time otherwise.
+	// slowLoads is the number of concurrent loads otherwise.
 	slowLoads = 2
-	// keptLine is how long a connection may have been idle that is used for a further load. One that a server has closed
+	// keptLine is how long a connection may have been idle and still be used for another load. A connection that a server has closed
 	// meanwhile would take a request that is never answered.
 	keptLine = time.Second
 )
 
-// pace is how many loads one region server has at a time: perServer, which may be slow, or more as long as they are quick.
+// pace limits the concurrent loads of one region server: to perServer, which may be slow, or to more as long as they are quick.
 type pace struct {
 	most int
-	each int64 // what a slow one takes of the room for most
+	each int64 // weight of a slow load in room
 	room *semaphore.Weighted
-	slow atomic.Bool // the last one that was answered
+	slow atomic.Bool // whether the last answered load was slow
 }
 
 func newPace(perServer int) *pace {
-	if perServer > 0 { // asked for
+	if perServer > 0 { // configured
 		return &pace{most: perServer, each: 1, room: semaphore.NewWeighted(int64(perServer))}
 	}
 	return &pace{most: quickLoads, each: quickLoads / slowLoads, room: semaphore.NewWeighted(quickLoads)}
 }
 
-// enter waits for the room of a load. leave gives it back.
+// enter waits for room for a load. leave releases it.
 func (p *pace) enter(ctx context.Context) (leave func(), err error) {
 	n := int64(1)
 	if p.slow.Load() {
@@ -48,8 +48,8 @@ func (p *pace) enter(ctx context.Context) (leave func(), err error) {
 	return func() { p.room.Release(n) }, nil
 }
 
-// line is the connection of one goroutine to a region server for its loads, one after the other: it has the long timeout,
-// and nothing else can break it.
+// line is the connection of one goroutine to a region server for its loads, one after the other: it has the long timeout, and no other call
+// can break it.
 type line struct {
 	pace *pace
 	addr string
@@ -57,10 +57,10 @@ type line struct {
 	used time.Time
 }
 
-// open gives the connection for one load.
+// open returns the connection for one load.
 func (a *line) open(ctx context.Context, c *Cluster, addr string) (*link, error) {
 	if a.link != nil && a.addr == addr && time.Since(a.used) < keptLine && a.link.tap.failure() == nil {
-		a.link.hello = a.link.tap.written.Load() // of this load nothing was sent yet
+		a.link.hello = a.link.tap.written.Load() // nothing of this load was sent yet
 		return a.link, nil
 	}
 	a.drop()
@@ -72,7 +72,7 @@ func (a *line) open(ctx context.Context, c *Cluster, addr string) (*link, error)
 	return conn, nil
 }
 
-// answered takes the outcome of a load. Only a connection that gave its answer is used again.
+// answered records the outcome of a load. A connection is used again only after an answer without an error.
 func (a *line) answered(took time.Duration, err error) {
 	a.pace.slow.Store(took > quick)
 	if a.used = time.Now(); err != nil {

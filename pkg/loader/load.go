@@ -13,9 +13,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Load brings files into the regions of a table. When it returns without an error all are in the table and the staging
-// directory is gone. Otherwise the report says of each region where its files are; the error is one of this package's
-// types, or several joined.
+// Load loads files into the regions of a table. When it returns without an error, all are in the table and the staging directory is gone.
+// Otherwise the report lists for each region where its files are; the error is one of this package's types, or several joined.
 func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error) {
 	report := &LoadReport{}
 	if err := req.Validate(); err != nil {
@@ -48,19 +47,19 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	return report, errors.Join(err, l.clean(err != nil))
 }
 
-// cleanEarlier deletes the staging directory of an earlier attempt that loaded all.
+// cleanEarlier deletes the staging directory of an earlier attempt that loaded all files.
 func (l *load) cleanEarlier(ctx context.Context) error {
 	if l.req.Token == "" || checkToken(l.req.Token) != nil {
 		return nil
 	}
 	if _, err := l.req.FS.Stat(ctx, fsPath(l.req.Token)); err != nil {
-		return nil // it is gone, or that is not known
+		return nil // it is gone, or cannot be read
 	}
 	l.staged, l.report.Token = l.req.Token, l.req.Token
 	return l.clean(false)
 }
 
-// checkRegions sees, where nothing can be rewritten, that all files fit before HBase is asked for anything.
+// checkRegions checks, if files cannot be rewritten, that all files fit the regions before any request to HBase.
 func (l *load) checkRegions(ctx context.Context) error {
 	if l.req.Rewriter != nil {
 		return nil
@@ -69,13 +68,13 @@ func (l *load) checkRegions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What became of a file that was sent is not known yet: it may be in the table, whose regions have changed since.
+	// The outcome of a file that was sent is not known yet: it may be in the table, whose regions have changed since.
 	_, err = l.arrange(ctx, regions, slices.DeleteFunc(slices.Clone(l.files), func(f HFile) bool { return l.sent[f.Path] }))
 	return err
 }
 
-// stage makes the staging directory, or takes that of an earlier attempt. A direct load needs none; if there is one still,
-// files are looked for in it.
+// stage makes the staging directory, or uses that of an earlier attempt. A direct load needs none; if one still exists, files are looked
+// for in it.
 func (l *load) stage(ctx context.Context) (err error) {
 	if token := l.req.Token; token != "" && checkToken(token) == nil {
 		if _, err := l.req.FS.Stat(ctx, fsPath(token)); err == nil {
@@ -98,7 +97,7 @@ func (l *load) stage(ctx context.Context) (err error) {
 	return tell(l, l.req.Events.OnPrepared, l.token)
 }
 
-// all loads what is not loaded yet.
+// all loads the files that are not loaded yet.
 func (l *load) all(ctx context.Context) error {
 	files, err := l.resolve(ctx)
 	if err != nil || len(files) == 0 {
@@ -113,7 +112,7 @@ func (l *load) all(ctx context.Context) error {
 		return err
 	}
 	if c := l.c.cfg; c.Token != nil && !l.direct {
-		// Without one the region server moves files as itself, and loses those that it then may not change.
+		// Without a token the region server moves files as itself, and loses those that it then may not change.
 		if l.fs, err = c.Token(ctx, files[0].Path); err != nil {
 			return fmt.Errorf("delegation token for the load of table %s: %w", l.req.Table, err)
 		}
@@ -130,10 +129,10 @@ type load struct {
 	linger  context.Context // outlives Load's own by LoadGrace
 	direct  bool
 	mover   string          // HBase's user if direct, empty where that is not known
-	token   string          // by which files are sent, none if direct
+	token   string          // with which files are sent, empty if direct
 	fs      *kerberos.Token // with which the servers take files as the user, nil without security
 	staged  string          // the staging directory in which a file may be: the token, or that of an earlier attempt
-	tracked map[string]bool // families whose store files are a list, not the contents of a directory
+	tracked map[string]bool // families whose store files are listed by a tracker, not by the directory
 	sent    map[string]bool // files that an earlier attempt sent without an answer
 	files   []HFile
 	report  *LoadReport
@@ -147,7 +146,7 @@ type load struct {
 	progress time.Time              // when a region became loaded, or the load began
 }
 
-// tell calls an event that has one argument.
+// tell calls an event handler that has one argument.
 func tell[T any](l *load, event func(T) error, arg T) error {
 	if event == nil {
 		return nil
@@ -157,28 +156,28 @@ func tell[T any](l *load, event func(T) error, arg T) error {
 	return event(arg)
 }
 
-// progressed notes that the load is getting on.
+// progressed records the time of progress.
 func (l *load) progressed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.progress = time.Now()
 }
 
-// stalled reports whether nothing has been loaded for so long that there is no use in continuing.
+// stalled reports whether nothing has been loaded for the load's Deadline.
 func (l *load) stalled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Since(l.progress) > l.req.Deadline
 }
 
-// plan enters groups that are to be sent into the report.
+// plan adds groups that are to be sent to the report.
 func (l *load) plan(groups []group) {
 	for _, g := range groups {
 		l.locate(g, PlaceSource, 0)
 	}
 }
 
-// locate says where the files of a region are, for the report and for clean.
+// locate records the place of a region's files, for the report and for clean.
 func (l *load) locate(g group, place Place, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +187,7 @@ func (l *load) locate(g group, place Place, took time.Duration) {
 	l.regions[string(g.region.Start)] = &RegionLoad{Region: g.region, Files: g.files, Attempts: g.attempts, Place: place, Took: took}
 }
 
-// summarize fills the report.
+// summarize completes the report.
 func (l *load) summarize() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +197,7 @@ func (l *load) summarize() {
 	}
 }
 
-// stored notes files that are in the table.
+// stored records files that are in the table.
 func (l *load) stored(files []HFile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,17 +210,17 @@ func (l *load) stored(files []HFile) {
 	}
 }
 
-// failedCleanTimeout bounds the cleaning after a load that failed. What it leaves is a directory that is empty.
+// failedCleanTimeout bounds the cleanup after a failed load. If it fails, an empty directory stays.
 const failedCleanTimeout = 5 * time.Second
 
-// clean deletes the staging directory, if every file is known to be at its source or in the table and none is seen in the
-// directory: it would be deleted too. That it was kept, or could not be deleted, does not undo a load: it is logged only.
+// clean deletes the staging directory, if every file is known to be at its source or in the table and none is seen in the directory: it
+// would be deleted too. If the directory was kept, or could not be deleted, the load still succeeds: that is logged only.
 func (l *load) clean(failed bool) error {
 	if l.staged == "" {
 		return nil
 	}
 	limit := l.c.cfg.CallTimeout
-	if failed { // what went wrong, a table out of service say, may keep this from succeeding too
+	if failed { // the cause of the failure, a disabled table say, may keep this from succeeding too
 		limit = min(limit, failedCleanTimeout)
 	}
 	ctx, cancel := context.WithTimeout(l.linger, limit)

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// MisfitError is a file whose rows are not in one region of the table as it is now. Nothing of it was loaded.
+// MisfitError is the error of a file whose rows span several regions of the present table. Nothing of it was loaded.
 type MisfitError struct {
 	Table  TableName
 	File   HFile
@@ -20,13 +20,13 @@ func (e *MisfitError) Error() string {
 		e.File.Path, e.Region.Encoded, e.Table)
 }
 
-// Data returns the first and last row of the file, and the region's first one and the one after it, for callers that may show them.
+// Data returns the first and last row of the file and the region's start and end, for callers that may show them.
 func (e *MisfitError) Data() []byte {
 	short := func(row []byte) []byte { return row[:min(len(row), 200)] }
 	return fmt.Appendf(nil, "%q to %q, region %q to %q", short(e.File.First), short(e.File.Last), short(e.Region.Start), short(e.Region.End))
 }
 
-// FamilyError is files for families that the table lacks.
+// FamilyError is the error of files for families that the table lacks.
 type FamilyError struct {
 	Table    TableName
 	Unknown  []string // families of files
@@ -38,11 +38,11 @@ func (e *FamilyError) Error() string {
 		e.Table, strings.Join(e.Unknown, ", "), strings.Join(e.Families, ", "))
 }
 
-// StateError is a table that takes no load in its present state.
+// StateError is the error of a table that accepts no load in its present state.
 type StateError struct {
 	Table  TableName
 	State  TableState
-	Reason setting.Text // what the table is or does, in words that continue from its name
+	Reason setting.Text // a description that continues from the table's name
 }
 
 func (e *StateError) message() setting.Text { return setting.Textf("table %s %s", e.Table, e.Reason) }
@@ -51,12 +51,12 @@ func (e *StateError) Error() string                             { return e.messa
 func (e *StateError) Settings() []setting.Name                  { return e.Reason.Settings() }
 func (e *StateError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// Place is where a file is.
+// Place is the location of a file.
 type Place int
 
 // The places of a file, in the order of a load.
 const (
-	// PlaceUnknown is a file that could not be looked for, or one in the hands of a server.
+	// PlaceUnknown is a file that could not be looked for, or that a server may still be processing.
 	PlaceUnknown Place = iota
 	// PlaceSource is where the file was written.
 	PlaceSource
@@ -64,7 +64,7 @@ const (
 	PlaceStage
 	// PlaceStore is the region: the server said that the file was loaded.
 	PlaceStore
-	// PlaceGone is neither source nor stage, though the server said that the load failed: the file may be in the store.
+	// PlaceGone is a file at neither source nor stage, though the server said that the load failed: the file may be in the store.
 	PlaceGone
 )
 
@@ -76,7 +76,7 @@ func (p Place) String() string {
 type FileState struct {
 	File  HFile
 	Place Place
-	// Path is where it is, when that is known.
+	// Path is its present path, if known.
 	Path string
 	// Owner, Group and Mode describe the file, DirOwner, DirGroup and DirMode its directory.
 	Owner, Group       string
@@ -101,18 +101,18 @@ func (s FileState) String() string {
 	return text
 }
 
-// RefusedError is a load to which the server answered that it was not done. The answer has no reason; the region server's
-// log has it under "Failed to complete bulk load".
+// RefusedError is the error of a load to which the server answered that it was not done. The answer has no reason; the region server's log
+// has it under "Failed to complete bulk load".
 type RefusedError struct {
 	Table  TableName
 	Region Region
 	User   string // the user that the load ran as
 	Files  []FileState
-	Causes []string // what was found that may have been the reason
+	Causes []string // possible reasons that were found
 }
 
 func (e *RefusedError) Error() string {
-	// One file is enough: those of a call share their outcome and directory as a rule.
+	// One file is enough: the files of a call usually share their outcome and directory.
 	shown := e.Files[0]
 	for _, f := range e.Files {
 		if f.Place != PlaceSource {
@@ -132,11 +132,11 @@ func (e *RefusedError) Error() string {
 		e.Region.Encoded, e.Table, e.Region.Server, shown, more, e.User)
 }
 
-// UnknownOutcomeError is a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated
-// before its outcome is resolved, and the token's directory must stay.
+// UnknownOutcomeError is the error of a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated before
+// its outcome is resolved, and the token's directory must stay.
 type UnknownOutcomeError struct {
 	Table  TableName
-	Region Region // empty: that of an earlier attempt is not known
+	Region Region // empty: the region of an earlier attempt is not known
 	Token  string // empty: a direct load
 	Files  []HFile
 	Err    error
@@ -157,14 +157,14 @@ func (e *UnknownOutcomeError) Error() string {
 
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// RegionError is a load that a server answered with an exception and did not begin, or that could not be sent.
-// Unwrap gives the exception, a *RemoteError.
+// RegionError is the error of a load that a server answered with an exception and did not begin, or that could not be sent. Unwrap returns
+// the exception, a *RemoteError.
 type RegionError struct {
 	Table    TableName
 	Region   Region
 	Files    []HFile
 	Attempts int
-	Causes   []string // what was found that may have been the reason, and what to change
+	Causes   []string // possible reasons that were found, and the changes needed
 	Err      error
 }
 

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ErrTableDisabled is a table that is there and not in service.
+// ErrTableDisabled is the error of a table that exists and is disabled.
 var ErrTableDisabled = errors.New("is disabled: enable it in HBase's shell")
 
-// regionMap is the regions of tables as they were last read, for reading. A list that proves to be old is read again
-// once for all that found it so. Safe for concurrent use; lists are shared and never changed.
+// regionMap caches the regions of tables, for reading. A list that proves to be stale is read again once for all callers that found it
+// stale. Safe for concurrent use; lists are shared and never changed.
 type regionMap struct {
 	read    func(ctx context.Context, table TableName) ([]Region, error) // from hbase:meta
 	enabled func(ctx context.Context, table TableName) error             // ErrTableDisabled for a table out of service
@@ -23,7 +23,7 @@ type regionMap struct {
 	readings singleflight.Group
 }
 
-// put makes regions the known ones; none forgets the table.
+// put stores the regions of a table; an empty list removes the table.
 func (m *regionMap) put(table TableName, regions []Region) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *regionMap) put(table TableName, regions []Region) {
 	m.known[table] = regions
 }
 
-// after returns the known regions, unless they are the old ones or none. prompt looks at the table's state before it reads.
+// after returns the known regions, unless they are the old ones or none. prompt checks the table's state before it reads.
 func (m *regionMap) after(ctx context.Context, table TableName, old []Region, prompt bool) ([]Region, error) {
 	if regions, ok := m.newer(table, old); ok {
 		return regions, nil
@@ -46,7 +46,7 @@ func (m *regionMap) after(ctx context.Context, table TableName, old []Region, pr
 	if prompt {
 		key += " prompt"
 	}
-	// A reading is shared: it does not end with the context of the first caller. Its tries are bounded.
+	// A reading is shared: it does not end with the context of the first caller. Its retries are bounded.
 	read := m.readings.DoChan(key, func() (any, error) {
 		if regions, ok := m.newer(table, old); ok { // another reading ended meanwhile
 			return regions, nil
@@ -73,7 +73,7 @@ func (m *regionMap) after(ctx context.Context, table TableName, old []Region, pr
 	}
 }
 
-// newer returns the known regions if there are any, and others than the old ones.
+// newer returns the known regions if there are any and they are not the old ones.
 func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,12 +81,12 @@ func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
 	return regions, len(regions) > 0 && (len(old) == 0 || &old[0] != &regions[0])
 }
 
-// locator finds the regions of one scan's rows. It remembers the list that it took the last region from: only that one
-// can have proved to be old.
+// locator finds the regions of one scan's rows. It remembers the list that the last region came from: only that list can have proved to be
+// stale.
 type locator struct {
 	regions *regionMap
 	table   TableName
-	prompt  bool // a table that is disabled is an error at once
+	prompt  bool // a disabled table is an error at once
 	used    []Region
 }
 

@@ -14,13 +14,13 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// metaRegion is hbase:meta's only region on a server.
+// metaRegion returns the only region of hbase:meta, on a server.
 func metaRegion(server string) Region {
 	return Region{Name: []byte("hbase:meta,,1"), Encoded: "1588230740", Server: server}
 }
 
-// scanMeta scans [start, stop) of hbase:meta. Server and place are found again when a call fails; rows are then given once
-// only, as in any scan.
+// scanMeta scans [start, stop) of hbase:meta. After a failed call it looks up the server again; each row is still passed to fn only once,
+// as in any scan.
 func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) error {
 	s := &scan{
 		c: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
@@ -35,11 +35,11 @@ func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family strin
 	return s.run(ctx, start, stop, fn)
 }
 
-// healTime is for how long a region map with a hole is read again: splits and merges take hbase:meta through one.
+// healTime is how long a region list with a hole is read again: splits and merges leave a hole in hbase:meta for a moment.
 const healTime = 12 * time.Second
 
-// Regions reads the table's regions from hbase:meta, in order and without gaps. A table that does not exist gives
-// ErrTableNotFound, a gap that stays for 12 s a *HoleError. The slices are the caller's.
+// Regions reads the table's regions from hbase:meta, in order and without gaps. For a table that does not exist it returns
+// ErrTableNotFound, for a gap that stays for 12 s a *HoleError. The caller owns the slices.
 func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error) {
 	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second, For: healTime}
 	began := time.Now()
@@ -88,13 +88,13 @@ func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, e
 	return regions, err
 }
 
-// KnownRegions returns the table's regions as they were last read, for any purpose; they are read when they are not known, once for
-// all callers meanwhile. They may be old: a scan reads them again when it finds them so. The slice is shared: do not change it.
+// KnownRegions returns the cached regions of the table; if there are none, they are read once for all concurrent callers. They may be
+// stale: a scan reads them again when it finds them so. The slice is shared: do not change it.
 func (c *Cluster) KnownRegions(ctx context.Context, table TableName) ([]Region, error) {
 	return c.regions.after(ctx, table, nil, false)
 }
 
-// TableState is whether a table is in service. Only one that is Enabled can be loaded and read.
+// TableState is the state of a table. Only a table that is Enabled can be loaded and read.
 type TableState int
 
 // The states of a table (HBaseProtos.TableState).
@@ -113,17 +113,16 @@ func (s TableState) String() string {
 	return names[s]
 }
 
-// ErrTableNotFound is a table that does not exist.
+// ErrTableNotFound is the error of a table that does not exist.
 var ErrTableNotFound = errors.New("the table does not exist")
 
-// tableState reads the table's row of hbase:meta, family "table", qualifier "state": a TableState message without the
-// usual PBUF before it.
+// tableState reads the table's row of hbase:meta, family "table", qualifier "state": a TableState message without the usual PBUF prefix.
 func (c *Cluster) tableState(ctx context.Context, table TableName) (TableState, error) {
 	state, _, err := c.tableStateAt(ctx, table)
 	return state, err
 }
 
-// tableStateAt is tableState with the timestamp of its cell.
+// tableStateAt returns the state and the timestamp of its cell.
 func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState, int64, error) {
 	row := []byte(table.String())
 	state, at, found := Enabled, int64(0), false
@@ -146,7 +145,7 @@ func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState
 	return state, at, err
 }
 
-// inService gives ErrTableDisabled for a table that is disabled, or about to be.
+// inService returns ErrTableDisabled for a table that is disabled, or being disabled.
 func (c *Cluster) inService(ctx context.Context, table TableName) error {
 	state, err := c.tableState(ctx, table)
 	if err == nil && (state == Disabled || state == Disabling) {

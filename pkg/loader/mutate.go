@@ -10,19 +10,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Mutation changes the cells of one row at once, or none of them.
+// A Mutation changes cells of one row atomically.
 type Mutation struct {
 	Row    []byte
-	Delete bool // the cells with the timestamps that they name, and older ones; default: the cells are written
-	// Cells have a family and a qualifier each. A write takes the server's time as their timestamp.
+	Delete bool // deletes the cells with the timestamps that they name, and older ones; default: the cells are written
+	// Cells have a family and a qualifier each. A write uses the server's time as their timestamp.
 	Cells []Cell
-	// If is a cell whose value decides: the row is changed if it has just that value, or if it does not exist and the value is empty.
+	// If is the condition: the row is changed if this cell has exactly this value, or if the cell does not exist and the value is empty.
 	If Cell
 }
 
-// Mutate changes a row if its condition holds, and reports whether it did. The answer to a call may be lost after the server has
-// changed the row: the call is repeated then, and the condition is tested again. So a mutation that changes the cell of its own
-// condition may be reported as not done although it was. The bytes are not kept.
+// Mutate changes a row if its condition holds, and reports whether it did. The answer to a call may be lost after the server has changed
+// the row: the call is then repeated, and the condition is tested again. So a mutation that changes the cell of its own condition may be
+// reported as not done although it was. The bytes are not kept.
 func (c *Cluster) Mutate(ctx context.Context, table TableName, m Mutation) (done bool, err error) {
 	comparator, err := filter.NewBinaryComparator(filter.NewByteArrayComparable(m.If.Value)).ConstructPBComparator()
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// orphan is a file in the directory of a region that may not have it in service. A directory is
-// read when a region is opened, no later. A server that was frozen for so long that its regions were opened elsewhere
-// continues with its renames when it wakes, and so puts files where no reader looks; so does one whose store could not open
-// the file that it had just moved (HStore.bulkLoadHFile, 2.6). The tracker FILE keeps a list of its own, and a server that
-// dies between its rename and its entry in the list leaves such a file too (StoreFileListFile, 2.6).
+// orphan is a file in the directory of a region that may not have it in service. A region reads its directory when it is opened, no later.
+// A server that was frozen for so long that its regions were opened elsewhere continues with its renames when it wakes, and so puts files
+// where no reader looks. So does a server whose store could not open the file that it had just moved (HStore.bulkLoadHFile, 2.6). The
+// tracker FILE keeps a list of its own, and a server that dies between its rename and its entry in the list leaves such a file too
+// (StoreFileListFile, 2.6).
 type orphan struct {
 	path   string
-	region Region // that should have it, if there is one
-	denied bool   // it says so itself; otherwise it could not be asked
-	err    error  // why it could not be asked, or not be opened again
+	region Region // the region that should have it, if there is one
+	denied bool   // the region itself reports that it lacks the file; otherwise it could not be asked
+	err    error  // why it could not be asked, or not be reopened
 }
 
 func (o *orphan) explain(s *settling) error {
@@ -37,8 +37,8 @@ func (o *orphan) explain(s *settling) error {
 	return err
 }
 
-// inService determines whether a region has a file of its directory in service, or one that was made of it by a split or a merge
-// a reference to it. If not, or if that is not known, it is an orphan.
+// inService returns nil if a region has a file of its directory in service, or if a region made from it by a split or a merge has a
+// reference to it. If not, or if that is not known, it returns an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
 	o := &orphan{}
 	regions, err := l.c.readRegions(ctx, l.req.Table)
@@ -71,14 +71,14 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 	return o
 }
 
-// LeadsTo reports whether a store file, by its name, is a file of a region, a reference to it, as halves of a split region and merged regions
-// have them (StoreFileInfo, 2.6), or a link to it, for a file all of whose rows are on one side of the split (HFileLink).
+// LeadsTo reports whether a store file, by its name, is a given file of a region, a reference to it, as the daughters of a split and merged
+// regions have them (StoreFileInfo, 2.6), or a link to it, for a file all of whose rows are on one side of the split (HFileLink).
 func LeadsTo(base, region, name string) bool {
 	return base == name || strings.HasPrefix(base, name+".") || strings.HasSuffix(base, "="+region+"-"+name)
 }
 
-// adopt has the region of an orphan opened again, so that it reads its directory: it is moved to another server. Once for
-// each server that had it is enough. Where that is not allowed, or there is no other server, an operator has to.
+// adopt moves the region of an orphan to another server: the region is opened again there and reads its directory. One move per server that
+// had the region is enough. If moves are not allowed, or there is no other server, an operator has to reopen the region.
 func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	if !o.denied || o.region.Encoded == "" || l.tracked[f.Family] {
 		return nil
@@ -92,14 +92,14 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
 	if o.err = l.c.moveRegion(ctx, o.region); o.err != nil {
 		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
-		return nil // explain reports
+		return nil // explain reports this
 	}
 	l.moved[o.region.Encoded] = o.region.Server
 	return nil
 }
 
-// moveRegion has the master move a region to another server of its choice and waits until that was done. On a cluster of
-// one region server nothing happens. It needs the right ADMIN on the table.
+// moveRegion has the master move a region to another server of its choice and waits for the end. On a cluster of one region server nothing
+// happens. It needs the right ADMIN on the table.
 func (c *Cluster) moveRegion(ctx context.Context, r Region) error {
 	req := &pb.MoveRegionRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_ENCODED_REGION_NAME.Enum(), Value: []byte(r.Encoded)}}
 	if err := c.master(ctx, "MoveRegion", req, &pb.MoveRegionResponse{}); err != nil {

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// After a lost answer the server may have done its work, may be at it, or may yet begin. Renames on HDFS are atomic, so
-// the first to move a file owns it: a file that this side can give another name was not taken by the server, and a
-// request that still waits there will not find it. So there is no need to wait until the server cannot be working any more.
+// After a lost answer the server may have finished, may be working, or may not have begun. Renames on HDFS are atomic, so the first to move
+// a file owns it: a file that this side can rename was not taken by the server, and a request that still waits there will not find it. So
+// there is no need to wait until the server cannot be working any more.
 
-// resolve resolves the outcome of the files for which an earlier attempt had no answer, and returns all that are not loaded.
+// resolve resolves the outcome of the files for which an earlier attempt had no answer, and returns all files that are not loaded.
 func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	var files, open []HFile
 	for _, f := range l.files {
@@ -44,8 +44,8 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	return append(files, out.source...), nil
 }
 
-// settleGroup resolves the outcome of a region's files. After an exception the server is done with them; after a lost
-// answer it may not be.
+// settleGroup resolves the outcome of a region's files. After an exception the server has finished with them; after a lost answer it may
+// not have.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
 	l.c.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
@@ -76,7 +76,7 @@ func (l *load) settleGroup(g group, cause error, took time.Duration, answered bo
 	return g, err
 }
 
-// eventError returns the error of an event, if it is one.
+// eventError returns nil if an error is of the search, and the error itself if it is of an event handler.
 func eventError(err error) error {
 	if _, ok := errors.AsType[returnedError](err); ok {
 		return nil
@@ -84,8 +84,8 @@ func eventError(err error) error {
 	return err
 }
 
-// sameExceptions returns how often in a row a load is sent that is answered by the same exception. Those that report a file or
-// of rights come again until an operator acts; after another there may be a NameNode that is just being restarted.
+// sameExceptions returns how many times in a row a load is sent that is answered by the same exception. An exception about a file or
+// permissions recurs until an operator acts; after another the NameNode may just be restarting.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
 	if ok && slices.Contains(lasting, re.short()) {
@@ -94,25 +94,25 @@ func sameExceptions(err error) int {
 	return 5
 }
 
-// lasting are exceptions of the file system and of files, by short name.
+// lasting lists exceptions of the file system and of files, by short name.
 var lasting = []string{
 	"AccessControlException", "FileNotFoundException", "CorruptHFileException", "InvalidHFileException", "WrongRegionException",
 	"NSQuotaExceededException", "DSQuotaExceededException", "NoSuchFileException", "AccessDeniedException",
 }
 
-// settleInFlight is the number of files that are searched in parallel. Each may have to stay unchanged for StageQuiet, so it is large.
+// settleInFlight is the number of files that are searched in parallel. It is large, as each may have to stay unchanged for StageQuiet.
 const settleInFlight = 64
 
 // outcome sorts files by the result of their load.
 type outcome struct {
 	loaded, source, unknown []HFile
-	err                     error // why the unknown ones are
+	err                     error // why outcomes are unknown
 }
 
 // leastLook is the time for the first look at a file, even if the search ends sooner: a search without a look finds nothing.
 const leastLook = 30 * time.Second
 
-// settleAll resolves the outcome of files, for SettleTimeout at most, and with one look at least. The region, if it is known, is the one
+// settleAll resolves the outcome of files, for SettleTimeout at most, and with at least one look. The region, if known, is the one that
 // they were sent to.
 func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	limit := l.c.cfg.SettleTimeout
@@ -138,7 +138,7 @@ func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 		switch {
 		case errs[i] != nil || places[i] == PlaceUnknown:
 			out.unknown = append(out.unknown, files[i])
-			out.err = cmp.Or(out.err, errs[i]) // one is enough; the others have the same reason as a rule
+			out.err = cmp.Or(out.err, errs[i]) // one is enough; the others usually have the same reason
 		case places[i] == PlaceStore:
 			out.loaded = append(out.loaded, f)
 		default:
@@ -148,14 +148,14 @@ func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	return out
 }
 
-// settlePause is between the first two looks; later ones are further apart, up to settlePauseMax.
+// settlePause is the pause between the first two looks; later pauses grow up to settlePauseMax.
 const (
 	settlePause    = 50 * time.Millisecond
 	settlePauseMax = 2 * time.Second
 )
 
-// settle determines whether a file was loaded, by looks until ctx ends; the first look has a context of its own. If the file was not loaded,
-// it may have a new path.
+// settle determines whether a file was loaded, by repeated looks until ctx ends; the first look has a context of its own. If the file was
+// not loaded, it may have a new path.
 func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bool) (HFile, Place, error) {
 	fenced := f
 	fenced.Path = fencedPath(f.Path)
@@ -182,7 +182,7 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 			return f, PlaceUnknown, s.undecided(errNowhere)
 		}
 		if looks > 1 && now.Err() != nil {
-			s.findings = before // a look that the end of the time cut short has found nothing
+			s.findings = before // a look that the deadline interrupted has found nothing
 		}
 		if pauses.Sleep(ctx, looks) != nil {
 			return f, PlaceUnknown, s.undecided(context.Cause(ctx))
@@ -190,10 +190,10 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 	}
 }
 
-// errNowhere is a file that another process took away.
+// errNowhere is the error of a file that another process removed.
 var errNowhere = errors.New("the region server has answered, and did not load it")
 
-// settled reports the outcome.
+// settled records and reports the outcome.
 func (l *load) settled(was, f HFile, place Place) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

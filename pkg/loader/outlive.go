@@ -12,7 +12,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// outlive gives a context that continues for a while after ctx has ended: what is under way is to be finished, not broken off.
+// outlive returns a context that continues for a grace period after ctx has ended, so that work in progress can finish.
 func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	long, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -26,8 +26,8 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 	}
 }
 
-// call makes the call. When the context ends the answer is still waited for, for half of LoadGrace: a load takes a second or
-// two, and one whose answer is lost costs far more. The other half is for resolving the outcome then.
+// call makes the call. When the context ends, it still waits for the answer for half of LoadGrace: a load takes a second or two, and a lost
+// answer costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
 	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
 		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
@@ -51,11 +51,11 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 	return err == nil && resp.GetLoaded(), err
 }
 
-// errMovedAway is a call that was given up because its region is served elsewhere.
+// errMovedAway is the error of a call that was abandoned because its region is served elsewhere.
 var errMovedAway = errors.New("the region is served elsewhere now, the server that was asked has not answered")
 
-// movedAway waits until another server has the region, or the region is no more. The server that was asked may be frozen
-// then, or its machine may be gone without a word: it keeps the connection and does not answer.
+// movedAway waits until another server has the region, or the region no longer exists. The server that was asked may then be frozen, or its
+// machine may have failed silently: it keeps the connection and does not answer.
 func (l *load) movedAway(ctx context.Context, r Region) bool {
 	for retry.Sleep(ctx, l.c.cfg.StageQuiet/3) == nil {
 		if l.servedElsewhere(ctx, r) {

@@ -11,13 +11,13 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// A Peer is a cluster, or another program, to which this one replicates.
+// A Peer is a replication target of this cluster: a cluster or another program.
 type Peer struct {
 	ID      string
 	Enabled bool
-	All     bool // it takes all tables, but for those that it excludes; else those that it names
+	All     bool // it takes all tables except those that it excludes; otherwise only those that it lists
 
-	namespaces, tables selection // that are excluded or named
+	namespaces, tables selection // excluded or listed
 }
 
 // selection holds the tables of a peer, each with its families; no families means all.
@@ -36,7 +36,7 @@ const (
 	peerNoNamespaces = 10
 )
 
-// Peers lists the replication peers. It needs the right ADMIN where the cluster controls access.
+// Peers lists the replication peers. It needs the right ADMIN if the cluster controls access.
 func (c *Cluster) Peers(ctx context.Context) ([]Peer, error) {
 	resp := &emptypb.Empty{}
 	if err := c.master(ctx, "ListReplicationPeers", raw(nil), resp); err != nil {

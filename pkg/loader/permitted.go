@@ -43,9 +43,9 @@ const (
 	hasUserPermission   = 1 // HasUserPermissionsResponse.has_user_permission
 )
 
-// MayRead returns a [DeniedError] if the user may not read all cells of these families of a table. A read of several families leaves
-// out those that the user may not read and says nothing (AccessController.preGetOp, 2.6.4), so each is read by itself: a row that no
-// job makes. A user with the right on single columns passes that.
+// MayRead returns a [DeniedError] if the user may not read all cells of these families of a table. A read of several families silently
+// omits the families that the user may not read (AccessController.preGetOp, 2.6.4), so each family is read separately, in a row that no job
+// writes. A user with the right on single columns passes this test.
 func (c *Cluster) MayRead(ctx context.Context, table TableName, families ...string) error {
 	var refused []string
 	var err error
@@ -67,7 +67,7 @@ func (c *Cluster) MayRead(ctx context.Context, table TableName, families ...stri
 }
 
 // Lacks returns a [DeniedError] if the user lacks a right on a table, or on one of the families if there are any. It asks HBase's own
-// AccessController: the master answers for no other access control, such as Ranger's, and then it returns nil.
+// AccessController: the master does not answer for other access control, such as Ranger's, and Lacks then returns nil.
 func (c *Cluster) Lacks(ctx context.Context, table TableName, right Right, families ...string) error {
 	places := []place{{table: &table}}
 	if len(families) > 0 {
@@ -79,7 +79,7 @@ func (c *Cluster) Lacks(ctx context.Context, table TableName, right Right, famil
 	return c.lacks(ctx, right, places...)
 }
 
-// place is where a right is needed: on a table, or a family of it, on a namespace, or everywhere.
+// place is the scope of a right: a table, a family of it, a namespace, or the whole cluster.
 type place struct {
 	table     *TableName
 	family    string
@@ -99,7 +99,7 @@ func (p place) names() []string {
 	return nil
 }
 
-// permission returns a right there, as a Permission of AccessControl.proto.
+// permission returns a right on this place, as a Permission of AccessControl.proto.
 func (p place) permission(right Right) ([]byte, error) {
 	kind, field, action := uint64(tablePermission), protowire.Number(permissionTable), protowire.Number(tableAction)
 	var on []byte
@@ -121,7 +121,7 @@ func (p place) permission(right Right) ([]byte, error) {
 	return appendBytes(appendUint(nil, permissionType, kind), field, appendUint(on, action, uint64(right))), nil
 }
 
-// lacks is [Cluster.Lacks] of places.
+// lacks is [Cluster.Lacks] for places.
 func (c *Cluster) lacks(ctx context.Context, right Right, places ...place) error {
 	status, err := c.Status(ctx)
 	if err != nil || !slices.Contains(status.Coprocessors, "AccessController") {

@@ -14,17 +14,17 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// Region is a range of a table's rows and the server that has it.
+// Region is a range of a table's rows, with the server that serves it.
 type Region struct {
 	// Name is the full name, as in hbase:meta: table,start,id.encoded.
 	Name []byte
 	// Encoded is the 32 hexadecimal digits at its end, which are also its directory's name.
 	Encoded string
-	// Start is the first row, empty for the first region. End is the row after the last, empty for the last region.
+	// Start is the first row, empty for the first region. End is the first row of the next region, empty for the last region.
 	Start, End []byte
-	// Server is host:port, empty while the region is on no server.
+	// Server is host:port, empty while the region is not assigned.
 	Server string
-	// ID is the time of the region's making, in milliseconds.
+	// ID is the region's creation time, in milliseconds.
 	ID uint64
 }
 
@@ -46,7 +46,7 @@ func (r Region) specifier() *pb.RegionSpecifier {
 	return &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: r.Name}
 }
 
-// errNotAssigned is a region without a server.
+// errNotAssigned is the error of a region without a server.
 var errNotAssigned = errors.New("the region is on no server at present")
 
 // find returns the index of the region that holds a row. The regions are contiguous, so there is one.
@@ -54,7 +54,7 @@ func find(regions []Region, row []byte) int {
 	return sort.Search(len(regions), func(i int) bool { return bytes.Compare(regions[i].Start, row) > 0 }) - 1
 }
 
-// ServerOf returns the server of the region that has a row, empty while it is on none. The regions are all of a table, in order.
+// ServerOf returns the server of the region that has a row, empty while it is not assigned. The regions are all of a table, in order.
 func ServerOf(regions []Region, row []byte) string {
 	if i := find(regions, row); i >= 0 {
 		return regions[i].Server
@@ -62,8 +62,8 @@ func ServerOf(regions []Region, row []byte) string {
 	return ""
 }
 
-// HoleError is a region map that does not cover each row once. Between two regions that is seen for a moment during a
-// split or merge; when it stays, HBase needs repair (hbck2).
+// HoleError is the error of a region list that does not cover each row once. A split or merge causes it for a moment; if it stays, HBase
+// needs repair (hbck2).
 type HoleError struct {
 	Table TableName
 	// End is the end of a region and Start the beginning of the next, which should be equal. For the first region End is
@@ -95,8 +95,8 @@ func checkContiguous(table TableName, regions []Region) error {
 	return nil
 }
 
-// parseRegion reads a row of hbase:meta. ok is false for rows that are not regions of the table in service: those of other
-// tables, replicas, and the parents of a split.
+// parseRegion reads a row of hbase:meta. ok is false for rows other than those of the table's regions in service: regions of other tables,
+// replicas, and the parents of a split.
 func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	var info *pb.RegionInfo
 	for _, cell := range row.Cells {
@@ -115,7 +115,7 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 		}
 	}
 	if info == nil {
-		return r, false, nil // a row that is being deleted; a hole shows in the check
+		return r, false, nil // a row that is being deleted; checkContiguous reports a hole
 	}
 	if tableOf(info) != table || info.GetReplicaId() != 0 || info.GetSplit() || info.GetOffline() {
 		return r, false, nil

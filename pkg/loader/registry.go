@@ -36,14 +36,14 @@ const (
 	mostRegistryServers = 64
 )
 
-// errNoRegistry is a server that has no RPC registry.
+// errNoRegistry is the error of a server that has no RPC registry.
 var errNoRegistry = errors.New("the server has no RPC registry (masters since HBase 2.3, region servers since 2.5): name ZooKeeper by hbase.zookeeper.quorum")
 
-// errRegistryEmpty is a registry that knows no place of hbase:meta.
+// errRegistryEmpty is the error of a registry that does not know the location of hbase:meta.
 var errRegistryEmpty = errors.New("it knows no place of hbase:meta: HBase is starting, or not running")
 
-// askRegistry asks the configured servers, and those that they have named since, one after the other until one answers. Each
-// call begins with another one, as what a server knows can be old.
+// askRegistry asks the configured servers, and the ones learned from them, one after the other until one answers. Each call begins with
+// another server, as a server's data can be stale.
 func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 	c.mu.Lock()
 	servers := slices.Clone(c.cfg.Registry)
@@ -56,13 +56,13 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 	c.registry.turn++
 	c.mu.Unlock()
 	queue := append(servers[first:len(servers):len(servers)], servers[:first]...)
-	// One that is silent leaves time for the others.
+	// A silent server leaves time for the others.
 	share := c.cfg.LookupTimeout / time.Duration(min(len(servers)+1, 3))
 	var failed []error
 	for i := 0; i < len(queue); i++ {
 		addr := queue[i]
 		p, err := c.askRegistryServer(ctx, addr, share)
-		// A region server that was started before hbase:meta was open need not have heard of it, but has of the master.
+		// A region server that was started before hbase:meta was open may not know it yet, but knows the master.
 		if errors.Is(err, errRegistryEmpty) && p.master != "" && !slices.Contains(queue, p.master) {
 			queue = append(queue, p.master)
 		}
@@ -85,11 +85,11 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 
 // registryState is the known state of the RPC registry. Cluster.mu guards it.
 type registryState struct {
-	learned []string // from GetBootstrapNodes: they may live longer than those that were configured
+	learned []string // from GetBootstrapNodes: they may live longer than the configured ones
 	turn    int
 }
 
-// askRegistryServer gives the master with errRegistryEmpty too.
+// askRegistryServer asks one server. It returns the master also with errRegistryEmpty.
 func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time.Duration) (places, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("no answer within "+limit.String()))
 	defer cancel()
@@ -105,7 +105,7 @@ func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time
 			}
 			return nil, fmt.Errorf("%s: %w", method, err)
 		}
-		// An answer of another version has nothing that this message could know: all fields are here.
+		// The message has no fields of its own, so all fields of the answer are here.
 		return resp.ProtoReflect().GetUnknown(), nil
 	}
 	var p places
@@ -153,7 +153,7 @@ func metaLocation(answer []byte) (string, error) {
 		}
 		name, ok := bytesField(location, locationServer)
 		if !ok {
-			return // on no server at present
+			return // not assigned at present
 		}
 		server, failed = serverAddress(name)
 	})
@@ -168,7 +168,7 @@ func metaLocation(answer []byte) (string, error) {
 	return server, nil
 }
 
-// activeMaster is empty where there is none.
+// activeMaster returns the active master, empty if there is none.
 func activeMaster(answer []byte) (string, error) {
 	name, ok := bytesField(answer, registryMaster)
 	if !ok {
@@ -181,7 +181,7 @@ func activeMaster(answer []byte) (string, error) {
 	return server, nil
 }
 
-// bootstrapNodes returns the further servers that answer as the registry, at most 64. What is not an address is left out.
+// bootstrapNodes returns the further servers that answer as the registry, at most 64. It omits entries that are not addresses.
 func bootstrapNodes(answer []byte) []string {
 	var nodes []string
 	frames.Fields(answer, func(field protowire.Number, _ uint64, name []byte) {
@@ -195,7 +195,7 @@ func bootstrapNodes(answer []byte) []string {
 	return nodes
 }
 
-// serverAddress is host:port of an encoded ServerName.
+// serverAddress returns host:port of an encoded ServerName.
 func serverAddress(name []byte) (string, error) {
 	host, ok := bytesField(name, serverHost)
 	port, _ := varintField(name, serverPort)
@@ -223,7 +223,7 @@ func checkRegistry(servers []string) error {
 	return nil
 }
 
-// where names what is asked for the cluster's places.
+// where describes the service that is asked for the cluster's addresses.
 func (c Config) where() string {
 	if len(c.Registry) > 0 {
 		return "RPC registry " + strings.Join(c.Registry, ",")

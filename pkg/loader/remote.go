@@ -11,27 +11,27 @@ import (
 	"bulkload/internal/hadoop/hbaserpc"
 )
 
-// reaction is how the client has to handle a server's exception.
+// reaction is the client's reaction to a server's exception.
 type reaction int
 
-// The reactions. For a load, relocate, backOff and giveUp mean that nothing was done; unclear means that it may have been.
+// The reactions. For a load, relocate, backOff and giveUp mean that the server did nothing; unclear means that it may have acted.
 const (
 	unclear  reaction = iota
 	relocate          // the region is elsewhere or not open yet: look it up again
-	backOff           // the server is busy: come again later
+	backOff           // the server is busy: try again later
 	giveUp            // the same call will fail again
 )
 
-// RemoteError is an exception of a region server or of the master. Errors of this package that come from one wrap it.
+// RemoteError is an exception of a region server or of the master. Errors of this package that result from one wrap it.
 type RemoteError struct {
 	Class   string // full Java class name
-	Message string // its first line, without what it says of rows
-	Trace   string // all of it
+	Message string // its first line, with texts about rows removed
+	Trace   string // the whole text
 
 	rows error // nil: Message is whole
 }
 
-// Unwrap gives what the text says of rows, for callers that may show it.
+// Unwrap returns the text with its row data, for callers that may show it.
 func (e *RemoteError) Unwrap() error { return e.rows }
 
 func (e *RemoteError) Error() string {
@@ -76,15 +76,15 @@ func (e *RemoteError) reaction() reaction {
 	return unclear
 }
 
-// unmade says that a master answered before it had made what it answers from: HMaster of 2.6.4 serves calls while its fields are null.
+// unmade reports whether a master answered before its initialization: HMaster of 2.6.4 serves calls while its fields are null.
 func (e *RemoteError) unmade() bool {
 	return strings.HasPrefix(e.Message, `Cannot invoke "org.apache.hadoop.hbase.master.`) && strings.HasSuffix(e.Message, ` is null`) && strings.Contains(e.Message, ` because "this.`)
 }
 
-// ConnectionError is a connection that could not be made or that broke before an answer came.
+// ConnectionError is a connection that could not be made or that broke before an answer arrived.
 type ConnectionError struct {
 	Addr string // host:port of the master or a region server
-	// Sent says that at least a part of the request may have left.
+	// Sent says that at least a part of the request may have been sent.
 	Sent bool
 	Err  error
 }
@@ -96,7 +96,7 @@ func (e *ConnectionError) Error() string {
 	return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err)
 }
 
-// unknownHost returns the host name that name servers answer they do not have, empty where that is not what went wrong.
+// unknownHost returns the host name that name servers do not know, empty if the error has another cause.
 func unknownHost(err error) string {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return e.Name
@@ -106,7 +106,7 @@ func unknownHost(err error) string {
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// javaMark begins gohbase's text for an exception, which has the class in its middle. There is no other way to it.
+// javaMark begins gohbase's text for an exception, which contains the class. gohbase offers no other access to it.
 const javaMark = "HBase Java exception "
 
 // parseRemote finds the exception in a gohbase error.
@@ -121,7 +121,7 @@ func parseRemote(err error) (*RemoteError, bool) {
 	return remoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
 }
 
-// repeatable reports whether a call without effects, or with effects that bear repeating, may be made again.
+// repeatable reports whether a call that is idempotent, or has no effects, may be made again.
 func repeatable(err error) bool {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		return re.reaction() == relocate || re.reaction() == backOff
@@ -130,7 +130,7 @@ func repeatable(err error) bool {
 		return true
 	}
 	if _, ok := errors.AsType[*frames.Error](err); ok {
-		return false // the next answer would be no other
+		return false // the next answer would be the same
 	}
 	if _, ok := errors.AsType[*hbaserpc.LoginError](err); ok {
 		return false
@@ -139,8 +139,8 @@ func repeatable(err error) bool {
 	return ok
 }
 
-// Unavailable reports whether an error reports a cluster that is out of reach or not in service, as while it is started
-// again: the same call may succeed later, with nothing repaired by its caller.
+// Unavailable reports whether an error says that the cluster is unreachable or not in service, as during a restart: the same call may
+// succeed later, without any repair by its caller.
 func Unavailable(err error) bool {
 	_, ok := errors.AsType[*lookupError](err)
 	return ok || repeatable(err)

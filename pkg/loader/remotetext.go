@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// hidden stands for what a server's text has of rows.
+// hidden replaces row data in a server's text.
 const hidden = "***"
 
-// What a server says of rows: the first one of a region, in its name; what follows a word for a row or a key, such as
+// Patterns of row data in a server's text: the first row of a region, in its name; the text after a word for a row or a key, such as
 // firstKey=Optional[row/f:q/1/Put/vlen=1/seqid=0] of a file that is read (HFileReaderImpl, 2.6) or row='x' of a wrong region
-// (HRegion.checkRow); and a cell wherever it stands (KeyValue.keyToString).
+// (HRegion.checkRow); and a cell anywhere (KeyValue.keyToString).
 var (
 	regionName = regexp.MustCompile(`(?s)([\w.:-]+),.+?,(\d{10,}(?:_\d+)?\.[0-9a-f]{32}\.)`)
 	aboutRow   = regexp.MustCompile(`(?s)(\b(?:\w*(?:Row|Key|Cell)|row|key|cell|cur)s?(?:\(\))?(?:\s*[=:'"\[({]|\s)).*`)
 	cellText   = regexp.MustCompile(`(?s)/(?:vlen=|seqid=|mvcc=|Put\b|Delete|Minimum|Maximum|LATEST_TIMESTAMP|OLDEST_TIMESTAMP)`)
 )
 
-// withoutRows returns a server's text without what it may say of rows. A text in which a cell is left is hidden whole: where
-// the row of that begins cannot be seen.
+// withoutRows returns a server's text without row data. A text that still contains a cell is hidden whole: the beginning of its row cannot
+// be found.
 func withoutRows(text string) string {
 	text = regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
 	if at := aboutRow.FindStringSubmatchIndex(text); at != nil {
@@ -31,7 +31,7 @@ func withoutRows(text string) string {
 	return text
 }
 
-// remoteError returns an exception whose text has nothing of rows; callers that may show rows find it whole.
+// remoteError returns an exception with a text without row data; callers that may show rows can unwrap the whole text.
 func remoteError(class, text, trace string) *RemoteError {
 	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
 	if e.Message != text {
@@ -40,7 +40,7 @@ func remoteError(class, text, trace string) *RemoteError {
 	return e
 }
 
-// rowsSaid is a server's text with all that it says of rows.
+// rowsSaid is a server's text with its row data.
 type rowsSaid struct{ text string }
 
 func (e *rowsSaid) Error() string { return fmt.Sprintf("a text of %d bytes", len(e.text)) }

@@ -7,12 +7,11 @@ import (
 	"io/fs"
 )
 
-// ErrStaged says that a file is in a staging directory of HBase's: a region server may be about to take it, and there may be no
-// other copy.
+// ErrStaged says that a file is in a staging directory of HBase: a region server may be about to take it, and there may be no other copy.
 var ErrStaged = errors.New("a file is in it")
 
-// RemoveStaging has HBase delete the staging directory that a load or a check has left, if there is no file in it. One that is
-// gone is not an error.
+// RemoveStaging has HBase delete the staging directory that a load or a check has left, if it holds no file. A missing directory is not an
+// error.
 func (c *Cluster) RemoveStaging(ctx context.Context, fsys FS, table TableName, token string) error {
 	err := c.removeStaging(ctx, fsys, table, token)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// rounds sends the groups, and sends those again that certainly were not begun, after it has read the regions again:
-// their boundaries and servers may have changed.
+// rounds sends the groups. It sends those that certainly were not begun again, after it has read the regions again: their boundaries and
+// servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
 	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 10 * time.Second}
 	for round := 1; ; round++ {
@@ -55,8 +55,8 @@ func (l *load) announce(groups []group) error {
 	return tell(l, l.req.Events.OnSending, sending)
 }
 
-// regionsAgain reads the regions before a further round, for as long as the load may continue without progress. Where a region
-// could not be reached twice, the table may have been taken out of service.
+// regionsAgain reads the regions before a further round, for as long as the load may continue without progress. If a region could not be
+// reached twice, the table may have been disabled.
 func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error) {
 	for {
 		var regions []Region
@@ -82,7 +82,7 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 	}
 }
 
-// round sends each group once, some per server at a time. After an error no more are sent; those in flight are waited for.
+// round sends each group once, some per server at a time. After an error it sends no more, and waits for those in flight.
 func (l *load) round(ctx context.Context, groups []group) (again []group, err error) {
 	byServer := map[string][]group{}
 	for _, g := range groups {
@@ -130,9 +130,9 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 	return again, errors.Join(errs...)
 }
 
-// turn waits for a group's turn and sends it, unless another has failed meanwhile.
+// turn waits for a group's turn and sends it, unless another group has failed meanwhile.
 func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g group, failed func() bool) (group, error) {
-	// A goroutine that has waited for others' calls asks the gate after that.
+	// The gate is asked last, after the wait for the calls of others.
 	leave, err := at.pace.enter(ctx)
 	if err == nil {
 		defer leave()
@@ -150,13 +150,13 @@ func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g 
 	case err != nil:
 		return g, fmt.Errorf("load table %s: %w", l.req.Table, err)
 	case failed():
-		return g, nil // it stays where it is, the error is another's
+		return g, nil // the file stays where it is; the error is that of another group
 	}
 	g.attempts++
 	return l.send(ctx, at, g)
 }
 
-// wait asks the gate. The time that it takes is not a sign of a load that does not get on.
+// wait waits for the gate. The time that it takes does not count as a lack of progress.
 func (l *load) wait(ctx context.Context) error {
 	asked := time.Now()
 	err := l.req.Gate.Wait(ctx)
@@ -166,7 +166,7 @@ func (l *load) wait(ctx context.Context) error {
 	return err
 }
 
-// returnedError is a load that certainly was not begun and that may succeed when it is sent again.
+// returnedError is the error of a load that certainly was not begun and that may succeed when it is sent again.
 type returnedError struct{ *RegionError }
 
 func (e returnedError) Unwrap() error { return e.RegionError }

@@ -15,44 +15,43 @@ import (
 // ScanRequest selects the rows and cells to read.
 type ScanRequest struct {
 	Table TableName
-	// Start is the first row, Stop the row after the last; empty means the table's ends.
+	// Start is the first row, Stop the first row after the range; empty means the table's ends.
 	Start, Stop []byte
-	// Rows are the only ones that are given, in the order of their keys and between Start and Stop; the server leaves out what
-	// is between them. Default: all.
+	// Rows restricts the scan to these rows, in the order of their keys and between Start and Stop; the server skips the rows between them.
+	// Default: all.
 	Rows [][]byte
 	// MinTime and MaxTime bound the timestamps, in milliseconds: [MinTime, MaxTime). MaxTime 0 means no bound.
 	MinTime, MaxTime int64
 	// Families to read. Default: all.
 	Families []string
-	// Columns to read, in addition to Families. A row without any of them is not given. Default: all of Families.
+	// Columns to read, in addition to Families. A row without any of them is skipped. Default: all of Families.
 	Columns []Column
-	// Where are conditions on cells' values that the server checks: only rows that meet all of them are given. Their columns
-	// must be among those that are read. Default: none.
+	// Where are conditions on cells' values that the server checks: rows that do not meet all of them are skipped. Their columns must be
+	// among those that are read. Default: none.
 	Where []Condition
-	// Raw gives what the stores hold, whatever hides it from readers: also cells that are deleted or have newer versions, and
-	// the delete markers. Cells whose time to live is over are not given. Columns must be empty. Default: what a reader sees.
+	// Raw returns the contents of the stores, whatever hides them from readers: also cells that are deleted or have newer versions, and the
+	// delete markers. Cells with an expired time to live are not returned. Columns must be empty. Default: what a reader sees.
 	Raw bool
-	// Versions is how many values of a column are given at most, the newest first. Delete markers count with KeysOnly and Rows,
-	// where a filter counts, and do not without. Default 1.
+	// Versions limits the values per column, the newest first. Delete markers count with KeysOnly and Rows, where a filter counts, and do
+	// not without. Default 1.
 	Versions uint32
-	// KeysOnly leaves the values out. Default: they are given.
+	// KeysOnly omits the values. Default: they are returned.
 	KeysOnly bool
 	// MaxRows limits the number of rows, for ScanParallel in each region. Default: no limit.
 	MaxRows int64
-	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
-	// this in each region at a time. Default 4 MiB.
+	// ChunkBytes is the size of the server's answers, by its own count, and so determines the memory of a scan: about three times this for
+	// each region being read. Default 4 MiB.
 	ChunkBytes int64
-	// RowBytes is the most that the keys and values of one row may have; a larger one ends the scan with ErrRowTooLarge.
-	// Default: no limit.
+	// RowBytes limits the size of the keys and values of one row; a larger row ends the scan with ErrRowTooLarge. Default: no limit.
 	RowBytes int64
-	// Prompt ends the scan with ErrTableDisabled where a table that is disabled would be waited for. Default: it is waited for.
+	// Prompt ends the scan of a disabled table with ErrTableDisabled. Default: the scan waits for the table.
 	Prompt bool
-	// CacheBlocks lets the server keep what it read in its block cache, which a scan of a whole table would empty of
-	// everything else. Default: it does not.
+	// CacheBlocks lets the server keep the blocks that it reads in its block cache, where a scan of a whole table would evict everything
+	// else. Default: it does not.
 	CacheBlocks bool
-	// OnRegion is called with what was read of a region when the scan leaves it, also by an error or before its end; one that splits
-	// or is left and entered again is reported several times. Asking for it makes the server count. It is called by the
-	// goroutines of the scan, for ScanParallel by several at once. Default: none.
+	// OnRegion is called with the counts of a region when the scan leaves it, also after an error or before its end; a region that splits
+	// or is left and entered again is reported several times. It makes the server count. The goroutines of the scan call it, for
+	// ScanParallel several at once. Default: none.
 	OnRegion func(RegionScan)
 }
 
@@ -62,7 +61,7 @@ type Column struct {
 	Qualifier []byte
 }
 
-// Condition is that a row has a column whose newest value is in [From, To], both ends included; nil means no bound.
+// Condition requires that a row has a column whose newest value is in [From, To], both ends included; nil means no bound.
 type Condition struct {
 	Column
 	From, To []byte
@@ -89,9 +88,8 @@ func PrefixEnd(prefix []byte) []byte {
 	return end
 }
 
-// Scan gives the rows in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not written
-// again: a caller that keeps them keeps the server's answer that they are in, which has up to ChunkBytes. An error of fn ends the scan and
-// is returned as it is.
+// Scan passes the rows to fn in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not overwritten:
+// a caller that keeps them keeps the server's whole answer alive, up to ChunkBytes. An error of fn ends the scan and is returned unchanged.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
 	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}
 	s := &scan{c: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
@@ -105,16 +103,16 @@ type scan struct {
 	what   string
 	locate func(ctx context.Context, row []byte, again bool) (Region, error)
 
-	rows int64 // given so far
+	rows int64 // passed to fn so far
 	row  assembler
 }
 
-// callbackError is an error of the caller's function, which must not be taken for one of the servers.
+// callbackError is an error of the caller's function, which must not be mistaken for one of the servers.
 type callbackError struct{ err error }
 
 func (e callbackError) Error() string { return e.err.Error() }
 
-// errEnough ends a scan that has given MaxRows.
+// errEnough ends a scan after MaxRows rows.
 var errEnough = callbackError{errors.New("enough rows")}
 
 func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) error {
@@ -170,8 +168,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 	}
 }
 
-// expired says that the server no longer has our scanner: it was restarted, or we were too slow. The scan continues with a
-// new one.
+// expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
 func expired(err error) bool {
 	for _, short := range []string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"} {
 		if isJava(err, short) {
@@ -181,21 +178,21 @@ func expired(err error) bool {
 	return false
 }
 
-// ErrRowTooLarge is a row that has more than ScanRequest.RowBytes.
+// ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes.
 var ErrRowTooLarge = errors.New("a row is larger than the scan may hold")
 
-// assembler puts rows together: one answer may end within a row.
+// assembler assembles rows: one answer may end within a row.
 type assembler struct {
 	emit func(Row) error
 	most int64  // bytes of a row, 0 for any
 	size int64  // of the row in progress
 	key  []byte // of the row in progress, nil when none is
-	last []byte // a copy of the last row given
+	last []byte // a copy of the last emitted row
 	row  Row
 }
 
-// resume returns where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last
-// one given; nil when nothing was read. It forgets the row in progress.
+// resume returns where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last emitted
+// one; nil if nothing was read. It drops the row in progress.
 func (a *assembler) resume() []byte {
 	key := bytes.Clone(a.key)
 	a.key, a.size, a.row.Cells = nil, 0, a.row.Cells[:0]
@@ -205,7 +202,7 @@ func (a *assembler) resume() []byte {
 	return key
 }
 
-// flush gives the row in progress, if there is one.
+// flush emits the row in progress, if there is one.
 func (a *assembler) flush() error {
 	if a.key == nil {
 		return nil
@@ -218,7 +215,7 @@ func (a *assembler) flush() error {
 	return err
 }
 
-// add takes one result of n cells from a block. partial says that more cells of its row may follow.
+// add reads one result of n cells from a block. partial says that more cells of its row may follow.
 func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err error) {
 	a.row.Cells = slices.Grow(a.row.Cells, int(min(n, 1<<10)))
 	for range n {

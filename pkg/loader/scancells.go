@@ -33,7 +33,7 @@ func columnsOf(r ScanRequest) []*pb.Column {
 	return columns
 }
 
-// rawScan returns the attribute of a scan that is raw (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
+// rawScan returns the attribute of a raw scan (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
 func rawScan() []*pb.NameBytesPair {
 	return []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
 }
@@ -44,7 +44,7 @@ func keysOnly() (*pb.Filter, error) {
 	return &pb.Filter{Name: proto.String(filterPackage + "KeyOnlyFilter"), SerializedFilter: b}, err
 }
 
-// withKeysOnly adds that to a filter, which may be nil.
+// withKeysOnly adds the filter of keysOnly to a filter, which may be nil.
 func withKeysOnly(f *pb.Filter) (*pb.Filter, error) {
 	keys, err := keysOnly()
 	if err != nil || f == nil {
@@ -55,7 +55,7 @@ func withKeysOnly(f *pb.Filter) (*pb.Filter, error) {
 
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
-// onlyRows returns the server's filter that goes from one of the rows to the next (HBase 1.1 and later).
+// onlyRows returns the server's filter that seeks from one of the rows to the next (HBase 1.1 and later).
 func onlyRows(rows [][]byte) (*pb.Filter, error) {
 	list := &pb.MultiRowRangeFilter{}
 	for _, row := range rows {
@@ -65,7 +65,7 @@ func onlyRows(rows [][]byte) (*pb.Filter, error) {
 	return &pb.Filter{Name: proto.String(filterPackage + "MultiRowRangeFilter"), SerializedFilter: b}, err
 }
 
-// filterOf returns the server's filter for the rows and the conditions, nil for none. A row without a condition's column does not
+// filterOf returns the server's filter for the rows and the conditions, nil if there are none. A row without a condition's column does not
 // pass.
 func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
 	var list pb.FilterList
@@ -107,7 +107,7 @@ func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
 	return allOf(&list)
 }
 
-// allOf returns the filter that passes what all of the list pass.
+// allOf returns a filter that requires all of the list's filters to pass.
 func allOf(list *pb.FilterList) (*pb.Filter, error) {
 	list.Operator = pb.FilterList_MUST_PASS_ALL.Enum()
 	b, err := proto.Marshal(list)

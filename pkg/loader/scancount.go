@@ -9,16 +9,16 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// RegionScan counts what a scan has read of one region.
+// RegionScan holds the counts of a scan of one region.
 type RegionScan struct {
 	Region Region
-	Rows   int64         // given to the caller
-	Bytes  int64         // of cells, as they were sent
+	Rows   int64         // passed to the caller
+	Bytes  int64         // of cells, as sent
 	Calls  int           // answers of the server
-	Took   time.Duration // with the time that the caller's function took
-	// Metrics are the server's own counts, by its names (org.apache.hadoop.hbase.client.metrics.ServerSideScanMetrics).
-	// HBase 2.6.4 gives MetricRowsScanned, MetricRowsFiltered and MetricBlockBytes and, since 2.6.3, bytes and reads by their
-	// source; older ones give less. Nil when it gives none.
+	Took   time.Duration // including the time that the caller's function took
+	// Metrics are the server's own counts, by its names (org.apache.hadoop.hbase.client.metrics.ServerSideScanMetrics). HBase 2.6.4 reports
+	// MetricRowsScanned, MetricRowsFiltered and MetricBlockBytes and, since 2.6.3, bytes and reads by their source; older versions report
+	// less. Nil if there are none.
 	Metrics map[string]int64
 }
 
@@ -26,7 +26,7 @@ type RegionScan struct {
 const (
 	MetricRowsScanned  = "ROWS_SCANNED"
 	MetricRowsFiltered = "ROWS_FILTERED"
-	// MetricBlockBytes is the size, not compressed, of the blocks that a scan touched, wherever they came from.
+	// MetricBlockBytes is the uncompressed size of the blocks that a scan read, from cache or disk.
 	MetricBlockBytes = "BLOCK_BYTES_SCANNED"
 	// MetricBlockReads counts blocks read from the file system, so not those of the block cache.
 	MetricBlockReads = "BLOCK_READ_OPS_COUNT"
@@ -35,7 +35,7 @@ const (
 // scanMetricsField is ScanResponse.scan_metrics, for which the library has no type: a message of repeated name and value.
 const scanMetricsField = 10
 
-// regionRead gathers a RegionScan from answers.
+// regionRead builds a RegionScan from answers.
 type regionRead struct {
 	RegionScan
 	wanted bool

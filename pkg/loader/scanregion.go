@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxRowsField is ScanRequest.limit_of_rows, since HBase 2.0: the server ends the scan by itself. Older ones ignore it.
+	// maxRowsField is ScanRequest.limit_of_rows, since HBase 2.0: the server ends the scan by itself. Older servers ignore it.
 	maxRowsField = 11
 	// allRows asks for as many rows as fit the chunk.
 	allRows = 1<<31 - 1
 	// allVersions asks for all versions of a column.
 	allVersions = 1<<31 - 1
-	// closeTimeout bounds the word to a server that a scanner is no longer needed.
+	// closeTimeout bounds the call that closes a scanner.
 	closeTimeout = 2 * time.Second
 )
 
-// region reads [start, stop) as far as it is in one region. While an answer is parsed the next is on its way.
+// region reads the part of [start, stop) that is in one region. While it parses an answer, the next one is requested.
 func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 	read := &regionRead{RegionScan: RegionScan{Region: r}, wanted: s.req.OnRegion != nil}
 	if read.wanted {
@@ -85,7 +85,7 @@ func (s *scan) send(ctx context.Context, l *link, req *pb.ScanRequest) *blockCal
 	return call
 }
 
-// open returns the request that makes a scanner and asks for its first chunk.
+// open returns the request that opens a scanner and asks for its first chunk.
 func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	req := &pb.ScanRequest{
 		Region: r.specifier(),
@@ -129,7 +129,7 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	return req, nil
 }
 
-// parse gives the rows of one answer.
+// parse passes on the rows of one answer.
 func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 	if len(resp.GetResults()) > 0 {
 		return errors.New("the server sent cells outside of the cell block")
@@ -148,8 +148,7 @@ func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 	return nil
 }
 
-// close lets the server drop the scanner, after the answer that is due. When it fails, the server forgets the
-// scanner after a minute by itself.
+// close closes the server's scanner, after the outstanding answer. If that fails, the server drops the scanner after a minute by itself.
 func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -164,9 +163,8 @@ func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 	}
 }
 
-// ScanParallel reads several regions at a time, up to workers. part is the place of the region in the table, from 0, as
-// it was when the scan began; the rows of one part come in order, from one goroutine at a time. fn is called by several
-// goroutines. The first error ends all.
+// ScanParallel reads several regions at a time, up to workers. part is the index of the region in the table, from 0, when the scan began;
+// the rows of one part are passed in order, from one goroutine at a time. Several goroutines call fn. The first error ends the scan.
 func (c *Cluster) ScanParallel(ctx context.Context, req ScanRequest, workers int, fn func(part int, row Row) error) error {
 	return c.parallel(ctx, req, workers, func(ctx context.Context, i int, part ScanRequest) error {
 		return c.Scan(ctx, part, func(row Row) error { return fn(i, row) })
@@ -196,7 +194,7 @@ func (c *Cluster) parallel(ctx context.Context, req ScanRequest, workers int, fn
 	return g.Wait()
 }
 
-// within restricts a request to a region. some is false if they have no rows in common.
+// within restricts a request to a region. some is false if the two have no rows in common.
 func (r ScanRequest) within(region Region) (part ScanRequest, some bool) {
 	if len(region.End) > 0 && bytes.Compare(region.End, r.Start) <= 0 || len(r.Stop) > 0 && bytes.Compare(region.Start, r.Stop) >= 0 {
 		return r, false

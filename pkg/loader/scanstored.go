@@ -9,17 +9,16 @@ import (
 	"slices"
 )
 
-// Hidden has the cells of a row that readers do not see, although the stores hold them.
+// Hidden describes the cells of a row that readers do not see, although the stores hold them.
 type Hidden struct {
 	Newer   int // cells of whose column readers see a newer version
 	Deleted int // cells that delete markers hide
-	// Undeleted is the row's cells without those that delete markers hide, nil if there are none such. It is valid as long as
-	// the row.
+	// Undeleted is the row's cells without those that delete markers hide, nil if there are no hidden ones. It is valid as long as the row.
 	Undeleted []Cell
 }
 
-// ScanStored is [Cluster.Scan] with what hides the cells of each row. With [ScanRequest.Raw] the rows have the cells that
-// the stores hold, be they hidden or not; their delete markers are not given. MaxTime must be set: what is newer hides.
+// ScanStored is [Cluster.Scan] with the hidden cells of each row. With [ScanRequest.Raw] the rows have all cells of the stores, hidden or
+// not; their delete markers are omitted. MaxTime must be set: newer cells hide older ones.
 func (c *Cluster) ScanStored(ctx context.Context, req ScanRequest, fn func(Row, Hidden) error) error {
 	newer := c.newer(ctx, req)
 	defer newer.close()
@@ -36,7 +35,7 @@ func (c *Cluster) ScanStored(ctx context.Context, req ScanRequest, fn func(Row, 
 	})
 }
 
-// ScanStoredParallel is [Cluster.ScanParallel] in the same way.
+// ScanStoredParallel is [Cluster.ScanParallel] with the hidden cells of each row.
 func (c *Cluster) ScanStoredParallel(ctx context.Context, req ScanRequest, workers int, fn func(part int, row Row, h Hidden) error) error {
 	return c.parallel(ctx, req, workers, func(ctx context.Context, i int, part ScanRequest) error {
 		return c.ScanStored(ctx, part, func(row Row, h Hidden) error { return fn(i, row, h) })
@@ -44,13 +43,13 @@ func (c *Cluster) ScanStoredParallel(ctx context.Context, req ScanRequest, worke
 }
 
 const (
-	// newerVersions is how many of a column's cells are looked at, the newest first, for what a reader sees of it.
+	// newerVersions is the number of a column's cells, the newest first, that are examined to find the cell that a reader sees.
 	newerVersions = 16
 	newerChunk    = 1 << 20
 )
 
-// newerCells reads the cells after a scan's times at the same time, row by row. The server leaves out store files without such
-// cells, so that where there are none it costs one call for each region.
+// newerCells reads the cells newer than a scan's time range in parallel with it, row by row. The server skips store files without such
+// cells, so that if there are none it costs one call per region.
 type newerCells struct {
 	req  ScanRequest
 	open func(start []byte) iter.Seq2[Row, error]
@@ -80,10 +79,10 @@ func (c *Cluster) newer(ctx context.Context, req ScanRequest) *newerCells {
 	}}
 }
 
-// errLeft ends a scan whose rows are not needed any more.
+// errLeft ends a scan whose rows are no longer needed.
 var errLeft = errors.New("the rows are not needed any more")
 
-// at gives the newer cells of a row. Rows are asked for in order.
+// at returns the newer cells of a row. Rows must be requested in order.
 func (n *newerCells) at(row []byte) (cells []Cell, err error) {
 	if n.next == nil {
 		n.next, n.stop = iter.Pull2(n.open(bytes.Clone(row)))
@@ -113,7 +112,7 @@ func (n *newerCells) close() {
 	}
 }
 
-// hide takes the delete markers out of a row's cells and says what they and the newer cells hide. Both are in HBase's order.
+// hide removes the delete markers from a row's cells and returns what they and the newer cells hide. Both lists are in HBase's order.
 func hide(cells, newer []Cell) ([]Cell, Hidden) {
 	var h Hidden
 	isMarker := func(c Cell) bool { return c.Type != CellPut }

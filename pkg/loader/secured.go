@@ -9,11 +9,11 @@ import (
 	"bulkload/internal/hadoop/hbaserpc"
 )
 
-// ErrSecured is of a cluster that wants a login where the configuration says nothing of it.
+// ErrSecured is the error of a cluster that requires a login while the configuration has none.
 var ErrSecured = errors.New("the server wants a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
-// wantsLogin explains a connection that a server has broken: one that wants a login does so without a word that gohbase
-// gives on. It is nil where that is not the cause.
+// wantsLogin explains a connection that a server has broken: a server that requires a login closes it without a message that gohbase passes
+// on. It returns nil if that is not the cause.
 func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 	e, broken := errors.AsType[*ConnectionError](err)
 	if !broken {
@@ -34,7 +34,7 @@ func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 	return nil
 }
 
-// wantsLoginAbove asks the same where a connection is secured by TLS, without a login above it.
+// wantsLoginAbove checks the same for a connection secured by TLS, without a login above it.
 func (c *Cluster) wantsLoginAbove(ctx context.Context, addr string) error {
 	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// send sends one region's files once, and resolves their outcome. With a returnedError the group is what is still
-// to be sent.
+// send sends one region's files once, and resolves their outcome. With a returnedError it returns the files that are still to be sent.
 func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	if g.region.Server == "" {
 		return l.returned(g, errNotAssigned, 0)
@@ -42,7 +41,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		case relocate, backOff:
 			return l.returned(g, re, took)
 		case giveUp:
-			// Checks that come before anything is moved.
+			// Checks that the server makes before it moves anything.
 			l.locate(g, PlaceSource, took)
 			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}
 		}
@@ -54,7 +53,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	return l.settleGroup(g, err, took, false)
 }
 
-// loaded notes that files of a group are in the region, and reports it.
+// loaded records that files of a group are in the region, and reports it.
 func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	if len(files) == len(g.files) {
 		l.locate(g, PlaceStore, took)
@@ -68,7 +67,7 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	return nil
 }
 
-// returned returns a load that was not begun. All its files are at their sources.
+// returned reports a load that was not begun. All its files are at their sources.
 func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
 	l.locate(g, PlaceSource, took)
 	if kind := failureKind(reason); g.failure == kind {
@@ -88,7 +87,7 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 	return g, err
 }
 
-// failureKind distinguishes failures. What an exception says besides its class may differ from one time to the next.
+// failureKind classifies failures. The rest of an exception's text may differ from one time to the next.
 func failureKind(err error) string {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		return re.Class
@@ -96,13 +95,13 @@ func failureKind(err error) string {
 	return err.Error()
 }
 
-// errRefused is an answer that nothing was loaded, without a reason, while the region is as it was.
+// errRefused is an answer without a reason that nothing was loaded, while the region is unchanged.
 var errRefused = errors.New("refused without a reason")
 
-// refused finds the files of a load that the server says it did not do, and moves those in the staging directory back.
-// Only after such an answer may they be moved at once: after a lost one the server may still be at it. They are sent again
-// if the region has changed meanwhile, which then was the reason, or if this is the first time: a region that was busy with
-// a flush answers the same. The second time nothing can be repaired by sending.
+// refused finds the files of a load that the server says it did not do, and moves those in the staging directory back. Only after such an
+// answer may they be moved at once: after a lost one the server may still be working. They are sent again if the region has changed
+// meanwhile, which then was the reason, or if this is the first time: a region that was busy with a flush answers the same. After the
+// second time, sending them again does not help.
 func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(l.linger, l.c.cfg.RetryTimeout,
@@ -114,7 +113,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 	for _, f := range g.files {
 		state := l.findFile(ctx, f)
 		if state.Place == PlaceGone {
-			// The server gives up in the middle of its files when HDFS fails, or when its log was taken from it.
+			// The server stops in the middle of its files when HDFS fails, or when its WAL was taken from it.
 			if _, place, err := l.settle(ctx, ctx, f, g.region, true); err == nil {
 				state.Place = place
 			} else {

@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrSnapshotExists is a snapshot whose name is taken, by this table or another.
+// ErrSnapshotExists is the error of a snapshot whose name is in use, for this table or another.
 var ErrSnapshotExists = errors.New("snapshot exists already")
 
-// snapshotPause is between two questions whether a snapshot is done.
+// snapshotPause is the pause between two queries whether a snapshot is complete.
 const snapshotPause = 200 * time.Millisecond
 
 // Fields of Master.proto of HBase 2.6 that gohbase's messages lack.
@@ -26,9 +26,8 @@ const (
 	snapshotProcedure  = 2 // SnapshotResponse.proc_id
 )
 
-// Snapshot takes a snapshot of a table, flushed first, and waits until it is complete, at most [Config.ProcedureTimeout].
-// created is the time of its making, in milliseconds, by which [Cluster.SnapshotTime] distinguishes it from another of that name;
-// 0: the master's clock.
+// Snapshot flushes a table, takes a snapshot of it, and waits until it is complete, at most [Config.ProcedureTimeout]. created is the
+// creation time, in milliseconds, by which [Cluster.SnapshotTime] distinguishes it from another of that name; 0: the master's clock.
 //
 // The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which continues when a region
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
@@ -54,8 +53,8 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 	return nil
 }
 
-// requestSnapshot has the master begin. It is asked again while it takes another one of the table or of that name, such as
-// that of an attempt that was stopped: SnapshotUnderWay may not see one that a procedure takes (seen on HBase 2.6.4).
+// requestSnapshot has the master begin. It repeats the request while the master takes another snapshot of the table or of that name, such
+// as that of an attempt that was stopped: SnapshotUnderWay may not see one that a procedure takes (seen on HBase 2.6.4).
 func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription) (*pb.SnapshotResponse, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("another one was being taken for %s", c.cfg.ProcedureTimeout))
 	defer cancel()
@@ -92,8 +91,8 @@ func (c *Cluster) snapshotDone(ctx context.Context, s *pb.SnapshotDescription, a
 	return c.snapshotEnd(ctx, s)
 }
 
-// SnapshotUnderWay waits until no snapshot of the name is being taken any more, by any request. Whether there is
-// one then, the next call of [Cluster.Snapshot] shows.
+// SnapshotUnderWay waits until no request is taking a snapshot of the name any more. The next call of [Cluster.Snapshot] shows whether one
+// exists then.
 func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.snapshotEnd(ctx, s)
@@ -106,16 +105,16 @@ func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name st
 	return nil
 }
 
-// SnapshotTime gives the time of the making of a table's snapshot, in milliseconds. ok is false without a snapshot of that
-// name and table, or none that the user may see.
+// SnapshotTime returns the creation time of a table's snapshot, in milliseconds. ok is false if there is no snapshot of that name and
+// table, or none that the user may see.
 func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string) (created int64, ok bool, err error) {
 	s, ok, err := c.FindSnapshot(ctx, name)
 	ok = ok && s.Table == table
 	return s.Created, ok, err
 }
 
-// DeleteSnapshot deletes a table's snapshot. One that is not there is deleted already. The files that it alone has kept
-// go with the next round of the master's cleaner.
+// DeleteSnapshot deletes a table's snapshot. A missing snapshot is not an error. The next run of the master's cleaner deletes the files
+// that only this snapshot has kept.
 func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
@@ -125,8 +124,8 @@ func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name stri
 	return nil
 }
 
-// EndSnapshot deletes a table's snapshot, also one that the master is perhaps still taking for a process that was killed:
-// what is deleted before it is complete stays. So one that is not there is asked for, which waits for it, or takes it.
+// EndSnapshot deletes a table's snapshot, also one that the master may still be taking for a process that was killed: deleting it before it
+// is complete has no effect. So if it is missing, it is requested, which waits for it, or takes it.
 func (c *Cluster) EndSnapshot(ctx context.Context, table TableName, name string, created int64) error {
 	if _, ok, err := c.SnapshotTime(ctx, table, name); err == nil && !ok {
 		_ = c.Snapshot(ctx, table, name, created) // an error of the table's, or of the cluster's, which shows below
@@ -137,7 +136,7 @@ func (c *Cluster) EndSnapshot(ctx context.Context, table TableName, name string,
 	return c.DeleteSnapshot(ctx, table, name)
 }
 
-// snapshotEnd asks until the master says that a snapshot is done.
+// snapshotEnd polls until the master reports that a snapshot is complete.
 func (c *Cluster) snapshotEnd(ctx context.Context, s *pb.SnapshotDescription) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("not complete within %s", c.cfg.ProcedureTimeout))
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// adminService is the service of a region server that is asked about its regions.
+// adminService is the region server's service for administrative calls about its regions.
 const adminService region.ClientType = "AdminService"
 
 // Fields of Admin.proto of HBase 2, for which gohbase has no types.
@@ -21,9 +21,9 @@ const (
 	storeFileName   = 1 // GetStoreFileResponse.store_file, repeated
 )
 
-// StoreFiles gives the paths of the store files that a region has in service in one family, references and links among
-// them. A file that is in the region's directory and is not among them is not read. The region must be on r.Server now:
-// it is asked once, and an answer takes at most [Config.CallTimeout].
+// StoreFiles returns the paths of the store files that a region has in service in one family, including references and links. A file in the
+// region's directory that is not among them is not read. The region must be on r.Server now: it is asked once, and an answer takes at most
+// [Config.CallTimeout].
 func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]string, error) {
 	paths, err := c.storeFiles(ctx, r, family)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]st
 	return paths, nil
 }
 
-// askRegion calls a method of [adminService] at the server of a region, whose request is the region and what more appends.
+// askRegion calls a method of [adminService] at the server of a region. The request names the region and has the fields that more appends.
 func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more func([]byte) []byte) (*emptypb.Empty, error) {
 	if r.Server == "" {
 		return nil, errNotAssigned

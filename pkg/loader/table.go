@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What a family has where its descriptor is silent (ColumnFamilyDescriptorBuilder, HBase 2.6).
+// Defaults of a family's attributes (ColumnFamilyDescriptorBuilder, HBase 2.6).
 const (
 	defaultCompression = "NONE"
 	defaultEncoding    = "NONE"
@@ -22,23 +22,23 @@ const (
 	Forever = 1<<31 - 1
 )
 
-// Table is how a table is set up.
+// Table describes a table.
 type Table struct {
 	Name  TableName
 	State TableState
-	// StateTime is when the master wrote the state last: at the latest when the table was made, emptied, restored, taken
-	// out of service or put into it. Splits, merges and moves of regions do not change it.
+	// StateTime is when the master last wrote the state: not before the table was last created, truncated, restored, disabled or enabled.
+	// Splits, merges and moves of regions do not change it.
 	StateTime int64
 	// Families are sorted by name.
 	Families []Family
-	// Attributes and Configuration are as the descriptor has them. HBase 2 keeps a table's configuration among its attributes.
+	// Attributes and Configuration are those of the descriptor. HBase 2 keeps a table's configuration among its attributes.
 	Attributes, Configuration map[string]string
 	// MaxFileSize is the size in bytes at which a region splits; 0 means the server's hbase.hregion.max.filesize.
 	MaxFileSize int64
 	ReadOnly    bool
 }
 
-// Family is how a column family is stored. Fields of an absent attribute have the server's default.
+// Family describes a column family. Fields of an absent attribute have the server's default.
 type Family struct {
 	Name        string
 	Compression string // NONE, SNAPPY, GZ, LZ4, ZSTD, …
@@ -48,7 +48,7 @@ type Family struct {
 	BlockSize   int    // bytes
 	TTL         int64  // seconds
 	Versions    int
-	// Attributes and Configuration are as the descriptor has them.
+	// Attributes and Configuration are those of the descriptor.
 	Attributes, Configuration map[string]string
 }
 
@@ -82,9 +82,9 @@ func (t *Table) FileTracker(f Family) string {
 	return "DEFAULT"
 }
 
-// Describe asks the master for the table's descriptor. A table that does not exist gives ErrTableNotFound.
+// Describe reads the table's descriptor from the master. For a table that does not exist it returns ErrTableNotFound.
 func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error) {
-	// The state needs no master, so a mistyped name is known when no master is there. The master is asked at the same time.
+	// The state needs no master, so a mistyped name is found without one. The master is asked at the same time.
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var resp pb.GetTableDescriptorsResponse
@@ -113,7 +113,7 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 	return t, nil
 }
 
-// Tables lists the tables of users, as far as this user may see them, in the order that the master gives.
+// Tables lists the user tables that this user may see, in the master's order.
 func (c *Cluster) Tables(ctx context.Context) ([]TableName, error) {
 	var resp pb.GetTableNamesResponse
 	if err := c.master(ctx, "GetTableNames", &pb.GetTableNamesRequest{IncludeSysTables: proto.Bool(false)}, &resp); err != nil {
@@ -126,7 +126,7 @@ func (c *Cluster) Tables(ctx context.Context) ([]TableName, error) {
 	return all, nil
 }
 
-// DescribedBy returns a table as a descriptor says, such as that of a snapshot. Its state is not known.
+// DescribedBy returns the table of a descriptor, such as that of a snapshot. Its state is not known.
 func DescribedBy(name TableName, schema *pb.TableSchema) (*Table, error) {
 	t, err := parseTable(name, schema)
 	if err != nil {
@@ -199,8 +199,8 @@ func parseFamily(cf *pb.ColumnFamilySchema) (Family, error) {
 // bloomPrefixLength is the parameter of a ROWPREFIX_FIXED_LENGTH bloom filter (BloomFilterUtil.PREFIX_LENGTH_KEY).
 const bloomPrefixLength = "RowPrefixBloomFilter.prefix_length"
 
-// schema returns the family as a descriptor. The fields go over the attributes of the same meaning; a zero field leaves the
-// attribute, or the server's default.
+// schema returns the family as a descriptor. Fields override the attributes of the same meaning; a zero field keeps the attribute, or the
+// server's default.
 func (f Family) schema() *pb.ColumnFamilySchema {
 	attributes := maps.Clone(f.Attributes)
 	if attributes == nil {

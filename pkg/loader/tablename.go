@@ -8,7 +8,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// DefaultNamespace is where tables without a namespace are.
+// DefaultNamespace is the namespace of tables without an explicit one.
 const DefaultNamespace = "default"
 
 // TableName is a table's full name. Its namespace is never empty.
@@ -16,8 +16,8 @@ type TableName struct {
 	Namespace, Qualifier string
 }
 
-// ParseTableName reads "ns:name" or "name". It allows what HBase allows (TableName.isLegalFullyQualifiedTableName, 2.6.4):
-// letters and digits of every script, as far as Java has one char for them. A legal name has no slash, but dots.
+// ParseTableName reads "ns:name" or "name". It allows the names that HBase allows (TableName.isLegalFullyQualifiedTableName, 2.6.4):
+// letters and digits of every script that Java represents by one char. A legal name may contain dots, but no slash.
 func ParseTableName(s string) (TableName, error) {
 	ns, name, ok := strings.Cut(s, ":")
 	if !ok {
@@ -46,15 +46,15 @@ func ParseTableName(s string) (TableName, error) {
 	return TableName{Namespace: ns, Qualifier: name}, nil
 }
 
-// zookeeperName is a znode that ZooKeeper keeps for itself.
+// zookeeperName is a znode that ZooKeeper reserves.
 const zookeeperName = "zookeeper"
 
-// isWord is Java's Character.isAlphabetic or isDigit, or an underscore.
+// isWord matches Java's Character.isAlphabetic and isDigit, and underscores.
 func isWord(r rune) bool {
 	return r == '_' || r <= 0xFFFF && unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.Nd)
 }
 
-// String returns the name as users write it, and as HBase writes it in hbase:meta: the default namespace is left out.
+// String returns the name as users write it, and as HBase writes it in hbase:meta: without the default namespace.
 func (t TableName) String() string {
 	if t.Namespace == DefaultNamespace || t.Namespace == "" {
 		return t.Qualifier
@@ -62,7 +62,7 @@ func (t TableName) String() string {
 	return t.Namespace + ":" + t.Qualifier
 }
 
-// proto spells the namespace out, which the servers require.
+// proto returns the name with its namespace, which the servers require.
 func (t TableName) proto() *pb.TableName {
 	ns := t.Namespace
 	if ns == "" {
@@ -71,8 +71,7 @@ func (t TableName) proto() *pb.TableName {
 	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
 }
 
-// FileName returns the name as part of a file's name: without a colon, in
-// ASCII, and not too long for one.
+// FileName returns the name as part of a file's name: without a colon, in ASCII, and short enough.
 func (t TableName) FileName() string {
 	const longest = 150
 	name := []byte(strings.Map(func(r rune) rune {

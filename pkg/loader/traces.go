@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RegionTraces returns the encoded names of all regions of a table that hbase:meta has: those in service, parents of
-// splits and sources of merges. The latter two are there for some minutes only, until no file refers to theirs any more.
+// RegionTraces returns the encoded names of all regions of a table in hbase:meta: those in service, parents of splits and sources of
+// merges. The latter two stay for some minutes only, until no file refers to their files any more.
 func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string]bool, error) {
 	traces := map[string]bool{}
 	err := c.scanRegions(ctx, table, func(row Row) error {
@@ -29,7 +29,7 @@ func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string
 	return traces, nil
 }
 
-// regionTraces returns the encoded names in a row of hbase:meta: its own region's, and those from which that was merged
+// regionTraces returns the encoded names in a row of hbase:meta: that of its region, and those of the regions that were merged into it
 // (info:merge0000 and so on, each with a RegionInfo).
 func regionTraces(table TableName, row Row) (names []string) {
 	for _, cell := range row.Cells {
@@ -54,8 +54,8 @@ func regionTraces(table TableName, row Row) (names []string) {
 	return names
 }
 
-// encodeName makes a region's encoded name (RegionInfo.encodeRegionName): the MD5 of its name before the last comma and
-// the encoded name itself.
+// encodeName returns a region's encoded name (RegionInfo.encodeRegionName): the MD5 of its name before the last dot and the encoded name
+// itself.
 func encodeName(table TableName, info *pb.RegionInfo) string {
 	name := append([]byte(table.String()+","), info.GetStartKey()...)
 	name = strconv.AppendUint(append(name, ','), info.GetRegionId(), 10)

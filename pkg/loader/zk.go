@@ -47,10 +47,10 @@ func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 	return p.master, err
 }
 
-// errNoMaster is a cluster whose master has died or is starting. Another takes its place as a rule.
+// errNoMaster is the error of a cluster whose master has died or is starting. Usually another master takes over.
 var errNoMaster = errors.New("no HMaster is active")
 
-// lookupError is that ZooKeeper, or the RPC registry, did not say where HBase is.
+// lookupError says that ZooKeeper, or the RPC registry, did not return HBase's location.
 type lookupError struct {
 	where string // what was asked, and at which addresses
 	err   error
@@ -59,14 +59,14 @@ type lookupError struct {
 func (e *lookupError) Error() string { return "ask " + e.where + ": " + e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
-// forget makes the next lookup ask again.
+// forget drops the cached addresses, so that the next lookup asks again.
 func (c *Cluster) forget() {
 	c.mu.Lock()
 	c.places = places{}
 	c.mu.Unlock()
 }
 
-// lookup gives the known places if they will do, else asks. One session serves both, as a session costs more than a read.
+// lookup returns the cached addresses if they suffice, else asks. One session reads both, as a session costs more than a read.
 func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
 	c.mu.Lock()
 	p, closed, known := c.places, c.closed, c.answered
@@ -118,8 +118,7 @@ func (r *refusals) all() bool {
 	return r.any && !r.other
 }
 
-// readPlaces asks ZooKeeper. known says that it has answered before: then servers that refuse are being started again, and are
-// waited for.
+// readPlaces asks ZooKeeper. known says that it has answered before: then servers that refuse are being restarted, and are waited for.
 func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (places, error) {
 	var servers []string
 	for s := range strings.SplitSeq(cfg.Quorum, ",") {
@@ -148,7 +147,7 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 		return places{}, err
 	}
 	defer conn.Close()
-	// At once: ZooKeeper answers one session's reads in their order, and each would be waited for.
+	// In parallel: ZooKeeper answers one session's reads in their order, and sequential reads would each wait.
 	var meta, id, master struct {
 		data []byte
 		err  error
@@ -206,15 +205,15 @@ func address(s *pb.ServerName) string {
 	return net.JoinHostPort(s.GetHostName(), strconv.Itoa(int(s.GetPort())))
 }
 
-// readZnode reads a znode's protobuf, repeating while no server answers, unless refused gives the error of servers that all
-// refuse connections.
+// readZnode reads a znode's protobuf, repeating while no server answers, unless refused returns the error of servers that all refuse
+// connections.
 func readZnode(ctx context.Context, conn *zk.Conn, name string, refused func() error) ([]byte, error) {
 	type answer struct {
 		data []byte
 		err  error
 	}
 	for {
-		// The client has no contexts. A Get that is given up ends when the caller closes the connection.
+		// The client has no contexts. An abandoned Get ends when the caller closes the connection.
 		got := make(chan answer, 1)
 		go func() {
 			data, _, err := conn.Get(name)
@@ -241,8 +240,8 @@ func readZnode(ctx context.Context, conn *zk.Conn, name string, refused func() e
 	}
 }
 
-// znodePayload takes off HBase's frame (RecoverableZooKeeper, ProtobufUtil): byte 0xFF, a four-byte length and so many
-// bytes that identify the writer, then "PBUF".
+// znodePayload removes HBase's frame (RecoverableZooKeeper, ProtobufUtil): byte 0xFF, a four-byte length and as many bytes that identify
+// the writer, then "PBUF".
 func znodePayload(name string, data []byte) ([]byte, error) {
 	if len(data) > 5 && data[0] == 0xFF {
 		n := uint64(binary.BigEndian.Uint32(data[1:]))
