@@ -18,8 +18,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// stagingOf removes the directories on HDFS that a job's journal names, when
-// the job itself is removed. The error says why one is still there.
+// stagingOf removes the directories on HDFS that a job's journal names, if the job itself is removed. The error says why a directory was not removed.
 func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
 	var errs []error
 	if trace.plan().Staging != "" { // also one that was removed: another job's may have its name
@@ -62,7 +61,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 	return c.removeStaging(ctx, fsys, l.Path, left)
 }
 
-// removeStaging removes a directory on HDFS that is to go, and lists it.
+// removeStaging removes a directory on HDFS if it is to be removed, and adds it to the result.
 func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
 	var err error
 	if left.Remove && c.o.Remove {
@@ -75,8 +74,7 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	return err
 }
 
-// stagings goes through the directories on HDFS that no job of this machine
-// has: those of other machines, and of jobs whose state was lost.
+// stagings checks the directories on HDFS that belong to no job of this machine: those of other machines, and of jobs whose state was lost.
 func (c *cleaner) stagings(ctx context.Context) error {
 	user, err := c.env.User()
 	if err != nil {
@@ -109,8 +107,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// strange is a directory on HDFS without a state directory here. Its copy of
-// the journal, if it has one, reports the job.
+// strange checks a directory on HDFS without a state directory here. The job is known from the directory's copy of the journal, if there is one.
 func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +122,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	case err == nil:
 		left.Table, left.Status = trace.plan().Table, trace.Status()
 	case errors.Is(err, fs.ErrNotExist):
-		trace = &Trace{} // its job was killed before it had a copy here
+		trace = &Trace{} // its job was killed before it wrote a copy here
 	default:
 		return fmt.Errorf("%s: %w", l, err)
 	}
@@ -136,8 +133,8 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
 }
 
-// preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
-// with one that holds a file stays.
+// preparedOf removes HBase's staging directories that a job has left and its journal names, if the job itself is removed. A job is kept if one of
+// them holds a file.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
 	decided := *job
@@ -154,7 +151,7 @@ func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) e
 	return errors.Join(errs...)
 }
 
-// prepared is one of HBase's staging directories; nil if it is gone.
+// prepared checks one of HBase's staging directories; it returns nil if the directory is gone.
 func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
 	l, err := c.env.Conf.Resolve(token)
 	if err != nil {
@@ -182,9 +179,9 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	return &left, err
 }
 
-// surroundings are what is in a directory and below it.
+// surroundings describe the contents of a directory tree.
 type surroundings struct {
-	last  time.Time // the newest change
+	last  time.Time // the latest modification time
 	bytes int64
 }
 
