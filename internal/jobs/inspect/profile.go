@@ -142,7 +142,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// distinct counts the different values of a column, or of a pair, in the rows that were kept.
+// distinct counts the different values of a column, or of a pair, in the kept rows.
 func (p *profile) distinct(a, b int) int64 {
 	sums := make([]uint64, 0, p.kept)
 	for row := range p.kept {
@@ -159,7 +159,7 @@ func (p *profile) distinct(a, b int) int64 {
 	return int64(len(slices.Compact(sums)))
 }
 
-// nulls counts the rows without one of the values.
+// nulls counts the kept rows without one of the values.
 func (p *profile) nulls(a, b int) (n int64) {
 	for row := range p.kept {
 		if !keyed(p.sums[row*p.width+a]) || !keyed(p.sums[row*p.width+b]) {
@@ -169,8 +169,8 @@ func (p *profile) nulls(a, b int) (n int64) {
 	return n
 }
 
-// keys are columns, and pairs of columns that are not keys alone, with a different value in each row; if there are none, the
-// best ones.
+// keys returns the columns, and the pairs of columns that are not keys themselves, with a different value in each row; if there are none, the best
+// ones.
 func (p *profile) keys() []Key {
 	if p.kept < 2 {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Compactions that a job asks for when it has loaded a table.
+// Compactions that a job requests after loading a table.
 const (
 	compactMinor = "minor"
 	compactMajor = "major"
 )
 
-// compactLoaded asks for the compactions of the families of a loaded table, how being minor or major. Servers compact in
-// their own time. The load is done: what goes wrong is a warning.
+// compactLoaded requests compactions of the families of a loaded table; how is minor or major. Region servers run them asynchronously. Since the load
+// is done, a failure is only a warning.
 func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts, how string, e progress.Events) {
 	if how != compactMinor && how != compactMajor {
 		return

@@ -16,13 +16,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// freshTable is a table that a job makes to take the place of its own.
+// freshTable is a table that a job makes to replace its own.
 type freshTable struct {
 	fresh.Request
-	job spec.Job // as the job that fills the new table alone
+	job spec.Job // the job that fills only the new table
 }
 
-// inPlaceOf is nil for a job that loads the table that it names.
+// inPlaceOf returns the table to make, nil for a job that loads the table that it names.
 func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	wrong := func(format string, args ...any) (*freshTable, error) {
 		return nil, fail.With(fail.Config, setting.Errorf(format, args...))
@@ -53,7 +53,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	return f, nil
 }
 
-// restarting sees what becomes of the new table when its job is started over.
+// restarting handles the new table when its job is started over.
 func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) error {
 	if st.Finished {
 		return fail.Errorf(fail.Check, "table %s replaced table %s, and readers may use it: %s would drop it (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
@@ -61,7 +61,7 @@ func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader
 	return fresh.Forget(ctx, env, c, st, o.Events)
 }
 
-// make makes the new table, or finds it.
+// make creates the new table, or finds it.
 func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job) error {
 	if st.Finished {
 		return nil
@@ -74,7 +74,7 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	return fresh.Make(ctx, env, c, st, f.Request)
 }
 
-// before is the table with which the export is compared.
+// before returns the table that the export is compared with.
 func (j *run) before() loader.TableName {
 	if j.fresh != nil {
 		return j.fresh.Old
@@ -82,7 +82,7 @@ func (j *run) before() loader.TableName {
 	return j.facts.Name
 }
 
-// compares reports whether the export is compared with what its table had before.
+// compares reports whether the export is compared with the previous contents of the table.
 func (j *run) compares() bool {
 	if j.fresh != nil {
 		return j.fresh.compares()
@@ -90,11 +90,11 @@ func (j *run) compares() bool {
 	return j.spec.Replace
 }
 
-// compares reports whether a snapshot of the old table is taken, with which the export is compared.
+// compares reports whether the export is compared with a snapshot of the old table.
 func (f *freshTable) compares() bool { return !f.job.MaxDeletes().All() }
 
 // compareFresh refuses an export that lacks too many rows of the old table, before
-// it is loaded. Nothing is compared where all of them may be missing.
+// it is loaded. It does not compare if all rows may be missing.
 func (j *run) compareFresh(ctx context.Context, b *built) error {
 	j.result.Fresh = fresh.Result(j.st.Fresh, j.facts.Table)
 	if j.st.AnyLoading() {
@@ -112,7 +112,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	return j.st.Record(checkpoint.EventFresh, r)
 }
 
-// fitsBefore compares the export with the old table if that is asked for, nil if not.
+// fitsBefore compares the export with the old table if that is requested, and returns nil if not.
 func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
 	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
 		return nil, err
@@ -134,7 +134,7 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	if err != nil {
 		return nil, err
 	}
-	// Every cell of the old table is older than the new one: what it has is in the export or missing.
+	// Every cell of the old table is older than the new table: it is in the export or missing.
 	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.o.Events})
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)

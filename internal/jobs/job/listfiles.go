@@ -21,8 +21,8 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// ListHFiles opens every file of every family. A file that is not an HFile, or
-// holds cells of another family, is an error: to skip it would lose rows.
+// ListHFiles opens every file of every family. A file that is not an HFile, or that
+// has cells of another family, is an error: skipping it would lose rows.
 func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
@@ -56,9 +56,9 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 	return files, nil
 }
 
-// passedOver reports whether an entry of the directory is known to hold no files
-// of a family. Every other directory is a family's, also one whose name begins
-// with an underscore, which HBase allows. A family's name never begins with a dot.
+// passedOver reports whether an entry of the directory is known to hold no files of
+// a family. Every other directory is a family's, even if its name begins with an
+// underscore, which HBase allows. A family's name never begins with a dot.
 func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	name := entry.Name()
 	switch {
@@ -77,8 +77,8 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	return name == build.MergeDir, nil
 }
 
-// checkMergeDir refuses a directory that [ListHFiles] has passed over, and that is
-// of a family of the table.
+// checkMergeDir refuses a directory that [ListHFiles] has skipped but that is named
+// like a family of the table.
 func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Table) error {
 	if _, ok := t.Family(build.MergeDir); !ok {
 		return nil
@@ -107,7 +107,7 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
 
-// sameFiles reports whether the directory still holds what the manifest lists.
+// sameFiles checks that the directory has exactly the files of the manifest.
 func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 	have := make(map[string]manifest.File, len(files))
 	for _, f := range files {

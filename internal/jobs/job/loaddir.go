@@ -23,26 +23,26 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// dirLoad is one process's work on the load of a directory.
+// dirLoad is the work of one process on the load of a directory.
 type dirLoad struct {
-	run      // the parts that it has in common with a run: cluster, journal, facts, result
+	run      // parts shared with a run: cluster, journal, facts, result
 	o        LoadOptions
-	given    string           // the directory as the caller names it
-	old      loader.TableName // the table as the caller names it: the one that is loaded, or whose place that takes
+	given    string           // the directory as the caller gave it
+	old      loader.TableName // the table as the caller gave it: the loaded table, or the one that it replaces
 	at       hdfsio.Location
-	out      build.Output       // of it
-	manifest *manifest.Manifest // that is in it; nil: none
-	files    []manifest.File    // that are in it
-	all      manifest.Manifest  // what is loaded
+	out      build.Output       // of the directory
+	manifest *manifest.Manifest // of the directory; nil: none
+	files    []manifest.File    // files in the directory
+	all      manifest.Manifest  // files to load
 }
 
-// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
-// or another program. Files on the cluster's HDFS are moved into the table;
-// local ones are uploaded first and stay. With a manifest the table is
-// verified by it. Every file is read as a whole before the first is loaded.
-// With a state directory the same call after a crash resumes, and after a
-// success does nothing while there is nothing new in the directory. With
-// Replace it takes the steps by which a run replaces, too.
+// LoadDir loads a directory of HFiles, DIR/family/file, written by a build or by
+// another program. Files on the cluster's HDFS are moved into the table; local ones
+// are uploaded first and kept. If there is a manifest, the table is verified
+// against it. Every file is read completely before the first is loaded. With a
+// state directory the same call resumes after a crash. After a success it does
+// nothing unless there are new files in the directory. With Replace it also takes
+// the steps of a replacing run.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	d := &dirLoad{o: o, given: dir}
@@ -98,7 +98,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	return d.result, nil
 }
 
-// open finds the directory and its manifest, and the files of a local one.
+// open opens the directory, and reads its manifest and the list of local files.
 func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.at, err = d.env.Conf.Resolve(d.given); err != nil {
 		return fail.With(fail.Config, err)
@@ -120,10 +120,10 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	return d.list(ctx)
 }
 
-// list finds the files, which must be those of the manifest.
+// list lists the files, which must match the manifest.
 func (d *dirLoad) list(ctx context.Context) (err error) {
 	if d.replaces() && d.manifest.Digest.Rows == 0 {
-		return nil // refuseExport has the reason
+		return nil // refuseExport reports this
 	}
 	if d.files, err = ListHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
 		return err
@@ -134,8 +134,8 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 	return nil
 }
 
-// identity distinguishes the load from those of other directories, and of what the directory held at other times: by its
-// manifest, or by its files if they stay, or by the directory itself.
+// identity distinguishes the load from loads of other directories, and of earlier contents of the directory: by its manifest, or by its files if they
+// are kept, or by the directory itself.
 func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
 	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
 	switch {
@@ -168,8 +168,8 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 	return id, nil
 }
 
-// again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
-// are there again. One that was undone, or is being undone, is no load that is done.
+// again discards an earlier load of the directory with Restart, and also if it was done and there are files again. It refuses a load that was undone,
+// or is being undone.
 func (d *dirLoad) again(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {
@@ -195,10 +195,10 @@ func (d *dirLoad) again(ctx context.Context) error {
 	return d.st.Restart(ctx, d.env)
 }
 
-// families are those of the plan.
+// families returns the families of the plan.
 func (d *dirLoad) families() []string { return spec.FamilyNames(d.st.Plan.Families) }
 
-// familiesOf are those of files.
+// familiesOf returns the families of files.
 func familiesOf(files []manifest.File) (families []string) {
 	for _, f := range files {
 		if !slices.Contains(families, f.Family) {

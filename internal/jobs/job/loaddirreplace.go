@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// target is the table that is loaded: the given one, or the one that is made to take its place. It notes the given one.
+// target returns the table to load: the given one, or the one that is made to replace it. It keeps the name of the given one.
 func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	asked := spec.Spec{Table: table, Replace: d.o.Replace, MaxDeletes: d.o.MaxDeletes, ReplaceRejected: d.o.ReplaceRejected}
 	if d.spec, err = asked.ResolveTable(); err != nil {
@@ -33,10 +33,10 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	return d.old, nil
 }
 
-// replaces reports whether what the directory has is all that its table is to have.
+// replaces reports whether the table is to have only the contents of the directory.
 func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
 
-// checkReplacing refuses a directory that is not known to be a whole export.
+// checkReplacing refuses a directory that may not be a complete export.
 func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	switch {
 	case !d.replaces():
@@ -54,7 +54,7 @@ func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	return nil
 }
 
-// keepsMoved refuses to drop a new table with files of the directory, which were moved there: nothing else has them.
+// keepsMoved refuses to drop a new table into which files of the directory were moved, since there is no other copy of them.
 func (d *dirLoad) keepsMoved() error {
 	if d.at.Local() || d.st.Finished || !d.st.AnyLoading() {
 		return nil
@@ -62,9 +62,9 @@ func (d *dirLoad) keepsMoved() error {
 	return fail.Errorf(fail.Check, "files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart)
 }
 
-// compared compares the files with what they replace, as a run does. It gives what is to be loaded.
+// compared compares the files with the rows that they replace, as a run does. It returns the files to load.
 func (d *dirLoad) compared(ctx context.Context, staged hdfsio.Location) (*built, error) {
-	if !d.at.Local() { // the directory is the caller's own
+	if !d.at.Local() { // the directory belongs to the caller
 		d.markers = func(ctx context.Context) (*stage, error) {
 			st, err := stageAt(ctx, d.env, staged)
 			if err == nil {

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// total adds the parts up. What is not the same for all is left out.
+// total adds up the parts. Fields that differ between parts are left out.
 func (p *parts) total() {
 	t := p.result
 	t.Already = len(p.results) > 0
@@ -44,10 +44,10 @@ func (p *parts) total() {
 	}
 }
 
-// tableTotal is what the parts have done to one table.
+// tableTotal has the totals of the parts for one table.
 type tableTotal struct{ result.Table }
 
-// add adds what one part has done. What it gives stays as it is.
+// add adds the counts of one part. It does not modify r.
 func (t *tableTotal) add(r result.Table) {
 	t.Regions = max(t.Regions, r.Regions)
 	t.LoadTime += r.LoadTime

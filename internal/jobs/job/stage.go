@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// stage is a job's directory on HDFS with what writes into it.
+// stage is a job's directory on HDFS and the output that writes to it.
 type stage struct {
 	*staging.Dir
 	out build.Output
 }
 
-// stageAt makes the directory, or finds it. HBase moves files out of it, so
-// they and their directories are for all users to write.
+// stageAt creates the directory, or finds it. HBase moves files out of it, so all
+// users can write the files and their directories.
 func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {
 	d, err := staging.Make(ctx, env, l)
 	if err != nil {
@@ -30,12 +30,12 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 	return stageIn(d), nil
 }
 
-// stageIn is the stage of a directory that is there.
+// stageIn returns the stage of an existing directory.
 func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
 }
 
-// stagedBefore is the staging directory of the plan, which is made if it is not there.
+// stagedBefore returns the staging directory of the plan, which it creates if necessary.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
@@ -44,7 +44,7 @@ func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	return stageIn(dir), nil
 }
 
-// localStage is a directory on local disk, which is made if it is not there.
+// localStage returns a directory on local disk, which it creates if necessary.
 func localStage(dir string) (*stage, error) {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -52,11 +52,11 @@ func localStage(dir string) (*stage, error) {
 	return &stage{Dir: &staging.Dir{FS: hdfsio.Local{}, Location: hdfsio.Location{Path: dir}}, out: build.Output{FS: hdfsio.Local{}, Dir: dir}}, nil
 }
 
-// baseOf is the directory above that of a job, both as URIs.
+// baseOf returns the parent of a job's directory, both as URIs.
 func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
 
-// moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its
-// plan: an earlier attempt may have been refused for that. The directory of the plan is removed first.
+// moveStaging moves a job that resumes to the staging directory of this attempt's options, as long as it has no files in the one of its plan, which
+// may be the reason why an earlier attempt was refused. It removes the directory of the plan first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
 	if j.local != "" || j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
 		return nil

@@ -18,24 +18,23 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Staged are HFiles that another package has written into a staging
-// directory, with that package's own journal.
+// Staged are HFiles that another package has written into a staging directory, with
+// that package's own journal.
 type Staged struct {
 	Env     *cluster.Env
 	Cluster *loader.Cluster
-	Facts   *cluster.Facts // of the table as it is
+	Facts   *cluster.Facts // current facts of the table
 	Dir     *staging.Dir
-	Files   []manifest.File // whose cells have timestamps of their own, or others' timestamps
+	Files   []manifest.File // their cells have several timestamps, or timestamps shared with others
 	Journal *checkpoint.Job
-	Time    int64                   // of files that are cut or merged, milliseconds; default now
-	Proven  bool                    // every file was read as a whole just now
-	Made    *checkpoint.TableRecord // the table as it has to be before and after the load; nil: not compared
+	Time    int64                   // timestamp of cut or merged files, milliseconds; default now
+	Proven  bool                    // every file has just been read completely
+	Made    *checkpoint.TableRecord // the table must match it before and after the load; nil: not compared
 }
 
-// Load brings the files into the table as [Run] does: each is read as a whole
-// before the first is loaded unless it was just now, what is done and what is not known is written into
-// the journal, and the same call after a crash continues; it takes the files from the journal then. What it comes to is put into r.
-// Verify and Staging of the options are not looked at.
+// Load loads the files into the table as [Run] does. It reads each file completely before the first is loaded, unless they have just been read, and
+// records progress and unknown outcomes in the journal. After a crash the same call resumes, with the files of the journal. It fills in r. It ignores
+// Verify and Staging of the options.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
 	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
 	if s.Made != nil {
@@ -53,7 +52,7 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	return j.stillTheSame(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families))
 }
 
-// StagedFiles are files of a staging directory as a manifest has them.
+// StagedFiles returns files of a staging directory in the form of a manifest.
 func StagedFiles(files []loader.HFile) (staged []manifest.File) {
 	for _, f := range files {
 		staged = append(staged, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),

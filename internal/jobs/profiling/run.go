@@ -19,34 +19,35 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options say how much is read, and with what.
+// Options define how much is read, and with which resources.
 type Options struct {
 	Workers int       // default the number of cores
 	Memory  spec.Size // default [spec.DefaultMemory]
-	Share   float64   // of the input; 0 and 1 are all of it
-	Expect  bool      // make expectations too, for which the input is read twice
+	Share   float64   // share of the input; 0 and 1 mean all of it
+	Expect  bool      // also derive expectations, which reads the input twice
 
-	// Columns whose values are left out, in addition to those that the job masks: [HideAll] alone are all, and those of secret names.
+	// Columns whose values are omitted, in addition to those that the job masks: Hide, where [HideAll] alone means all, and those that Secret selects by
+	// name.
 	Hide   []string
 	Secret func(column string) bool
 
-	splitSize int64 // of tests
+	splitSize int64 // for tests
 }
 
-// HideAll leaves out the values of all columns.
+// HideAll omits the values of all columns.
 const HideAll = "all"
 
-// sampleSplit is the size of text's parts where some of them are read.
+// sampleSplit is the size of parts of text if only some of them are read.
 const sampleSplit = 1 << 20
 
-// Result is what was found.
+// Result is the result of a profiling run.
 type Result struct {
 	Profile *profile.Profile
 	Files   []source.FileInfo
-	Expect  []expectation.Asked // that the records which were read meet
+	Expect  []expectation.Asked // expectations that the records met
 }
 
-// Run reads the inputs of a job.
+// Run profiles the inputs of a job.
 func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (r *Result, err error) {
 	w := build.WorkOptions{Workers: o.Workers, Memory: o.Memory, SplitSize: o.splitSize}
 	if o.Share > 0 && o.Share < 1 && w.SplitSize == 0 {
@@ -83,7 +84,7 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 	return r, err
 }
 
-// chosen are parts that are spread evenly.
+// chosen returns evenly distributed parts.
 func chosen(n int, share float64) (list []int) {
 	count := n
 	if share > 0 && share < 1 {
@@ -106,7 +107,7 @@ type reading struct {
 	bytes    atomic.Int64
 }
 
-// A counter counts the records of one part after the other. It belongs to one goroutine.
+// A counter counts the records of parts, one after the other. For one goroutine.
 type counter interface {
 	begin(ctx context.Context, part int) error
 	batch(b *source.Batch, rows []int)
