@@ -74,7 +74,7 @@ type State struct {
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if any
-	Taken     []Taken              `json:"-"`                // regions that have received files, in the order of their first file
+	Taken     []Taken              `json:"-"`                // regions that have received files, by name
 	Files     []manifest.File      `json:"-"`                // complete files, in no particular order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`

@@ -114,7 +114,7 @@ type counter interface {
 	end(part int)
 }
 
-// run reads the parts. Workers have a counter each.
+// run reads the parts. Each worker has its own counter.
 func (r *reading) run(ctx context.Context, again bool, newCounter func() counter) error {
 	var next atomic.Int64
 	r.filtered.Store(0)
@@ -156,7 +156,7 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 	return build.Recheck(ctx, r.in.Source)
 }
 
-// filter is the job's.
+// filter returns the job's filter.
 func (r *reading) filter() (*cells.Filter, error) {
 	f := r.job.RowFilter()
 	if f == nil {
@@ -177,7 +177,7 @@ func (r *reading) filter() (*cells.Filter, error) {
 	return p.NewFilter()
 }
 
-// rows are those of a batch that the filter leaves.
+// rows appends the rows of a batch that the filter keeps.
 func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
 	for row := range b.Rows {
 		keep, err := f.Keeps(b, row)
@@ -197,7 +197,7 @@ func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool)
 	return rows, nil
 }
 
-// profile reads for the profile.
+// profile reads the parts and returns the profile.
 func (r *reading) profile(ctx context.Context) (*profile.Profile, error) {
 	columns := r.in.Source.Columns()
 	m := newMerger(len(columns), 2*r.options.Workers)

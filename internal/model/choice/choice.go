@@ -46,7 +46,7 @@ func (c Choice) Check() error {
 	return fail.With(fail.Config, keyrange.Check(c.Ranges))
 }
 
-// CheckFamilies refuses a choice with families that are not in have. The error calls their owner, such as a table, by name.
+// CheckFamilies refuses a choice with families that are not in have. name is the owner of have in the error, such as a table.
 func (c Choice) CheckFamilies(name string, have []string) error {
 	for _, f := range c.Families() {
 		if !slices.Contains(have, f) {
