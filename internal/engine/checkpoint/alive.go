@@ -7,21 +7,19 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// freshLive is how old the word of a job on another machine may be for the job
-// to count as running. It is written every two seconds; clocks may differ.
+// freshLive is the maximum age of the progress report of a job on another machine for the job to count as running. Reports are written every two
+// seconds; clocks may differ.
 const freshLive = time.Minute
 
-// IsOurs reports whether this process was the last to take the lock of a job's directory, so that what the directory says
-// of the newest run is for this process to write.
+// IsOurs reports whether this process was the last to take the lock of a job's directory. If so, it is the process that reports the newest run there.
 func IsOurs(dir string) bool {
 	o, err := journal.LastOwner(dir)
 	host, e := os.Hostname()
 	return err == nil && e == nil && o.PID == os.Getpid() && o.Host == host
 }
 
-// holds reports whether the one who signed a job's lock last still works on it.
-// The lock is not touched. On this machine the process is looked for; on
-// others only the job's own reports show it.
+// holds reports whether the last owner of a job's lock still works on the job. It does not touch the lock. On this machine it looks for the process;
+// a process on another machine is known only by the job's own progress reports.
 func holds(o journal.Owner, live *Live, now time.Time) bool {
 	if runs, here := o.Running(); here {
 		return runs

@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// asJournal says where the history that a process has is not the one that a replay of its journal gives. Tests ask it after
-// every record: where the two differ, a job is wrong only until it is killed.
+// asJournal returns the differences between a process's history and the replay of its journal. Tests call it after every record: a difference is an
+// error that lasts only until the process is killed.
 func (st *Job) asJournal() error {
 	if st.Log == nil {
 		return nil
@@ -39,7 +39,7 @@ func (st *Job) asJournal() error {
 	return errors.Join(errs...)
 }
 
-// valueOf returns a field's value, also of one that other packages cannot read.
+// valueOf returns a field's value, including fields that other packages cannot read.
 func valueOf(v reflect.Value) any {
 	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
 }

@@ -10,10 +10,11 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Cache reads the states of all jobs again and again. A job whose files have not changed is not read again, unless it runs: what it
-// comes to then depends on the clock and on its process. Kept states are without what grows with a job: its files and split points. The zero value is ready; it is used by one goroutine at a time.
+// Cache reads the states of all jobs repeatedly. It does not read a job again whose files have not changed, unless the job runs: the state of a
+// running job also depends on the clock and on its process. Cached states omit the fields that grow with a job: its files and split points. The zero
+// value is ready to use, by one goroutine at a time.
 type Cache struct {
-	Words func(*State) // is called once for each state that is read. Default: nothing
+	Words func(*State) // called once for each state that is read. Default: nothing
 
 	known map[string]cached // by directory
 }
@@ -23,7 +24,7 @@ type cached struct {
 	state *State
 }
 
-// ReadAll reports what [ReadAll] does, trimmed. The states are read only, also by later calls.
+// ReadAll returns the trimmed states of [ReadAll]. They must not be modified; later calls return them again.
 func (c *Cache) ReadAll(dir string) ([]*State, error) {
 	now := map[string]cached{}
 	jobs, err := readAll(dir, func(dir string) (*State, error) {
@@ -49,7 +50,7 @@ func (c *Cache) ReadAll(dir string) ([]*State, error) {
 	return jobs, err
 }
 
-// printOf changes with the files that a job's state is read from.
+// printOf returns a fingerprint of the files that a job's state is read from.
 func printOf(dir string) string {
 	var b strings.Builder
 	for _, name := range []string{journal.FileName, journal.LockName, LiveName, EndingName, "report.html"} {
@@ -60,10 +61,10 @@ func printOf(dir string) string {
 	return b.String()
 }
 
-// mostAttempts is how many attempts a trimmed state has, the last ones.
+// mostAttempts is the maximum number of attempts in a trimmed state, the last ones.
 const mostAttempts = 20
 
-// trim drops what grows with the job.
+// trim drops the fields that grow with the job.
 func (s *State) trim() {
 	s.Taken, s.Files, s.Splits, s.Source = nil, nil, nil, nil
 	s.Attempts = slices.Clone(s.Attempts[max(0, len(s.Attempts)-mostAttempts):])

@@ -22,60 +22,56 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// CleanOptions selects the jobs that Clean looks at and what it removes.
+// CleanOptions are the options of Clean.
 type CleanOptions struct {
 	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
-	Staging   string        // directory on HDFS of all staging directories, default [staging.Base]
-	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
-	OlderThan time.Duration // jobs with newer changes stay; default 7 days
+	Staging   string        // directory on HDFS with the jobs' staging directories, default [staging.Base]
+	Job       string        // only this job, whatever its age: the name of its directory below State, or the twelve digits at its end
+	OlderThan time.Duration // jobs that changed more recently stay; default 7 days
 	Force     bool          // also jobs with files that HBase may or may not have taken
-	Remove    bool          // remove; default: only say what would be removed
-	// EndYARN ends the YARN application with a tag, which may have ended already, and returns after its end. Default: a job that has one
-	// stays.
+	Remove    bool          // remove; default: only report what would be removed
+	// EndYARN ends the YARN job with a tag, which may have ended before, and returns when it has ended. Default: jobs with a YARN job are kept.
 	EndYARN func(ctx context.Context, tag string) error
 }
 
-// DefaultCleanAge is the least age of a job that Clean removes without being given its name.
+// DefaultCleanAge is the default age of jobs that are removed, unless a job is named.
 const DefaultCleanAge = 7 * 24 * time.Hour
 
-// Leftover is a directory that a job has left.
+// Leftover is a directory left by a job.
 type Leftover struct {
 	Kind    string       `json:"kind"` // state, on this machine, or staging, on HDFS
 	Path    string       `json:"path"`
 	Job     string       `json:"job,omitempty"` // name of its state directory; empty if that is not on this machine
 	Table   string       `json:"table,omitempty"`
 	Status  Status       `json:"status"`
-	Last    time.Time    `json:"last"`   // time of the last change
+	Last    time.Time    `json:"last"`   // last change
 	Bytes   int64        `json:"bytes"`  // size of its files
-	Remove  bool         `json:"remove"` // whether it was removed, or would be
+	Remove  bool         `json:"remove"` // it was removed, or would be
 	Because setting.Text `json:"because"`
 }
 
 // Status is the status of a job.
 type Status string
 
-// The states of a job.
+// The statuses of a job.
 const (
 	JobDone       Status = "done"       // finished
 	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    Status = "running"    // its lock is held
-	JobUnresolved Status = "unresolved" // HBase may have loaded some of its files; it is not known
-	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read, or it is a copy, and the job may run on another host
+	JobUnresolved Status = "unresolved" // some files were sent to HBase and their outcome is unknown
+	JobUnknown    Status = "unknown"    // there is no journal, or it cannot be read
 )
 
-// Cleaning lists what Clean has found and removed.
+// Cleaning is the result of Clean.
 type Cleaning struct {
-	Schema  int        `json:"schema"`  // version of this form: 1
-	Removed bool       `json:"removed"` // false: nothing was removed, the list says what would be
+	Schema  int        `json:"schema"`  // version of this format: 1
+	Removed bool       `json:"removed"` // false: nothing was removed; Dirs lists what would be
 	Dirs    []Leftover `json:"dirs"`
 }
 
-// Clean finds the directories that jobs have left on this machine and in the
-// staging directory on HDFS, and removes those of finished and abandoned jobs.
-// It does not touch anything without the marks of this program, anything of a job that
-// is running here, or, without Force, anything of a job with files that
-// HBase may or may not have loaded, since removing those may lose rows. With an
-// error the list has the directories up to the error.
+// Clean finds the directories that jobs have left on this machine and in the staging directory on HDFS, and removes those of finished and abandoned
+// jobs. It does not touch directories without the marks of this program, or jobs that are running here. Unless Force is set, it keeps jobs with files
+// whose outcome in HBase is unknown, since removing those may lose rows. If there is an error, the list has the directories up to there.
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
 		var err error
@@ -95,26 +91,25 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 	return c.result, errors.Join(c.states(ctx), c.stagings(ctx), c.unclaimed(ctx))
 }
 
-// cleaner is the state of one call of [Clean].
+// cleaner is the state of one call of Clean.
 type cleaner struct {
 	env    *cluster.Env
 	o      CleanOptions
 	now    time.Time
-	seen   map[string]bool // HDFS directories of the jobs with state here, by URI
-	shared *loader.Cluster // the cluster with the jobs' state, nil: none
+	seen   map[string]bool // directories on HDFS of jobs with state on this machine, by URI
+	shared *loader.Cluster // cluster with the jobs' shared state; nil: not shared
 	result *Cleaning
 }
 
-// stateName matches the name of a job's directory: its table, and twelve digits of
-// its identity.
+// stateName matches the name of a job's directory: its table, and twelve digits of its identity.
 var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
-// wanted reports whether the options select a job's directory.
+// wanted reports whether a job's directory is selected.
 func (c *cleaner) wanted(name string) bool {
 	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
 }
 
-// states cleans the jobs of this machine.
+// states checks the jobs of this machine.
 func (c *cleaner) states(ctx context.Context) error {
 	list, err := os.ReadDir(c.o.State)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,14 +132,13 @@ func (c *cleaner) states(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// state cleans one job of this machine. It holds the lock during the removal, so
-// that no run of the job can begin. Directories on HDFS are removed first: if that fails,
-// the journal that names them still exists.
+// state checks one job of this machine. It holds the lock while it removes the job, so that no run of the job can begin. Directories on HDFS are
+// removed first: if that fails, the journal that names them still exists.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.o.State, name)
 	trace, err := ReadTrace(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no journal: not a job's
+		return nil // no journal: not a job's directory
 	}
 	if err != nil {
 		return err
@@ -161,7 +155,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, release()) }()
-		if trace, err = ReadTrace(dir); err != nil { // it may have been written until now
+		if trace, err = ReadTrace(dir); err != nil { // it may have continued before the lock was taken
 			return err
 		}
 		left.Status, left.Last = trace.Status(), trace.Last
@@ -201,8 +195,8 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// endYARN ends the YARN application of a job before its directory is removed. With Force an application that cannot be ended is
-// ignored.
+// endYARN ends the YARN job of a job that is removed, before the job's directory is removed. With Force, a YARN job that cannot be ended does not
+// keep the directory.
 func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
 	for _, r := range trace.Resources() {
 		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
@@ -220,7 +214,7 @@ func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) err
 	return nil
 }
 
-// remove removes a resource of a job that is not on HDFS.
+// remove removes a resource of a job, except for staging directories on HDFS.
 func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 	switch r.Kind {
 	case ResourceSpill, ResourceStream:
@@ -248,7 +242,7 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 	return nil
 }
 
-// removeExport removes the files of an export from a directory that still belongs to it.
+// removeExport removes the output of an export from a directory, if the export still owns the directory.
 func removeExport(ctx context.Context, env *cluster.Env, dir, token string) error {
 	fsys, name, err := env.Resolve(dir)
 	if err != nil {
@@ -261,7 +255,7 @@ func removeExport(ctx context.Context, env *cluster.Env, dir, token string) erro
 	return fail.With(fail.HDFS, err)
 }
 
-// decide decides whether a leftover is removed, and records the reason.
+// decide sets whether a leftover is removed, and the reason.
 func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
@@ -273,7 +267,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
-		// Whether a job of another machine runs is not known, so its name alone does not select it.
+		// Whether a job of another machine runs is unknown, so naming the job is not enough.
 		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)
 	default:
 		left.Remove = true
@@ -284,7 +278,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	}
 }
 
-// roundAge formats a time span in its largest unit.
+// roundAge formats a duration in its largest unit.
 func roundAge(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -297,7 +291,7 @@ func roundAge(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// treeSize returns the bytes in all files below a directory.
+// treeSize returns the total size of the files below a directory.
 func treeSize(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

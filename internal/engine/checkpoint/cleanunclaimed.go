@@ -14,16 +14,16 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// preparedName is the form of the name that HBase gives the directory of a load: user, table, and 320 random bits with 32 digits
+// preparedName matches the names that HBase gives the directories of loads: user, table, and 320 random bits in base 32
 // (SecureBulkLoadManager.createStagingDir, 2.6).
 var preparedName = regexp.MustCompile(`^(.+?)__(.+)__([0-9a-v]{40,64})$`)
 
-// mostUnclaimed is how many directories below HBase's staging directory are listed that no journal names.
+// mostUnclaimed is the maximum number of listed directories below HBase's staging directory that no journal names.
 const mostUnclaimed = 100
 
-// unclaimed lists the directories that HBase has made for loads of the caller, or of all users if the caller is HBase's user, that are old
-// and that no journal names: of a killed check, of a job whose state was lost, or of another loader. They stay, since a load may wait for
-// one. HBase's staging directory can be listed by its owner and by superusers alone; others learn nothing of it.
+// unclaimed lists the old directories that HBase has made for loads of the caller, or of all users if the caller is HBase's user, and that no journal
+// names: left by a killed check, by a job whose state was lost, or by another loader. They are kept, since a load may still use them. Only its owner
+// and superusers can list HBase's staging directory; for other users unclaimed does nothing.
 func (c *cleaner) unclaimed(ctx context.Context) error {
 	root := c.env.Conf.Value(cluster.RootDirKey)
 	if root == "" || c.o.Job != "" {
@@ -35,7 +35,7 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 	}
 	l, err := c.env.Conf.Resolve(root)
 	if err != nil || l.Local() {
-		return nil // nothing else of a Clean needs HBase's directory
+		return nil // nothing else in Clean needs HBase's directory
 	}
 	l = l.Join("staging")
 	fsys, err := c.env.FS(l)
@@ -72,11 +72,11 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 	return nil
 }
 
-// nameUnclaimed lists one directory, with the command that removes it unless it holds a file. more is how many there are besides.
+// nameUnclaimed lists one directory, with the command that removes it unless it holds a file. more is the number of further directories.
 func (c *cleaner) nameUnclaimed(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location, more int) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && c.now.Sub(seen.last) < c.o.OlderThan {
-		return nil // its load works, or has ended
+		return nil // its load is active, or has ended
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err

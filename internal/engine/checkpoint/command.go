@@ -6,24 +6,24 @@ import (
 	"path/filepath"
 )
 
-// CommandName is the file of a job's directory that has the command which worked on the job last.
+// CommandName is the file in a job's directory with the last command that worked on the job.
 const CommandName = "command.json"
 
-// Command is a command that worked on a job, for one who starts it again on its host.
+// Command is a command that worked on a job, for starting it again on its host.
 type Command struct {
-	Schema int               `json:"schema"` // version of this form: 1
-	Args   []string          `json:"args"`   // without the program's name, with the day of the inputs
-	Dir    string            `json:"dir"`    // in which it worked
+	Schema int               `json:"schema"` // version of this format: 1
+	Args   []string          `json:"args"`   // without the program's name, with the date of the inputs
+	Dir    string            `json:"dir"`    // working directory
 	Host   string            `json:"host"`
 	UID    int               `json:"uid"`
-	Env    map[string]string `json:"env,omitempty"`   // of its settings and configuration, without credentials
-	Unfit  string            `json:"unfit,omitempty"` // why a person has to start it
+	Env    map[string]string `json:"env,omitempty"`   // environment variables of its settings and configuration, without credentials
+	Unfit  string            `json:"unfit,omitempty"` // why it must be started by hand
 }
 
-// Write puts it into a job's directory, over what was there.
+// Write writes the command to a job's directory, replacing the previous one.
 func (c Command) Write(dir string) error { return writeState(filepath.Join(dir, CommandName), c) }
 
-// Again returns the command that starts the job again on this host, or the reason why it must not be started from here.
+// Again returns the command that starts the job again on this host, or an error that says why it cannot be started from here.
 func (s *State) Again() (*Command, error) {
 	switch {
 	case s.State == JobRunning:

@@ -10,10 +10,10 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Event is the kind of a record of a job's journal.
+// Event is the name of an event in a job's journal.
 type Event string
 
-// The events, in the order in which a job has them.
+// The events, in the order in which they occur in a job.
 const (
 	EventDiscarded    Event = "discarded"
 	EventStream       Event = "stream"
@@ -65,23 +65,23 @@ const (
 	EventUndone       Event = "undone"
 )
 
-// eventReplacing is the record of earlier versions about a snapshot of place [PlaceCompared]. It is only read.
+// eventReplacing is written by earlier versions for a snapshot of place [PlaceCompared]. It is only read.
 const eventReplacing Event = "replacing"
 
-// eventInfo is all about an event: what its record has, when it is written, where it is before the job continues, and what a
-// history makes of it.
+// eventInfo describes an event: the type of its record, when the record is written, how durable it is before the job continues, and its effect on a
+// history.
 type eventInfo struct {
 	Event  Event
 	Record any // a zero value
 	Synced journal.Durability
 	When   string
 
-	apply func(h *History, r journal.Record) error // nil: nothing that a history has depends on it
-	step  bool                                     // the attempt has finished something, and a phase follows
+	apply func(h *History, r journal.Record) error // nil: the event does not change a history
+	step  bool                                     // the attempt has finished a step, and phase follows
 	phase string
 }
 
-// of returns an event whose records have the fields of R, with the function that applies them.
+// of returns an event whose records have the fields of R. take applies them to a history.
 func of[R any](e Event, synced journal.Durability, when string, take func(*History, R)) eventInfo {
 	return ofRecord(e, synced, when, func(h *History, _ journal.Record, fields R) error {
 		take(h, fields)
@@ -89,7 +89,7 @@ func of[R any](e Event, synced journal.Durability, when string, take func(*Histo
 	})
 }
 
-// ofRecord returns one that can be refused, or whose time matters.
+// ofRecord returns an event whose record can be refused, or whose time matters.
 func ofRecord[R any](e Event, synced journal.Durability, when string, take func(*History, journal.Record, R) error) eventInfo {
 	var none R
 	return eventInfo{Event: e, Record: none, Synced: synced, When: when, apply: func(h *History, r journal.Record) error {
@@ -101,19 +101,18 @@ func ofRecord[R any](e Event, synced journal.Durability, when string, take func(
 	}}
 }
 
-// then says that the attempt has finished a step, and which phase follows.
+// then marks the event as the end of a step, which phase follows.
 func (i eventInfo) then(phase string) eventInfo {
 	i.step, i.phase = true, phase
 	return i
 }
 
-// eventInfos returns the event infos of all events that are written. Each is written by
-// [Job.Record], and read in one place, which that and [HistoryOf] have.
+// eventInfos returns all events that are written. [Job.Record] writes them, and only it and [HistoryOf] apply them.
 func eventInfos() []eventInfo {
 	return slices.Concat(beginEvents(), buildEvents(), loadEvents(), undoEvents())
 }
 
-// eventsByName has them, and what earlier versions wrote.
+// eventsByName returns all events by name, including those that only earlier versions wrote.
 var eventsByName = sync.OnceValue(func() map[Event]eventInfo {
 	all := map[Event]eventInfo{}
 	for _, i := range append(eventInfos(), earlierEvents()...) {
@@ -122,19 +121,19 @@ var eventsByName = sync.OnceValue(func() map[Event]eventInfo {
 	return all
 })
 
-// infoOf finds what is written of an event.
+// infoOf returns the description of an event that is written with the given record.
 func infoOf(e Event, data any) (eventInfo, error) {
 	info, known := eventsByName()[e]
 	if !known || info.When == "" || reflect.TypeOf(info.Record) != reflect.TypeOf(data) {
 		return eventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
 	}
 	if c, ok := data.(CheckingRecord); ok && c.Gone {
-		info.Synced = journal.Later // a directory that is gone may be removed once more
+		info.Synced = journal.Later // if the record is lost, the directory is only removed again
 	}
 	return info, nil
 }
 
-// Decode reads a record's own fields.
+// Decode decodes a record's own fields.
 func Decode[T any](r journal.Record) (v T, err error) {
 	err = json.Unmarshal(r.Data, &v)
 	return v, err

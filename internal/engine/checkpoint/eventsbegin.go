@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// beginEvents are the events of a job's sources and plan, and of the processes that work on it.
+// beginEvents returns the events about the input and the plan of a job, and about the processes that work on it.
 func beginEvents() []eventInfo {
 	return []eventInfo{
 		{Event: EventDiscarded, Record: DiscardedRecord{}, Synced: journal.First, When: "after all that the job had done was discarded, its journal too: it begins again"},
@@ -47,7 +47,7 @@ func beginEvents() []eventInfo {
 	}
 }
 
-// buildEvents are of the files.
+// buildEvents returns the events about building the files.
 func buildEvents() []eventInfo {
 	return []eventInfo{
 		of(EventSpill, journal.Later, "before a directory for sorted runs is made; without one, after it is gone", func(h *History, s build.SpillRecord) { h.ForgetSpill(s.Dir) }),
@@ -68,12 +68,12 @@ func buildEvents() []eventInfo {
 	}
 }
 
-// earlierEvents returns the earlier events of earlier versions that are only read.
+// earlierEvents returns events of earlier versions, which are only read.
 func earlierEvents() []eventInfo {
 	return []eventInfo{ofRecord(eventReplacing, journal.First, "", (*History).replacing)}
 }
 
-// part adds a part to those that are done, which the record of the whole has begun.
+// part adds a finished part to a whole whose record must have come before.
 func part[P any](done map[int]P, number int, p P) error {
 	if done == nil {
 		return errors.New("the record of the whole, which comes before it, is missing")
@@ -104,7 +104,7 @@ func (h *History) submit(s SubmissionRecord) {
 	}
 }
 
-// replacing takes a snapshot of the table with which an export is compared: the job's, or the one whose place that takes.
+// replacing applies the snapshot of the table that an export is compared with: the job's table, or the table that it replaces.
 func (h *History) replacing(_ journal.Record, s SnapshotRecord) error {
 	if h.Plan == nil {
 		return errors.New("the plan with the table's name is missing")

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// loadEvents are of the loads of the files, up to the end of the job.
+// loadEvents returns the events about loading the files, up to the end of the job.
 func loadEvents() []eventInfo {
 	return []eventInfo{
 		ofRecord(EventSnapshotting, journal.First, "before the master is asked for a snapshot; without a name, after it proved to be another's", (*History).snapshot),
@@ -45,7 +45,7 @@ func loadEvents() []eventInfo {
 		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table",
 			func(h *History, f FilesRecord) {
 				h.set(f.Files, FileLoaded)
-				if h.loads == nil { // else it is an undo's
+				if h.loads == nil { // otherwise the load is an undo's
 					h.loadedFiles += len(f.Files)
 					h.region(f.Region).Files += len(f.Files)
 				}
@@ -83,7 +83,7 @@ func (h *History) snapshot(r journal.Record, s SnapshotRecord) error {
 	return nil
 }
 
-// rewrite takes files into account for which others stand.
+// rewrite replaces files in the history by the files that were made from them.
 func (h *History) rewrite(w RewrittenRecord) {
 	for _, p := range w.Parents {
 		h.forget(p.Path)
@@ -108,7 +108,7 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 	return nil
 }
 
-// fail takes the end of an attempt into account.
+// fail applies the end of an attempt with an error.
 func (h *History) fail(f FailedRecord) {
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].State, h.Attempts[n-1].Error, h.Attempts[n-1].Kind = JobFailed, f.Error, f.Kind
@@ -122,7 +122,7 @@ func (h *History) fail(f FailedRecord) {
 	}
 }
 
-// endAttempt notes that the last attempt has done what it was for.
+// endAttempt marks the last attempt as done.
 func (h *History) endAttempt() {
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].State = JobDone
@@ -136,13 +136,14 @@ func (h *History) set(files []loader.HFile, to loadState) {
 	}
 }
 
-// forget removes a file from the load: another replaces it.
+// forget removes a file from the load, because another replaces it.
 func (h *History) forget(path string) {
 	delete(h.Files, path)
 	delete(h.Leaves, path)
 }
 
-// region returns the entry of a region that was asked to take files.
+// region returns the entry of a region that files were sent to, and creates it if
+// needed.
 func (h *History) region(name string) *Taken {
 	i, known := h.takenAt[name]
 	if !known {

@@ -9,34 +9,34 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// FreshRecord is a table that the job makes, and the one whose place it takes.
+// FreshRecord describes a table that the job makes to replace another table.
 type FreshRecord struct {
-	Table    string         `json:"table"` // the new one; empty: one of that name is another's
-	From     string         `json:"from"`  // the old one
+	Table    string         `json:"table"` // the new table; empty: a table of that name belongs to another job
+	From     string         `json:"from"`  // the old table
 	Splits   []rowkey.Key   `json:"splits"`
-	Old      *TableRecord   `json:"old_made"`           // by which the old one is known again
-	Made     *TableRecord   `json:"table_made"`         // likewise the new one; null: it may not be there yet
-	Compared *result.Before `json:"compared,omitempty"` // what the old one has that the export lacks; nil: that is not known yet
+	Old      *TableRecord   `json:"old_made"`           // by which the old table is identified later
+	Made     *TableRecord   `json:"table_made"`         // likewise for the new one; null: it may not exist yet
+	Compared *result.Before `json:"compared,omitempty"` // what the old table has that the export lacks; nil: not compared yet
 }
 
-// DropRecord is the old table of a job whose own takes its place.
+// DropRecord describes the old table that the job's table replaces.
 type DropRecord struct {
 	Table string `json:"table"`
 
-	At   time.Time `json:"-"` // of the record
-	Done bool      `json:"-"` // it is gone
+	At   time.Time `json:"-"` // time of the record
+	Done bool      `json:"-"` // it was dropped
 }
 
-// FreshState is the state of a table that takes the place of another.
+// FreshState is the state of a table that replaces another.
 type FreshState struct {
 	From     string         `json:"from"`               // the old table
-	Made     bool           `json:"made"`               // the new one is there, or was
-	Compared *result.Before `json:"compared,omitempty"` // what the old one has that the export lacks
-	Old      string         `json:"old"`                // what became of the old one: kept, dropping, dropped
+	Made     bool           `json:"made"`               // the new table exists, or existed
+	Compared *result.Before `json:"compared,omitempty"` // what the old table has that the export lacks
+	Old      string         `json:"old"`                // state of the old table: kept, dropping, dropped
 	At       time.Time      `json:"dropped_at,omitzero"`
 }
 
-// The states of the old table.
+// States of the old table.
 const (
 	OldKept     = "kept"
 	OldDropping = "dropping" // begun; the same command finishes it

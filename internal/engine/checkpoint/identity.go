@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Identity distinguishes a job from every other. Two jobs are one if they have the same
+// Identity identifies a job. Two jobs are the same if they have the same
 //
 //   - HBase cluster, by its id, whatever addresses lead to it;
 //   - table, with or without the default namespace;
@@ -29,20 +29,21 @@ import (
 //     absolute, a path on HDFS with the nameservice or the NameNode's address and
 //     port, both without dots and double slashes; standard input and descriptors that
 //     the shell opened by their ordinal;
-//   - word of the caller, see [Options].
+//   - caller's ID, see [Options].
 //
-// Two names of one place that only the file system or the name service can distinguish
-// to be one, such as a symbolic link and its target, or a host and its address,
-// are two jobs. How the inputs are read is part of the plan, see [readingRecord].
+// Names of the same place that only the file system or the name service can
+// recognize as equal, such as a symbolic link and its target, or a host and its
+// address, make different jobs. How the inputs are read is part of the plan, see
+// [readingRecord].
 type Identity struct {
-	Table string // in the names of its directories
-	rest  string // hexadecimal digits of all but the cluster
-	ID    string // of all; empty before the cluster is known
-	Old   string // what earlier versions made of the texts as they were given
-	given string // the table likewise, in the names of their directories
+	Table string // as in the names of its directories
+	rest  string // hexadecimal digest of all parts except the cluster
+	ID    string // digest of all parts; empty while the cluster is unknown
+	Old   string // the digest of earlier versions, of the texts as they were given
+	given string // the table as it was given, for directory names of earlier versions
 }
 
-// Identify returns the identity of a job on a cluster that is not known yet.
+// Identify returns the identity of a job whose cluster is not known yet.
 func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
@@ -66,12 +67,12 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
 }
 
-// furtherTables returns a job's further tables with their families and keys; nothing of a job that has none.
+// furtherTables returns a job's further tables with their families and keys; nil if it has none.
 func furtherTables(s spec.Job) []string {
 	if !s.Several() {
 		return nil
 	}
-	list := []string{"\x00tables"} // no place is called that
+	list := []string{"\x00tables"} // no place has this name
 	for _, t := range s.Targets()[1:] {
 		name := t.Table
 		if n, err := loader.ParseTableName(name); err == nil {
@@ -82,15 +83,15 @@ func furtherTables(s spec.Job) []string {
 	return list
 }
 
-// IdentifyParts returns the identity of a job that loads no inputs, by the parts that
-// distinguish it from every other job of the table, its kind among them.
+// IdentifyParts returns the identity of a job that loads no inputs. The parts must distinguish it from every other job of the table; its kind is one
+// of them.
 func IdentifyParts(t loader.TableName, parts ...string) Identity {
 	parts = append([]string{t.String()}, parts...)
 	return Identity{Table: t.FileName(), rest: digestOf(parts...), given: t.FileName(), Old: digestOf(append(parts, "no earlier version")...)}
 }
 
-// InPlaceOf returns the identity of a job that makes its table to take the place of
-// another, which is not a job that adds to a table of that name.
+// InPlaceOf returns the identity of a job whose table is made to replace another. It differs from the identity of a job that adds to a table of that
+// name.
 func (i Identity) InPlaceOf(t loader.TableName) Identity {
 	i.rest, i.Old = digestOf("in place of", t.String(), i.rest), digestOf("in place of", t.String(), i.Old)
 	return i
@@ -102,7 +103,7 @@ func (i Identity) On(cluster string) Identity {
 	return i
 }
 
-// OnCluster is [Identity.On] the one that is connected; nil: the job needs none.
+// OnCluster returns [Identity.On] the connected cluster; nil: the job needs no cluster.
 func (i Identity) OnCluster(ctx context.Context, c *loader.Cluster) (Identity, error) {
 	if c == nil {
 		return i.On("no cluster"), nil
@@ -122,21 +123,19 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Name returns the name of the job's directory: its table, twelve digits that it has on
-// every cluster, and twelve that no other job has.
+// Name returns the name of the job's directory: its table, twelve digits that the job has on every cluster, and twelve that are unique to the job.
 func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
 
 // Digits returns the digits at the end of the name.
 func (i Identity) Digits() string { return i.ID[:StateDigits] }
 
-// prefix begins the names that the job has on any cluster.
+// prefix returns the beginning of the job's name, which is the same on every cluster.
 func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
 
-// OldName returns the old name of the directory that earlier versions made.
+// OldName returns the directory name that earlier versions used.
 func (i Identity) OldName() string { return i.given + "-" + i.Old[:StateDigits] }
 
-// StateDir returns the directory of a job's state; empty: nothing is kept. A journal
-// that an earlier version has begun is resumed where it is.
+// StateDir returns the directory of a job's state; empty: no state is kept. A job that an earlier version began is resumed in its old directory.
 func (o Options) StateDir(i Identity) string {
 	if o.Dir == "" {
 		return ""
@@ -148,8 +147,7 @@ func (o Options) StateDir(i Identity) string {
 	return dir
 }
 
-// AnyCluster returns the directory of the job's state while its cluster is not
-// known; empty when there is none, or more than one.
+// AnyCluster returns the directory of the job's state while its cluster is not known; empty if there is none, or more than one.
 func (o Options) AnyCluster(i Identity) string {
 	if o.Dir == "" {
 		return ""
@@ -166,7 +164,7 @@ func (o Options) AnyCluster(i Identity) string {
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// hasJournal reports whether there is a journal with anything in it.
+// hasJournal reports whether there is a journal that is not empty.
 func hasJournal(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, journal.FileName))
 	return err == nil && info.Size() > 0

@@ -26,18 +26,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Options configures where a job keeps its state.
+// Options define where a job keeps its state, which it needs to continue after a crash.
 type Options struct {
-	Dir     string // state directory of all jobs; empty: no state is kept
-	JobID   string // distinguishes jobs that are otherwise equal: a date, a run's id
-	Restart bool   // discard the job's state
-	Version string // of the program, for the journal
+	Dir     string // directory of all jobs; empty: no state is kept
+	JobID   string // distinguishes otherwise equal jobs: a date, a run's id
+	Restart bool   // discard the state of the job
+	Version string // version of the program, for the journal
 
-	LockWait time.Duration // the longest wait for another process that runs the job; default: no wait
+	LockWait time.Duration // how long to wait for another process that runs the job; default: no wait
 }
 
-// Job is the journal of a job with its history. Only records change the history, see [Job.Record].
-// A job without a directory keeps no state.
+// Job is the journal of a job and its history. Only records change the history, see [Job.Record]. Without a directory no state is kept.
 type Job struct {
 	Identity
 	Dir  string
@@ -46,12 +45,12 @@ type Job struct {
 	History
 	stop      stopAfter
 	begun     bool       // this process has begun an attempt
-	torn      bool       // writing a record failed
-	fresh     bool       // there was no journal, or an empty one: no state was lost with it
+	torn      bool       // a record could not be written
+	fresh     bool       // there was no journal, or an empty one: no records can have been lost
 	recording sync.Mutex // serializes records
 }
 
-// MakeDir creates the state directory of all jobs.
+// MakeDir creates the directory of all jobs.
 func (o Options) MakeDir() error {
 	if o.Dir == "" {
 		return nil
@@ -62,8 +61,8 @@ func (o Options) MakeDir() error {
 	return nil
 }
 
-// Open takes the job's lock and reads its journal. An error of kind [fail.Busy]
-// names the holder of the lock. The cluster, which may have the state, belongs to the caller, and outlives the job.
+// Open takes the job's lock and reads its journal. If the lock is held, the error has kind [fail.Busy] and names the holder. The caller owns the
+// cluster, which may hold the state, and keeps it open until the job is closed.
 func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e progress.Events) (_ *Job, err error) {
 	st := &Job{Identity: id, History: NewHistory()}
 	if o.Dir == "" {
@@ -86,7 +85,7 @@ func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e prog
 	return st, nil
 }
 
-// reopen reads the journal.
+// reopen opens and reads the journal.
 func (st *Job) reopen() error {
 	log, records, err := st.lock.Open()
 	if err != nil {
@@ -99,10 +98,8 @@ func (st *Job) reopen() error {
 	return nil
 }
 
-// Restart removes the journal, and the resources that it names. A job whose files HBase
-// may have loaded is then loaded again, which readers do not see if the
-// timestamp is the same, and see as newer cells if it is not. A table that the
-// job has created stays, and still belongs to the job.
+// Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same
+// timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job.
 func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if st.Log == nil {
 		return nil
@@ -110,7 +107,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := st.Check(ctx); err != nil {
 		return err
 	}
-	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // a kill may have come before the removal
+	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // the process may have been killed before the removal
 		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
 			fsys, err := env.FS(l)
 			if err != nil {
@@ -131,7 +128,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := st.DropAllSnapshots(ctx, env); err != nil {
 		return err
 	}
-	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // directories that stay are recorded again
+	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // directories that could not be removed are recorded again
 	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error {
 		for _, q := range st.Quiet {
 			if err := giveBack(ctx, c, q); err != nil {
@@ -168,17 +165,17 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	return st.Record(EventFresh, kept)
 }
 
-// Record appends to the journal, and applies the record to the history as a replay would: so the process has the same state as the
-// next one will read. A job without a directory has only the history. Any number of goroutines may call it, while none reads
-// the fields that the records change.
+// Record appends to the journal, and applies the record to the history as a replay would, so that the process and the next one have the same history.
+// A job without a directory has only the history. Any number of goroutines may call it, while none reads the parts of the history that their records
+// change.
 func (st *Job) Record(e Event, data any) error {
 	st.recording.Lock()
 	defer st.recording.Unlock()
 	return st.record(e, data)
 }
 
-// RecordMade calls make, which creates a resource, and records its result. No other record is written meanwhile: so at no record there is a
-// resource that is not in the journal.
+// RecordMade calls make to create something, and records the data that make returns. No other record is written meanwhile, so that the journal knows
+// everything that exists at the time of any record.
 func (st *Job) RecordMade(e Event, make func() (any, error)) error {
 	st.recording.Lock()
 	defer st.recording.Unlock()
@@ -212,8 +209,8 @@ func (st *Job) record(e Event, data any) error {
 	return nil
 }
 
-// Turn switches to another table of the job, by its number in the order of loading: records of files and of a
-// verification belong to that table from then on, and so does the load in the history.
+// Turn switches to another table of the job, by its number in loading order: later records about files and verification, and the history's state of
+// the load, are then about that table.
 func (st *Job) Turn(number int, table string) error {
 	if number == st.table {
 		return nil
@@ -221,8 +218,7 @@ func (st *Job) Turn(number int, table string) error {
 	return st.Record(EventTable, TurnRecord{number, table})
 }
 
-// Publish copies the journal next to the files on HDFS, for users and for
-// clean on other machines. A failure is only a warning.
+// Publish copies the journal next to the files on HDFS, for people and for clean on other machines. A failure is only a warning.
 func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
 	if st.Log == nil {
 		return
@@ -247,7 +243,7 @@ func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
 	return fsys.Rename(ctx, name+".new", name)
 }
 
-// Close ends the journal and releases the lock. It removes the directory of a job that has done nothing and left nothing.
+// Close closes the journal and releases the lock. It removes the directory of a job that has done nothing and left nothing.
 func (st *Job) Close() error {
 	var errs []error
 	if st.Log != nil {
@@ -260,16 +256,16 @@ func (st *Job) Close() error {
 	return errors.Join(errs...)
 }
 
-// forget removes the directory of a job that has done nothing, unless others have put something into it. It returns a function that releases the lock.
+// forget removes the directory of a job that has done nothing, unless it has other files. It returns the function that releases the lock.
 func (st *Job) forget() (release func() error, err error) {
-	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: opened by its directory
+	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity, the job was opened by its directory
 		return st.lock.Release, nil
 	}
 	list, err := os.ReadDir(st.Dir)
 	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
 		return st.lock.Release, err
 	}
-	for _, name := range []string{journal.FileName, journal.LockName, ""} { // a waiting process sees that the lock file was removed
+	for _, name := range []string{journal.FileName, journal.LockName, ""} { // a waiting process notices that the lock's file is gone
 		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
 			return st.lock.Release, fail.With(fail.Config, err)
 		}
@@ -278,12 +274,12 @@ func (st *Job) forget() (release func() error, err error) {
 	return st.lock.remove, nil
 }
 
-// Resume returns the checkpoint by which a build resumes from the journal and writes to it.
+// Resume returns the state from which a build resumes, and the checkpoint that records its progress.
 func (st *Job) Resume() *build.Resume {
 	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.Dir)}
 }
 
-// buildRecords is a job's journal for a build.
+// buildRecords implements the checkpoint of a build with the journal of a job.
 type buildRecords struct{ st *Job }
 
 func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(EventSpill, s) }
@@ -292,8 +288,7 @@ func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(E
 func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
 func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(EventLost, l) }
 
-// DefaultState returns the default state directory:
-// $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
+// DefaultState returns the default directory of jobs' state: $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
 func DefaultState() (string, error) {
 	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {
 		return dir, nil

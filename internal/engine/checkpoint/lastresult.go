@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// LastResult returns the result at the end of a journal, by the name of its file; nil
-// if that is none. It reads the last record alone.
+// LastResult returns the result at the end of the named journal, or nil if the
+// journal does not end with one. It reads only the last record.
 func LastResult(name string) *result.Result {
 	const tail = 256 << 10 // the last record is a few hundred bytes, and 200 of each expectation
 	f, err := os.Open(name)

@@ -14,29 +14,29 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Undone is a timestamp whose cells were deleted one by one: markers hide what
-// is written with it again, for as long as no compaction has dropped them, and
-// in some regions only.
+// Undone is a timestamp whose cells were deleted one by one. Until a compaction
+// drops the delete markers, they also hide cells that are written later with that
+// timestamp, in some regions only.
 type Undone struct {
-	Cluster   string `json:"cluster"` // its id
+	Cluster   string `json:"cluster"` // cluster id
 	Table     string `json:"table"`
 	Timestamp int64  `json:"timestamp"`
-	Job       string `json:"job"` // name of its directory
+	Job       string `json:"job"` // name of the job's directory
 }
 
-// ledger has the timestamps that were undone by jobs of a state directory. It
+// The ledger has the timestamps that jobs of a state directory have undone. It
 // outlives the jobs.
 const (
 	ledgerDir   = "undone"
 	ledgerEvent = "undone"
 )
 
-// ledgerWait is how long another process may hold the ledger, which takes no
-// longer than a write.
+// ledgerWait is how long to wait for another process that holds the ledger, which
+// takes no longer than a write.
 const ledgerWait = 30 * time.Second
 
-// ReadUndone lists the timestamps that jobs of a state directory have undone,
-// or begun to.
+// ReadUndone returns the timestamps that jobs of a state directory have undone, or
+// have begun to undo.
 func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress.Events) ([]Undone, error) {
 	s, err := sharedOf(state)
 	if err != nil {
@@ -64,8 +64,8 @@ func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress
 	return all, nil
 }
 
-// NoteUndone keeps a timestamp of a table from being used again. It is on disk
-// when NoteUndone returns.
+// NoteUndone records a timestamp of a table, so that it is not used again. The
+// record is durable when NoteUndone returns.
 func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
 	return withLedger(ctx, c, state, e, func(j *journal.Journal, records []journal.Record) error {
 		for _, r := range records {

@@ -13,35 +13,36 @@ import (
 
 // Names in a job's state directory, next to the journal.
 const (
-	LiveName   = "progress.json" // what a running job says of itself
-	EndingName = "result.json"   // what the last run that did something came to
-	TasksName  = "tasks.json"    // every task of the job on YARN that has built the HFiles
+	LiveName   = "progress.json" // progress of the running job
+	EndingName = "result.json"   // result of the last run that did something
+	TasksName  = "tasks.json"    // every task of the YARN job that built the HFiles
 )
 
-// Live is the status that a running job writes every few seconds, for others to
-// read.
+// Live is the progress that a running job reports every few seconds, for other
+// processes to read.
 type Live struct {
-	Schema      int               `json:"schema"` // version of this form: 1
+	Schema      int               `json:"schema"` // version of this format: 1
 	PID         int               `json:"pid"`
 	Host        string            `json:"host"`
 	Version     string            `json:"version,omitempty"`
 	Command     string            `json:"command,omitempty"` // run, load, rekey, …
 	Updated     time.Time         `json:"updated"`
 	Phase       string            `json:"phase,omitempty"`
-	Percent     *float64          `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: not known
+	Percent     *float64          `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: unknown
 	RowsRate    float64           `json:"rows_per_second,omitempty"`  // of the phase, from its beginning
 	BytesRate   float64           `json:"bytes_per_second,omitempty"` // likewise
-	SecondsLeft *float64          `json:"seconds_left,omitempty"`     // of the phase; absent: not known
-	JobLeft     *float64          `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
+	SecondsLeft *float64          `json:"seconds_left,omitempty"`     // of the phase; absent: unknown
+	JobLeft     *float64          `json:"job_seconds_left,omitempty"` // of the whole job; absent: unknown
 	Paused      *progress.Pause   `json:"paused,omitempty"`           // while work waits
 	Progress    progress.Progress `json:"progress"`
 	Log         []string          `json:"log,omitempty"` // the last lines of its log
 }
 
-// LiveEvery is how often a job says in its state directory how far it is.
+// LiveEvery is the interval at which a job writes its progress to its state
+// directory.
 const LiveEvery = 2 * time.Second
 
-// NewLive returns the status of this process with a progress.
+// NewLive returns the report of this process for a progress.
 func NewLive(p progress.Progress, version string) Live {
 	host, _ := os.Hostname()
 	l := Live{Schema: 1, PID: os.Getpid(), Host: host, Version: version, Updated: p.At, Progress: p}
@@ -69,11 +70,11 @@ func NewLive(p progress.Progress, version string) Live {
 	return l
 }
 
-// Write puts it into a job's state directory, over what was there.
+// Write writes the report to a job's state directory, replacing the previous one.
 func (l Live) Write(dir string) error { return writeState(filepath.Join(dir, LiveName), l) }
 
-// readLive reads what a job says of itself; nil if there is nothing that this
-// version understands.
+// readLive reads the report of a job; nil if there is none that this version
+// understands.
 func readLive(dir string) *Live {
 	l, err := readState[Live](filepath.Join(dir, LiveName))
 	if err != nil || l.Schema != 1 {
@@ -82,7 +83,7 @@ func readLive(dir string) *Live {
 	return l
 }
 
-// Ending has the fields of the file [EndingName] that [State] needs.
+// Ending is the part of the file [EndingName] that [State] uses.
 type Ending struct {
 	Schema   int       `json:"schema"`
 	Status   string    `json:"status"`
@@ -108,11 +109,11 @@ func ReadEnding(dir string) *Ending {
 	return e
 }
 
-// mostState is the largest file of a state directory that is read whole,
-// journals aside.
+// mostState is the maximum size of a file of a state directory that is read as a
+// whole, except for journals.
 const mostState = 1 << 20
 
-// writeState replaces a file of a state directory.
+// writeState writes a file of a state directory, replacing its contents.
 func writeState(name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -19,21 +19,21 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// lockPoll is how often a lock that another process holds is tried again.
+// lockPoll is the interval at which a lock that another process holds is tried again.
 const lockPoll = 250 * time.Millisecond
 
-// Lock keeps other processes from a directory of a job's state: on this machine, and if the state is shared, on every other.
+// Lock excludes other processes from a directory of a job's state: on this machine, and on all machines if the state is shared.
 type Lock struct {
 	dir   string
 	file  *journal.Lock
 	owner *statetable.Owner // nil: the state is not shared
-	own   *loader.Cluster   // that is closed with the lock; nil: it is the caller's
-	ctx   context.Context   // of its records, which are not cut off
+	own   *loader.Cluster   // closed together with the lock; nil: the cluster belongs to the caller
+	ctx   context.Context   // of its records; never cancelled
 }
 
-// WaitLock takes the lock of a job's directory. While another process has it, it is tried again for that long; zero: not at all.
-// An error of kind [fail.Busy] names the process that holds it. A shared directory is brought up to date; its cluster stays connected
-// until the lock is released.
+// WaitLock takes the lock of a job's directory. While another process holds it, WaitLock retries until wait has passed; zero: no retry. An error of
+// kind [fail.Busy] names the process that holds it. A shared directory is brought up to date; its cluster must stay connected until the lock is
+// released.
 func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Duration, e progress.Events) (*Lock, error) {
 	l := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
 	began, noted := time.Now(), false
@@ -84,7 +84,7 @@ func (l *Lock) try(ctx context.Context, c *loader.Cluster, e progress.Events) (e
 	return err
 }
 
-// take makes this process the owner of shared state, and the directory a copy of it.
+// take makes this process the owner of shared state, and copies the state to the directory.
 func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) error {
 	shared, err := sharedOf(l.dir)
 	if err != nil || shared == nil {
@@ -96,7 +96,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 	live := func() []byte {
 		b, err := os.ReadFile(filepath.Join(l.dir, LiveName))
 		if err != nil || len(b) > mostState {
-			return nil // it is for people
+			return nil // it is only information for people
 		}
 		return b
 	}
@@ -117,7 +117,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 	return nil
 }
 
-// stateFailure returns an error about shared state.
+// stateFailure adds the kind to an error of shared state.
 func stateFailure(err error) error {
 	if err == nil {
 		return nil
@@ -131,12 +131,12 @@ func stateFailure(err error) error {
 	return fail.With(fail.State, fmt.Errorf("state of the job: %w", err))
 }
 
-// writeRecords makes the journal of a directory that of the table.
+// writeRecords writes the journal of the table to a directory.
 func writeRecords(dir string, c *statetable.Content) error {
 	return replaceIfOther(filepath.Join(dir, journal.FileName), textOf(c))
 }
 
-// replaceIfOther writes a file unless it is as it is to be: a [Cache] takes one that is written for a change.
+// replaceIfOther writes a file unless it already has the text: a [Cache] takes a file that is written for changed.
 func replaceIfOther(name string, text []byte) error {
 	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
 		if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, text) {
@@ -163,7 +163,7 @@ func (l *Lock) Open() (*journal.Journal, []journal.Record, error) {
 	return log, records, err
 }
 
-// Discard removes the directory's journal, which is closed.
+// Discard removes the directory's journal, which must be closed.
 func (l *Lock) Discard() error {
 	if l.owner != nil {
 		if err := l.owner.Restart(l.ctx); err != nil {
@@ -173,7 +173,7 @@ func (l *Lock) Discard() error {
 	return fail.With(fail.Config, os.Remove(filepath.Join(l.dir, journal.FileName)))
 }
 
-// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
+// Check returns an error of kind [fail.Busy] if another process has taken over the job. Call it before removing anything that the other may use.
 func (l *Lock) Check(ctx context.Context) error {
 	if l == nil || l.owner == nil {
 		return nil
@@ -181,7 +181,7 @@ func (l *Lock) Check(ctx context.Context) error {
 	return stateFailure(l.owner.Check(ctx))
 }
 
-// Release gives the lock back, once.
+// Release releases the lock. It is called once.
 func (l *Lock) Release() error {
 	var err error
 	if l.owner != nil {
@@ -190,7 +190,7 @@ func (l *Lock) Release() error {
 	return l.end(err)
 }
 
-// remove removes the state, also where it is shared, and gives the lock back.
+// remove removes the state, also where it is shared, and releases the lock.
 func (l *Lock) remove() error {
 	var err error
 	if l.owner != nil {
@@ -206,5 +206,5 @@ func (l *Lock) end(err error) error {
 	return errors.Join(err, l.file.Release())
 }
 
-// errNoCluster is shared state that is opened without a cluster.
+// errNoCluster reports shared state that is opened without a cluster.
 var errNoCluster = setting.Errorf("%s names a table, but there is no connection to a cluster", setting.State)

@@ -13,26 +13,26 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// ReadSnapshotRecord is a snapshot that a job takes of a table for itself and deletes when nothing reads it any more, or how it
-// scans the table instead. It is recorded before the master is asked for the snapshot.
+// ReadSnapshotRecord describes a snapshot that a job takes of a table for itself and deletes when nothing reads it any more, or the job's scan of the
+// table instead. It is recorded before the snapshot is requested from the master.
 type ReadSnapshotRecord struct {
 	Input    string      `json:"input"`             // as it was given; empty: the table is not an input
-	Place    string      `json:"place"`             // by which it is known
+	Place    string      `json:"place"`             // key of the snapshot in the history
 	Table    string      `json:"table"`             // as HBase prints it
-	Snapshot string      `json:"snapshot"`          // empty: it is gone, or there is none
-	Created  int64       `json:"created,omitempty"` // the time of its making, milliseconds
-	Conf     string      `json:"conf,omitempty"`    // directory of the configuration of its cluster; empty: that of the job's
+	Snapshot string      `json:"snapshot"`          // empty: it was deleted, or there is none
+	Created  int64       `json:"created,omitempty"` // creation time, milliseconds
+	Conf     string      `json:"conf,omitempty"`    // configuration directory of its cluster; empty: the job's cluster
 	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
 }
 
-// ScanRecord has the regions and the time with which a job's scan of a table began.
+// ScanRecord describes the beginning of a job's scan of a table.
 type ScanRecord struct {
 	Began  int64        `json:"began"`      // milliseconds
-	State  int64        `json:"state_time"` // of the table, as in [TableRecord]
+	State  int64        `json:"state_time"` // state time of the table, as in [TableRecord]
 	Starts []rowkey.Key `json:"starts"`     // the first row of each part
 }
 
-// Places of a job's own snapshots that are not of inputs.
+// Places of a job's own snapshots, except for those of inputs.
 const (
 	PlaceCompared = "compared" // of the table that an export replaces
 	PlaceRekeyed  = "rekeyed"  // of the table whose rows get new keys
@@ -42,10 +42,10 @@ const (
 	PlaceRestored = "restored" // of the table that an undo has restored, before it is in service
 )
 
-// PlaceUndone returns the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.
+// PlaceUndone returns the place of the snapshot from which an undo reads a table, given by its number in loading order.
 func PlaceUndone(number int) string { return fmt.Sprintf("undone %d", number) }
 
-// own takes a record into account.
+// own applies a record.
 func (h *History) own(r ReadSnapshotRecord) {
 	if r.Snapshot == "" && r.Scan == nil {
 		delete(h.OwnSnapshots, r.Place)
@@ -54,7 +54,7 @@ func (h *History) own(r ReadSnapshotRecord) {
 	h.OwnSnapshots[r.Place] = r
 }
 
-// ownPlaces returns the places of the job's own snapshots that some property of their records selects.
+// ownPlaces returns the places of the job's own snapshots whose records satisfy which.
 func (h *History) ownPlaces(which func(ReadSnapshotRecord) bool) []string {
 	var places []string
 	for _, place := range slices.Sorted(maps.Keys(h.OwnSnapshots)) {
@@ -65,18 +65,18 @@ func (h *History) ownPlaces(which func(ReadSnapshotRecord) bool) []string {
 	return places
 }
 
-// InputPlaces returns the places of the snapshots through which the job reads tables that are inputs.
+// InputPlaces returns the places of the snapshots through which the job reads input tables.
 func (h *History) InputPlaces() []string {
 	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Input != "" })
 }
 
-// snapshots returns the places of all own snapshots that there may be.
+// snapshots returns the places of all own snapshots that may exist.
 func (h *History) snapshots() []string {
 	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Snapshot != "" })
 }
 
-// DropSnapshots deletes the job's own snapshots of places, also those that the master is still taking for a process that was
-// killed, and notes that each is gone. A place without a snapshot is not an error.
+// DropSnapshots deletes the job's own snapshots of the given places, including those that the master is still taking for a killed process, and
+// records each deletion. A place without a snapshot is not an error.
 func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...string) error {
 	if err := st.Check(ctx); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...s
 	return errors.Join(errs...)
 }
 
-// ForgetSnapshot records that the snapshot of a place no longer belongs to the job: it was deleted, or the user keeps it.
+// ForgetSnapshot records that the snapshot of a place no longer belongs to the job: it was deleted, or left to a person.
 func (st *Job) ForgetSnapshot(place string) error {
 	r, there := st.OwnSnapshots[place]
 	if !there {
@@ -106,7 +106,7 @@ func (st *Job) ForgetSnapshot(place string) error {
 	return st.Record(EventReadSnapshot, r)
 }
 
-// DropAllSnapshots is [Job.DropSnapshots] of all places, each on its cluster; env is the job's.
+// DropAllSnapshots calls [Job.DropSnapshots] for all places, each on its cluster; env is the job's.
 func (st *Job) DropAllSnapshots(ctx context.Context, env *cluster.Env) error {
 	var errs []error
 	for _, place := range st.snapshots() {
@@ -115,7 +115,7 @@ func (st *Job) DropAllSnapshots(ctx context.Context, env *cluster.Env) error {
 	return errors.Join(errs...)
 }
 
-// onCluster connects to the snapshot's cluster. env is the job's.
+// onCluster calls do with a connection to the snapshot's cluster. env is the job's.
 func (r ReadSnapshotRecord) onCluster(ctx context.Context, env *cluster.Env, do func(context.Context, *loader.Cluster) error) error {
 	if r.Conf == "" {
 		return withCluster(ctx, env, do, 1)
@@ -127,7 +127,7 @@ func (r ReadSnapshotRecord) onCluster(ctx context.Context, env *cluster.Env, do 
 	return errors.Join(withCluster(ctx, other, do, 1), other.Close())
 }
 
-// withCluster connects to the cluster if there is anything to drop.
+// withCluster connects to the cluster and calls drop, unless n is 0.
 func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
 	if n == 0 {
 		return nil

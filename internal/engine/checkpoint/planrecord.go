@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// LoadsDir reports whether the job loads a directory of HFiles, which it has not built.
+// LoadsDir reports whether the job loads a directory of HFiles that it did not build.
 func (p PlanRecord) LoadsDir() bool { return p.Key == "" }
 
 // Same returns an error that lists the changes since the plan was made.
@@ -50,7 +50,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	slices.Sort(input)
 	if p.Reading != nil && now.Reading != nil {
 		if p.Reading.Choice != now.Reading.Choice {
-			input = nil // parts of tables have other sizes for that
+			input = nil // sizes of table parts depend on the choice
 		}
 		other = append(other, p.Reading.differences(now.Reading)...)
 	}
@@ -66,7 +66,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	return nil
 }
 
-// rowDifferences lists the changes of settings that determine the rows of the table.
+// rowDifferences returns the changes in the format of the table's rows.
 func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	differs := func(what string, old, now any) {
 		if fmt.Sprint(old) != fmt.Sprint(now) {
@@ -89,8 +89,7 @@ func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	return all
 }
 
-// Asked returns the settings of a spec, with defaults, for the records and rows of a
-// job that reads files of these formats.
+// Asked returns the settings of a spec, with its defaults, that concern the records and rows of a job that reads files of these formats.
 func Asked(s spec.Job, formats []string) PlanRecord {
 	p := PlanRecord{Key: s.Key(), Empty: emptyOf(s, formats), Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
@@ -100,10 +99,10 @@ func Asked(s spec.Job, formats []string) PlanRecord {
 	return p
 }
 
-// emptyByFile is the handling of empty texts where it depends on the file: cells in files that also have NULL.
+// emptyByFile is the handling of empty texts that differs between files: cells in files that have NULL too.
 const emptyByFile = "by file"
 
-// emptyOf returns the handling of empty texts in files of these formats: skip or store, if it is the same in all and follows from the formats.
+// emptyOf returns the handling of empty texts in files of these formats: skip or store, if it is the same for all and known by the formats.
 func emptyOf(s spec.Job, formats []string) string {
 	if s.Empty != "" {
 		return s.Empty
@@ -115,7 +114,7 @@ func emptyOf(s spec.Job, formats []string) string {
 		nulls := t.Named
 		if t.Text && t.Dialect == "" {
 			if packed == "rejects" {
-				return emptyByFile // its dialect is its own
+				return emptyByFile // a reject file has its own dialect
 			}
 			nulls = s.Text() != nil && len(s.Text().Null) > 0
 		}
@@ -130,8 +129,8 @@ func emptyOf(s spec.Job, formats []string) string {
 	return "skip"
 }
 
-// Asked returns the current settings of a spec, given that the others have not changed: what only the
-// table and the inputs say, and the inputs themselves, which are left out.
+// Asked returns the plan with the current settings of a spec. Properties that only the table and the inputs define stay as they were; the inputs are
+// left out.
 func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	now := Asked(s, p.Formats())
 	now.Family, _ = s.ApplyTo(p.Family)
@@ -157,7 +156,7 @@ func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	return now
 }
 
-// few prints the first of a list.
+// few returns the first elements of a list as text.
 func few(list []string) string {
 	const most = 3
 	text := ""
@@ -173,7 +172,7 @@ func few(list []string) string {
 	return text
 }
 
-// BuildPlan returns the recorded plan again, with the secret that the journal does not have.
+// BuildPlan rebuilds the plan of a build from the record, with the secret, which the journal does not store.
 func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, error) {
 	w := &cells.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
@@ -203,11 +202,11 @@ func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, 
 	return w, w.MapCells(spec.Mapping{}, family.Name, nil)
 }
 
-// mappingText distinguishes one mapping from another.
+// mappingText returns a text that differs for different mappings.
 func (p PlanRecord) mappingText() string {
 	if p.Mapping == nil {
 		return "that of all columns as text"
 	}
-	b, _ := json.Marshal(p.Mapping) // of strings and booleans: it cannot fail
+	b, _ := json.Marshal(p.Mapping) // strings and booleans always marshal
 	return string(b) + " with the family " + p.MapFamily
 }

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// AskedTables is [Asked] for the further tables of a job, in their order.
+// AskedTables returns [Asked] of the further tables of a job, in order.
 func AskedTables(s spec.Job, formats []string) (tables []PlanRecord) {
 	for _, t := range s.Targets()[1:] {
 		p := Asked(t.Job, formats)
@@ -20,7 +20,7 @@ func AskedTables(s spec.Job, formats []string) (tables []PlanRecord) {
 	return tables
 }
 
-// Formats returns the formats of the inputs, as they were found.
+// Formats returns the detected formats of the inputs.
 func (p PlanRecord) Formats() (formats []string) {
 	for _, f := range p.Inputs {
 		formats = append(formats, f.Format)
@@ -28,14 +28,15 @@ func (p PlanRecord) Formats() (formats []string) {
 	return formats
 }
 
-// Further returns the plan of a further table, with the fields that it shares with the first.
+// Further returns the plan of a further table, with the fields that it shares with
+// the first.
 func (p PlanRecord) Further(i int) PlanRecord {
 	t := p.Tables[i]
 	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs
 	return t
 }
 
-// tableDifferences lists the changes of further tables.
+// tableDifferences returns the changes in further tables.
 func (p PlanRecord) tableDifferences(now PlanRecord) (all []string) {
 	names := func(p PlanRecord) (list []string) {
 		for _, t := range p.Tables {

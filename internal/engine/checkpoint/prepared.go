@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// DiscardedRecord is a job that begins again.
+// DiscardedRecord is the record of a job that starts over.
 type DiscardedRecord struct{}
 
 // CheckingRecord is a staging directory that HBase made for a check of a job.
@@ -20,7 +20,7 @@ type CheckingRecord struct {
 	Gone  bool   `json:"gone,omitempty"`
 }
 
-// prepare takes a staging directory of HBase's into account; one that is gone has no table.
+// prepare adds a staging directory of HBase; an empty table removes the directory.
 func (h *History) prepare(token, table string) {
 	if table == "" {
 		delete(h.Prepared, token)
@@ -29,15 +29,14 @@ func (h *History) prepare(token, table string) {
 	h.Prepared[token] = table
 }
 
-// nothing says that the job has done nothing that is known here, and has left nothing.
+// nothing reports whether the journal shows that the job has done nothing and left nothing.
 func (h *History) nothing() bool {
 	return h.Plan == nil && h.Rekey == nil && h.Fresh == nil && h.Undo == nil && !h.Finished && !h.AnyLoading() &&
 		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0 && len(h.Quiet) == 0 &&
 		(h.Exporting == nil || h.Exporting.Token == "") && len(h.Compared) == 0
 }
 
-// DropPrepared has HBase remove the staging directories that attempts of the job have left, and notes it. One with a file in it
-// stays.
+// DropPrepared has HBase remove the staging directories that attempts of the job have left, and records that. A directory with a file in it is kept.
 func (st *Job) DropPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster) error {
 	var errs []error
 	for _, token := range slices.Sorted(maps.Keys(st.Prepared)) {

@@ -13,10 +13,10 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// QuietRecord is a table whose regions do not split, merge or get normalized while the job runs.
+// QuietRecord is a table whose regions are not split, merged or normalized while the job runs.
 type QuietRecord struct {
 	Table string            `json:"table"`
-	Was   map[string]string `json:"was,omitempty"` // the attributes that the job sets to false, as they were; empty: not there
+	Was   map[string]string `json:"was,omitempty"` // previous values of the attributes that the job sets to false; empty: not set
 	Over  bool              `json:"over,omitempty"`
 }
 
@@ -33,8 +33,8 @@ func (h *History) quiet(r QuietRecord) {
 	h.Quiet[r.Table] = r
 }
 
-// KeepQuiet has HBase neither split nor merge nor normalize regions of a table until the job gives it back. What others have switched off
-// stays theirs. A table that an earlier attempt has begun to keep quiet continues by that attempt's record.
+// KeepQuiet switches off splits, merges and normalization of a table until the job restores them. Attributes that others have switched off are not
+// changed. If an earlier attempt has begun to keep the table quiet, its record is used.
 func (st *Job) KeepQuiet(ctx context.Context, c *loader.Cluster, table loader.TableName) error {
 	const off = "false"
 	r, begun := st.Quiet[table.String()]
@@ -65,8 +65,8 @@ func (st *Job) KeepQuiet(ctx context.Context, c *loader.Cluster, table loader.Ta
 	return cluster.Failure(err)
 }
 
-// GiveBackTables gives the tables that the job keeps quiet their attributes again, also when it was cancelled. What another has changed
-// meanwhile stays. A table that was not given back is a warning: it stays in the journal, for the next attempt and clean.
+// GiveBackTables restores the attributes of the tables that the job keeps quiet, even if ctx is cancelled. Attributes that others have changed
+// meanwhile are kept. A failure is a warning: the table stays in the journal, for the next attempt and clean.
 func (st *Job) GiveBackTables(ctx context.Context, c *loader.Cluster, e progress.Events) {
 	if len(st.Quiet) == 0 || st.Check(ctx) != nil {
 		return
@@ -84,7 +84,7 @@ func (st *Job) GiveBackTables(ctx context.Context, c *loader.Cluster, e progress
 	}
 }
 
-// shellLine gives the attributes back in HBase's shell.
+// shellLine returns the command of HBase's shell that restores the attributes.
 func shellLine(r QuietRecord) string {
 	line := fmt.Sprintf("hbase shell: alter '%s'", r.Table)
 	for _, key := range slices.Sorted(maps.Keys(r.Was)) {
@@ -97,7 +97,7 @@ func shellLine(r QuietRecord) string {
 	return line
 }
 
-// giveBack gives a table the attributes that it had, but for those that another has changed since. A table that is gone needs none.
+// giveBack restores the attributes of a table, except for those that others have changed since. It does nothing for a table that is gone.
 func giveBack(ctx context.Context, c *loader.Cluster, r QuietRecord) error {
 	name, err := loader.ParseTableName(r.Table)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readingRecord is how a job's inputs are read, with defaults filled in: what decides
-// which records come out of the same bytes. All of its fields are compared by
-// [PlanRecord.same], under their names in JSON; a further option of reading is
-// one field more. What does not matter to the formats that were found is empty.
+// readingRecord holds the settings for reading a job's inputs, with defaults filled
+// in, that determine which records the same bytes give. [PlanRecord.Same] compares
+// all of its fields, under their JSON names; a further setting for reading is one
+// more field. Settings that do not affect the detected formats are empty.
 type readingRecord struct {
 	Header     string `json:"header,omitempty"`     // csv
 	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
 	RecordSep  string `json:"record_sep,omitempty"` // dump
 	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
 	Charset    string `json:"charset,omitempty"`    // json
-	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
+	Columns    string `json:"columns,omitempty"`    // handling of extra and missing columns
 	Partitions string `json:"partitions,omitempty"` // of directories name=value
 	Where      string `json:"where,omitempty"`
 	Parse      string `json:"parse,omitempty"`  // key spec of a table
-	Choice     string `json:"choice,omitempty"` // which cells of tables
+	Choice     string `json:"choice,omitempty"` // selected cells of input tables
 	BadRecords string `json:"bad_records,omitempty"`
 	Filter     string `json:"filter,omitempty"`      // of records
 	Salt       string `json:"salt_digest,omitempty"` // of the secret of salted(x)
@@ -64,7 +64,7 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	if e := s.RowFilter(); e != nil {
 		r.Filter = e.String()
 	}
-	if salt, err := s.Salt(); err == nil { // without the file the job is not begun
+	if salt, err := s.Salt(); err == nil { // without the file the job does not begin
 		r.Salt = salt.Digest()
 	}
 	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
@@ -72,7 +72,8 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	return r
 }
 
-// traitsOf returns the traits of the formats of files, each once and in one order.
+// traitsOf returns the traits of the files' formats, each once and in a fixed
+// order.
 func traitsOf(formats []string) (traits []source.Traits) {
 	names := make([]string, len(formats))
 	for i, f := range formats {
@@ -85,7 +86,7 @@ func traitsOf(formats []string) (traits []source.Traits) {
 	return traits
 }
 
-// sepText prints a separator, however it was written.
+// sepText returns the canonical text of a separator.
 func sepText(text string, none source.Sep) string {
 	sep, err := source.ParseSep(text)
 	if err != nil || sep.String() == "" {
@@ -94,7 +95,7 @@ func sepText(text string, none source.Sep) string {
 	return sep.String()
 }
 
-// allowance prints how many bad records are allowed, however it was written.
+// allowance returns the canonical text of a number of allowed bad records.
 func allowance(text string) string {
 	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
 	n, err := strconv.ParseFloat(cmp.Or(number, "0"), 64)
@@ -109,7 +110,7 @@ func allowance(text string) string {
 	return strings.TrimLeft(number, "+0")
 }
 
-// differences lists the fields that have changed, with both values.
+// differences returns the fields that have changed, with both values.
 func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	was, is := reflect.ValueOf(*r), reflect.ValueOf(*now)
 	for i := range was.NumField() {
@@ -121,9 +122,9 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	return all
 }
 
-// Allows reports whether the bad records that a job has set aside are allowed now
-// too, if it has come so far. Then another allowance gives the same rows: it
-// decides whether a job fails, not which records are bad.
+// Allows reports whether the current limit allows the bad records that the job has
+// set aside, if the job has finished sorting. If so, the changed limit does not
+// change the rows: it decides whether a job fails, not which records are bad.
 func (h *History) Allows(now *readingRecord) bool {
 	b, err := source.NewBudget(now.BadRecords)
 	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))

@@ -15,114 +15,115 @@ import (
 	"bulkload/pkg/source"
 )
 
-// PlanRecord is the plan of a job at its start.
+// PlanRecord is the plan of a job, made when it began.
 type PlanRecord struct {
 	Job        string         `json:"job"`
 	Table      string         `json:"table"`
-	Family     spec.Family    `json:"family"`             // the first
-	Families   []spec.Family  `json:"families,omitempty"` // all, if the job has a mapping
+	Family     spec.Family    `json:"family"`             // of the first table's cells
+	Families   []spec.Family  `json:"families,omitempty"` // all families, if the job has a mapping
 	Mapping    *spec.Mapping  `json:"mapping,omitempty"`
-	MapFamily  string         `json:"mapping_family,omitempty"` // of cells that name none
+	MapFamily  string         `json:"mapping_family,omitempty"` // of cells without a family
 	Key        string         `json:"key"`
 	Modulus    int            `json:"modulus"`
 	Columns    []string       `json:"columns"`
 	Empty      string         `json:"empty"`
 	Duplicates string         `json:"duplicates"`
-	Format     string         `json:"format,omitempty"`  // asked for; what was found stands with the inputs
+	Format     string         `json:"format,omitempty"`  // as configured; the detected formats are in Inputs
 	Reading    *readingRecord `json:"reading,omitempty"` // nil in journals of earlier versions
 	Timestamp  int64          `json:"timestamp"`
-	Given      bool           `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
+	Given      bool           `json:"timestamp_given,omitempty"` // other jobs may use the timestamp too
 	Splits     []rowkey.Key   `json:"splits"`
 	Staging    string         `json:"staging"`
 	Inputs     []InputRecord  `json:"inputs"`
-	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
-	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
+	Made       *TableRecord   `json:"table_made,omitempty"` // identifies the table
+	Replicate  string         `json:"replicate,omitempty"`  // no: the load is not replicated to peers
 
-	Filter string       `json:"filter,omitempty"` // of a further table that has its own: the job's and that
+	Filter string       `json:"filter,omitempty"` // of a further table with its own filter: that and the job's, combined
 	Index  string       `json:"index,omitempty"`  // name of the index that a further table is
-	Tables []PlanRecord `json:"tables,omitempty"` // further tables; what they have in common with the first is empty
+	Tables []PlanRecord `json:"tables,omitempty"` // further tables; fields that they share with the first are empty
 }
 
-// ComparingRecord has the sources of a comparison of two tables.
+// ComparingRecord describes the two tables that a comparison reads.
 type ComparingRecord struct {
-	Table string       `json:"table"` // for people
-	A     string       `json:"a"`     // what the side is, and what it has: a snapshot's checksum, or a digest
+	Table string       `json:"table"` // information for people
+	A     string       `json:"a"`     // kind of the side and its contents: a snapshot's checksum, or a digest
 	B     string       `json:"b"`
-	Now   int64        `json:"now"`  // by which cells have expired, milliseconds
-	Cuts  []rowkey.Key `json:"cuts"` // the rows at which ranges begin, without the first
+	Now   int64        `json:"now"`  // time for deciding which cells have expired, milliseconds
+	Cuts  []rowkey.Key `json:"cuts"` // the first rows of the ranges, without the first range
 }
 
-// ComparedRecord is a range that was compared.
+// ComparedRecord is the result for a range that was compared.
 type ComparedRecord struct {
 	Range int                  `json:"range"` // from 0
 	Found result.ComparedRange `json:"found"`
 }
 
-// ExportingRecord has the source and the destination of an export.
+// ExportingRecord describes the input and output of an export.
 type ExportingRecord struct {
-	Table string `json:"table"`          // for people
+	Table string `json:"table"`          // information for people
 	Dir   string `json:"directory"`      // a path or URI
-	Token string `json:"token"`          // that the directory has; empty: what was written is removed
-	Asked string `json:"asked"`          // checksum of what is written, and how
-	Read  string `json:"read,omitempty"` // the snapshot's checksum; empty: it is not open yet, or the table is scanned
-	Now   int64  `json:"now,omitempty"`  // by which cells have expired, milliseconds
+	Token string `json:"token"`          // stored in the directory; empty: the output was removed
+	Asked string `json:"asked"`          // checksum of the requested output and its settings
+	Read  string `json:"read,omitempty"` // the snapshot's checksum; empty: not open yet, or the table is scanned
+	Now   int64  `json:"now,omitempty"`  // time for deciding which cells have expired, milliseconds
 }
 
-// ExportedRecord is a region whose rows are in the directory of an export.
+// ExportedRecord is a region whose rows have been written to the directory of an export.
 type ExportedRecord struct {
 	Region int                     `json:"region"` // from 0
 	Wrote  manifest.ExportedRegion `json:"wrote"`
 }
 
-// ClusterRecord is a cluster that has the files of a job for several clusters.
+// ClusterRecord is a cluster that has received the files of a job for several clusters.
 type ClusterRecord struct {
-	Conf   string         `json:"conf"` // directory of its configuration; empty: the command's own
+	Conf   string         `json:"conf"` // configuration directory; empty: the command's own
 	Result result.Cluster `json:"result"`
 }
 
-// RekeyRecord has the source of a job that gives the rows of a table new keys, and the time by which cells expire.
+// RekeyRecord describes the input of a job that gives the rows of a table new keys,
+// and the time that decides which cells have expired.
 type RekeyRecord struct {
-	From       string       `json:"from"`                  // the table; empty: that of the snapshot
-	Snapshot   string       `json:"snapshot"`              // its name
-	Own        bool         `json:"own"`                   // taken for the job, and deleted at its end
-	Created    int64        `json:"created"`               // the time that an own one is given, in milliseconds
-	Makes      bool         `json:"makes_table,omitempty"` // the table was not there, and an attempt may have made it
-	Now        int64        `json:"now"`                   // by which cells have expired, likewise
+	From       string       `json:"from"`                  // the table; empty: the snapshot's table
+	Snapshot   string       `json:"snapshot"`              // name of the snapshot
+	Own        bool         `json:"own"`                   // the snapshot is taken for the job, and deleted at its end
+	Created    int64        `json:"created"`               // creation time of an own snapshot, in milliseconds
+	Makes      bool         `json:"makes_table,omitempty"` // the target table did not exist, and an attempt may have created it
+	Now        int64        `json:"now"`                   // time for deciding which cells have expired, in milliseconds
 	Since      int64        `json:"since,omitempty"`
-	Choice     choice.Asked `json:"choice,omitzero"`    // of the table's cells
-	Versions   int          `json:"versions,omitempty"` // of a column, the newest; 0: all
+	Choice     choice.Asked `json:"choice,omitzero"`    // selected cells of the table
+	Versions   int          `json:"versions,omitempty"` // newest versions per column; 0: all
 	Key        string       `json:"key"`
-	OldKey     string       `json:"old_key,omitempty"` // by which the old keys are taken apart
+	OldKey     string       `json:"old_key,omitempty"` // key spec by which the old keys are parsed
 	Duplicates string       `json:"duplicates"`
 	BadRecords string       `json:"bad_records,omitempty"`
-	Shares     string       `json:"shares,omitempty"` // checksum of the plan by which other processes build the files; empty: this job builds them
+	Shares     string       `json:"shares,omitempty"` // checksum of the plan with which other processes build the files; empty: this job builds them
 }
 
-// InputRecord is an input file as it was.
+// InputRecord describes an input file at the time of the plan.
 type InputRecord struct {
 	Input string    `json:"input"`
 	Size  int64     `json:"size"`
 	Time  time.Time `json:"mtime"`
 
-	Place  string    `json:"place,omitempty"`   // where it is, however the input was given
-	Format string    `json:"format,omitempty"`  // that was found
-	FileID uint64    `json:"file_id,omitempty"` // inode, or that of HDFS
+	Place  string    `json:"place,omitempty"`   // canonical place, however the input was given
+	Format string    `json:"format,omitempty"`  // detected format
+	FileID uint64    `json:"file_id,omitempty"` // inode, or HDFS file id
 	Change time.Time `json:"ctime,omitzero"`    // of local files
 
 	CRC32C *spool.Sum `json:"crc32c,omitempty"` // checksum of a stream, whose only other known property is its size; nil: the input is a file
 }
 
-// AsStream returns the record of the stream that the file is a copy of.
+// AsStream returns the record of the stream of which the file is a copy.
 func (r InputRecord) AsStream(d spool.Digest) InputRecord {
 	return InputRecord{Input: r.Input, Size: d.Bytes, Place: r.Place, Format: r.Format, CRC32C: &d.CRC32C}
 }
 
-// InputRecordOf returns a file as it is.
+// InputRecordOf returns the record of a file in its current state.
 func InputRecordOf(f source.FileInfo) InputRecord {
 	return InputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
 }
 
-// Differs describes the first difference, from old to new. Fields that an older version did not record are not compared.
+// Differs describes the difference from now, from old to new; empty: none. Fields that an older version did not record are not compared.
 func (r InputRecord) Differs(now InputRecord) string {
 	switch {
 	case (r.CRC32C == nil) != (now.CRC32C == nil):
@@ -143,7 +144,7 @@ func (r InputRecord) Differs(now InputRecord) string {
 	return ""
 }
 
-// AttemptRecord is a process that worked on the job.
+// AttemptRecord is a process that begins to work on the job.
 type AttemptRecord struct {
 	Attempt int    `json:"attempt"`
 	PID     int    `json:"pid"`
@@ -151,28 +152,28 @@ type AttemptRecord struct {
 	Version string `json:"version,omitempty"`
 }
 
-// BuiltRecord is a finished build, without its files.
+// BuiltRecord is a finished build, without its list of files.
 type BuiltRecord struct {
 	Manifest *manifest.Manifest   `json:"manifest"`
 	Tables   []*manifest.Manifest `json:"tables,omitempty"` // of further tables
 }
 
-// TurnRecord names the table of a job that is loaded from then on.
+// TurnRecord is the table of a job that later records are about.
 type TurnRecord struct {
-	Number int    `json:"number"` // in the order of loading, from 0
+	Number int    `json:"number"` // in loading order, from 0
 	Table  string `json:"table"`
 }
 
-// SnapshotRecord is a snapshot that is about to be taken, or was. An empty
-// name says that the one of that name is another's.
+// SnapshotRecord is a snapshot that is about to be taken, or was taken. An empty
+// name means that the snapshot of that name is not the job's.
 type SnapshotRecord struct {
 	Snapshot string `json:"snapshot"`
-	Created  int64  `json:"created,omitempty"` // the time that it is given, by which it is known from another of its name
+	Created  int64  `json:"created,omitempty"` // assigned creation time, which distinguishes it from another snapshot of its name
 
-	At time.Time `json:"-"` // of the record
+	At time.Time `json:"-"` // time of the record
 }
 
-// ReplacedRecord counts the rows that a load deletes from its table, and has its files of markers.
+// ReplacedRecord describes what a load deletes from its table, and the files with the delete markers.
 type ReplacedRecord struct {
 	Replace *result.Replace `json:"replace"`
 	Files   []loader.HFile  `json:"files"`
@@ -180,56 +181,56 @@ type ReplacedRecord struct {
 
 // FilesRecord is an event about files of a region.
 type FilesRecord struct {
-	Region  string         `json:"region,omitempty"` // encoded name
+	Region  string         `json:"region,omitempty"` // encoded region name
 	Server  string         `json:"server,omitempty"`
 	Attempt int            `json:"attempt,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
 	Files   []loader.HFile `json:"files"`
 }
 
-// SendingRecord is all that a round is about to send.
+// SendingRecord lists all files that a round is about to send.
 type SendingRecord struct {
 	Groups []FilesRecord `json:"groups"`
 }
 
-// FencingRecord is a file about to get another name (to), or one that has it
-// already and had another before (from).
+// FencingRecord is a file that is about to be renamed (to), or that was renamed and
+// had another name before (from).
 type FencingRecord struct {
 	File loader.HFile `json:"file"`
 	To   string       `json:"to,omitempty"`
-	From string       `json:"from,omitempty"` // version 0.1 wrote it under to
+	From string       `json:"from,omitempty"` // version 0.1 wrote it as to
 }
 
-// RewrittenRecord is files that others stand for.
+// RewrittenRecord describes files that were replaced by others.
 type RewrittenRecord struct {
 	Parents  []loader.HFile `json:"parents"`
 	Children []loader.HFile `json:"children"`
 }
 
-// SubmissionRecord is a job on YARN.
+// SubmissionRecord is a YARN job.
 type SubmissionRecord struct {
-	Tag         string `json:"tag"` // of the application
-	Dir         string `json:"dir"` // of the job, a URI in the staging directory
+	Tag         string `json:"tag"` // tag of the application
+	Dir         string `json:"dir"` // directory of the YARN job, a URI in the staging directory
 	Application string `json:"application,omitempty"`
 	Maps        int    `json:"maps"`
 	Reduces     int    `json:"reduces"`
-	// Weights are the estimated bytes of each region, by which regions were assigned to reduces.
+	// Weights are the estimated bytes of each region, used to distribute regions over reduce tasks.
 	Weights []int64 `json:"weights,omitempty"`
 }
 
-// EndedRecord is how a job on YARN ended that left nothing.
+// EndedRecord describes the end of a YARN job without output.
 type EndedRecord struct {
 	Tag string `json:"tag"`
 	How string `json:"how"`
 }
 
-// DoneRecord is a job that is done.
+// DoneRecord is the record of a finished job.
 type DoneRecord struct {
 	Result  *result.Result `json:"result"`
 	Staging string         `json:"staging_directory,omitempty"`
 }
 
-// How the staging directory is handled at the end.
+// Whether the staging directory of a finished job is kept.
 const (
 	StagingKept    = "kept"
 	StagingRemoved = "removed"
@@ -240,10 +241,10 @@ type TokenRecord struct {
 	Token string `json:"token"`
 }
 
-// FailedRecord is why an attempt ended.
+// FailedRecord describes why an attempt ended.
 type FailedRecord struct {
 	Error   string `json:"error"`
-	Kind    string `json:"kind,omitempty"`    // of the failure: see [fail.Kind]
-	Phase   string `json:"phase,omitempty"`   // in which it ended, where the records before do not say
-	Stopped bool   `json:"stopped,omitempty"` // by a signal
+	Kind    string `json:"kind,omitempty"`    // kind of the failure: see [fail.Kind]
+	Phase   string `json:"phase,omitempty"`   // phase where it ended, if the records before do not show it
+	Stopped bool   `json:"stopped,omitempty"` // stopped by a signal
 }

@@ -13,63 +13,63 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// loadState is the state of a file in a load.
+// loadState is the state of a file in its load.
 type loadState int
 
 const (
-	FileReady loadState = iota // not sent
-	FileSent                   // sent, without a known answer: HBase may have loaded it
+	FileReady loadState = iota // at its source
+	FileSent                   // sent, and the outcome is unknown: HBase may have it
 	FileLoaded
 )
 
-// History is the state of a job by its journal: finished steps, and steps with an unknown outcome.
-// Resuming, status and clean all read it.
+// History is the state of a job according to its journal: its finished steps, and
+// files with an unknown outcome. Resuming, status and clean use it.
 type History struct {
 	build.Done
 	records      int
-	Last         time.Time    // of a record
+	Last         time.Time    // latest time of a record
 	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string                          // the one after the finished steps
-	Submission   *SubmissionRecord               // the YARN application whose output is not adopted yet; nil: none
-	Weights      []int64                         // of the regions, by which tasks on YARN were packed; nil: none
+	phase        string                          // phase that follows the finished steps
+	Submission   *SubmissionRecord               // the YARN job whose output has not been taken yet; nil: none
+	Weights      []int64                         // weights of the regions in YARN jobs; nil: there was none
 	Prepared     map[string]string               // HBase's staging directories that may exist, with their tables
-	Snapshot     string                          // the snapshot that was taken
-	Snapshotting SnapshotRecord                  // the snapshot that was requested
-	OwnSnapshots map[string]ReadSnapshotRecord   // the job's own snapshots that may exist, by place
-	Quiet        map[string]QuietRecord          // tables that the job keeps quiet, or may keep so
-	Replace      *result.Replace                 // the rows that the load deletes; nil: none, or not known yet
-	Exporting    *ExportingRecord                // nil: no export, or not begun
-	Exported     map[int]manifest.ExportedRegion // finished regions
-	Comparing    *ComparingRecord                // nil: no comparison, or not begun
-	Compared     map[int]result.ComparedRange    // finished ranges
-	Clusters     map[string]result.Cluster       // clusters that a job of several has loaded, by the directories of their configurations
-	Fresh        *FreshRecord                    // the new table that replaces another; nil: none
-	Drop         DropRecord                      // of the replaced table; without a table: it is kept
-	tableLoad                                    // of the current table
-	table        int                             // its number, from 0
+	Snapshot     string                          // snapshot that was taken
+	Snapshotting SnapshotRecord                  // snapshot that was requested
+	OwnSnapshots map[string]ReadSnapshotRecord   // own snapshots of the job that are not known to be deleted, by place
+	Quiet        map[string]QuietRecord          // tables that the job keeps quiet, or may keep quiet
+	Replace      *result.Replace                 // what the load deletes; nil: nothing, or not known yet
+	Exporting    *ExportingRecord                // nil: the job exports nothing, or has not begun to
+	Exported     map[int]manifest.ExportedRegion // regions whose rows are in the directory
+	Comparing    *ComparingRecord                // nil: the job compares nothing, or has not begun to
+	Compared     map[int]result.ComparedRange    // ranges that were compared
+	Clusters     map[string]result.Cluster       // clusters that have received the files, by configuration directory
+	Fresh        *FreshRecord                    // the table that the job makes to replace another; nil: none
+	Drop         DropRecord                      // drop of that other table; without a table name: it is kept
+	tableLoad                                    // of the current table; a job of one table has no other
+	table        int                             // number of the current table, from 0
 	others       map[int]tableLoad               // of the tables before the current one, by number
-	loads        map[int]tableLoad               // of all tables before an undo; nil: no undo was begun
-	taken        []Taken                         // regions that have loaded files
-	loadedFiles  int                             // files loaded by them
+	loads        map[int]tableLoad               // state of all tables before an undo; nil: no undo has begun
+	taken        []Taken                         // regions that have received files
+	loadedFiles  int                             // number of files that they loaded
 	Finished     bool
 	FinishedAt   time.Time
-	StagingEnd   string // the staging directory of a finished job: removed, kept; empty: not recorded
+	StagingEnd   string // whether the staging directory of a finished job is removed or kept; empty: not recorded
 	Result       *result.Result
-	Undo         *Undoing     // nil: no undo was begun
-	Copied       *result.Undo // a new table with the content from before the load; nil: none
+	Undo         *Undoing     // nil: the load was never undone, and is not being undone
+	Copied       *result.Undo // a new table with the contents from before the load; nil: none was made
 
-	takenAt map[string]int // the index of a region in taken
+	takenAt map[string]int // index of a region in taken
 }
 
 // tableLoad is the state of the load of one table.
 type tableLoad struct {
 	Token    string
-	Loading  bool                 // files were sent
+	Loading  bool                 // files are being sent
 	Files    map[string]loadState // by path
 	Leaves   map[string]loader.HFile
-	Replaced []string // paths of files that were cut or merged: other files have their rows
+	Replaced []string // paths of files that were cut or merged into others
 	verified bool
 }
 
@@ -82,7 +82,7 @@ func NewHistory() History {
 		Prepared: map[string]string{}, OwnSnapshots: map[string]ReadSnapshotRecord{}, Quiet: map[string]QuietRecord{}, Clusters: map[string]result.Cluster{}}
 }
 
-// turn switches to another table: later records of files belong to it.
+// turn switches to another table: later records about files are about that table.
 func (h *History) turn(table int) {
 	if table == h.table {
 		return
@@ -96,7 +96,7 @@ func (h *History) turn(table int) {
 	h.tableLoad, h.table = load, table
 }
 
-// tableLoads returns the table loads of all tables up to the current one, by number.
+// tableLoads returns the states of all tables up to the current one, by number.
 func (h *History) tableLoads() map[int]tableLoad {
 	all := maps.Clone(h.others)
 	all[h.table] = h.tableLoad
@@ -113,8 +113,8 @@ func (h *History) AnyLoading() bool {
 	return h.Loading
 }
 
-// HistoryOf replays records. After an error it returns the history of the records
-// before.
+// HistoryOf replays records. If there is an error, the history includes the records
+// before the one that failed.
 func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
 	for _, r := range records {
@@ -125,8 +125,8 @@ func HistoryOf(records []journal.Record) (History, error) {
 	return h, nil
 }
 
-// unresolved returns the paths of files that HBase may have loaded: the job has
-// sent them and knows no answer.
+// unresolved returns the paths of files that HBase may have loaded: they were sent,
+// and the outcome is unknown.
 func (h *History) unresolved() []string {
 	var paths []string
 	if h.Finished && !h.undoUnderWay() {
@@ -143,9 +143,8 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// apply applies a record to the history. It is the only place where journals are
-// read, also those of version 0.1, and where a process applies the records that it writes.
-// Unknown events are ignored.
+// apply applies a record to the history. All journals are read here, including those of version 0.1, and
+// a process that writes a record applies it here too. Unknown events are ignored.
 func (h *History) apply(r journal.Record) error {
 	h.records++
 	if r.Time.After(h.Last) {
@@ -167,7 +166,7 @@ func (h *History) apply(r journal.Record) error {
 	return nil
 }
 
-// step records a finished step of the last attempt, and the phase after it.
+// step records a finished step of the last attempt, and the phase that follows.
 func (h *History) step(r journal.Record, next string) {
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, DoneStep{r.Event, r.Time})
@@ -175,7 +174,7 @@ func (h *History) step(r journal.Record, next string) {
 	h.phase = next
 }
 
-// recordError is the error of a record that this version does not understand.
+// recordError is an error about a record that this version cannot interpret.
 type recordError struct {
 	record journal.Record
 	err    error

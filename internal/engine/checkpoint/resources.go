@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// A Resource is something outside its directory that a job has made and has not removed: status lists it, and clean removes it
-// with the job. A job may have been killed before it made the resource, or after it removed it.
+// A Resource is something outside its directory that a job has made and has not removed: status lists it, and clean removes it with the job. It may
+// not exist, if the job was killed before it made the resource, or after it removed it.
 type Resource struct {
 	Kind  ResourceKind `json:"kind"`
-	Name  string       `json:"name"`            // a snapshot's name, a path or URI, the tag of a job on YARN
-	Table string       `json:"table,omitempty"` // that the resource is for or of
+	Name  string       `json:"name"`            // a snapshot's name, a path or URI, the tag of a YARN job
+	Table string       `json:"table,omitempty"` // table of the resource
 
 	snapshot ReadSnapshotRecord
 	quiet    QuietRecord
-	token    string // of an export
+	token    string // token of an export
 }
 
-// ResourceKind is the kind of a resource.
+// ResourceKind is the type of a resource.
 type ResourceKind string
 
 // The kinds of resources.
 const (
-	ResourceSnapshot ResourceKind = "snapshot" // of a table, taken by the job for itself
-	ResourceStaging  ResourceKind = "staging"  // directory on HDFS of HFiles or delete markers
+	ResourceSnapshot ResourceKind = "snapshot" // snapshot of a table, taken by the job for itself
+	ResourceStaging  ResourceKind = "staging"  // directory on HDFS with HFiles or delete markers
 	ResourcePrepared ResourceKind = "prepared" // directory of a load below HBase's own staging directory
 	ResourceSpill    ResourceKind = "spill"    // local directory of sorted rows
 	ResourceStream   ResourceKind = "stream"   // local copy of a stream
-	ResourceYARN     ResourceKind = "yarn"     // job on YARN whose output is not taken yet
-	ResourceTable    ResourceKind = "table"    // table that the job makes, while it is not done
-	ResourceExport   ResourceKind = "export"   // directory of an export that is not complete
+	ResourceYARN     ResourceKind = "yarn"     // YARN job whose output has not been taken yet
+	ResourceTable    ResourceKind = "table"    // table made by a job that is not done
+	ResourceExport   ResourceKind = "export"   // directory of an incomplete export
 	ResourceOffline  ResourceKind = "offline"  // table that is out of service, or may be, while an undo restores it
 	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
 )
@@ -86,7 +86,7 @@ func (h *History) Resources() []Resource {
 	return all
 }
 
-// tableOf returns the name of a table, by its number in the order of loading; empty if no plan says.
+// tableOf returns the name of a table, by its number in loading order; empty without a plan.
 func (h *History) tableOf(number int) string {
 	switch {
 	case h.Plan == nil || number > len(h.Plan.Tables):

@@ -19,14 +19,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// sharedPrefix begins the name of state that is shared: hbase:TABLE or hbase:NAMESPACE:TABLE.
+// sharedPrefix is the prefix of shared state: hbase:TABLE or hbase:NAMESPACE:TABLE.
 const sharedPrefix = "hbase:"
 
-// tableName is the file of a directory of jobs' state that has the name of the table whose copy it is.
+// tableName is the file in a directory of jobs' state with the name of the table that the directory is a copy of.
 const tableName = ".state-table"
 
-// StateDir returns the directory of jobs' state that a setting names, default [DefaultState]: itself, or, of hbase:TABLE, the copy on
-// this machine of the table's content. The copy is below the user's cache directory, and may be lost at any time.
+// StateDir returns the directory of jobs' state for a setting, default [DefaultState]: the directory itself, or, for hbase:TABLE, the local copy of
+// the table's contents. The copy is below the user's cache directory, and may be lost at any time.
 func StateDir(env *cluster.Env, state string) (string, error) {
 	if state == "" {
 		var err error
@@ -43,7 +43,7 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 		return "", fail.With(fail.Config, setting.Errorf("%s %s: %w", setting.State, state, err))
 	}
 	base, err := os.UserCacheDir()
-	if err != nil { // a container without a home
+	if err != nil { // such as a container without a home
 		base = filepath.Join(os.TempDir(), fmt.Sprintf("bulkload-%d", os.Getuid()))
 	}
 	dir := filepath.Join(base, "bulkload", "state", table.FileName()+"-"+digestOf(env.Conf.Quorum(), table.String())[:StateDigits])
@@ -57,20 +57,20 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 	return dir, nil
 }
 
-// IsShared reports whether a directory of jobs' state is a copy of a table's content, for which [Open] needs the cluster.
+// IsShared reports whether a directory of jobs' state is a copy of a table's contents. [Open] needs the cluster for it.
 func IsShared(dir string) bool {
 	s, err := sharedOf(dir)
 	return s != nil || err != nil
 }
 
-// shared is where a directory of state is a copy from.
+// shared is the source of a directory that is a copy.
 type shared struct {
 	root  string // directory of all jobs' state
 	table loader.TableName
 	job   string // path below the root
 }
 
-// sharedOf finds the table of a directory of a job's state, or of all; nil: it is not a copy.
+// sharedOf returns the table of a directory of a job's state, or of all jobs' state; nil: the directory is not a copy.
 func sharedOf(dir string) (*shared, error) {
 	dir = filepath.Clean(dir)
 	for root, depth := dir, 0; depth < 3; root, depth = filepath.Dir(root), depth+1 {
@@ -91,7 +91,7 @@ func sharedOf(dir string) (*shared, error) {
 	return nil, nil
 }
 
-// dialShared connects the cluster that has the state of a directory; nil: none has.
+// dialShared connects to the cluster with the state of a directory; nil: the state is not shared.
 func dialShared(ctx context.Context, env *cluster.Env, dir string) (*loader.Cluster, error) {
 	s, err := sharedOf(dir)
 	if err != nil || s == nil {
@@ -100,8 +100,8 @@ func dialShared(ctx context.Context, env *cluster.Env, dir string) (*loader.Clus
 	return env.Dial(ctx)
 }
 
-// Refresh brings a directory of jobs' state up to date if it is a copy: with every job of the table, and no other. Jobs that
-// a process of this machine works on are left alone.
+// Refresh updates a directory of jobs' state if it is a copy: it then has every job of the table, and no other. It skips jobs that a process of this
+// machine works on.
 func Refresh(ctx context.Context, env *cluster.Env, dir string) error {
 	if dir == "" {
 		return nil
@@ -141,7 +141,7 @@ func (s *shared) read(ctx context.Context, c *loader.Cluster, job string) ([]jou
 	return journal.Read(bytes.NewReader(textOf(content)))
 }
 
-// write makes a job's directory a copy.
+// write makes a job's directory a copy of the table's contents, unless a process of this machine works on the job.
 func (s *shared) write(dir string, c *statetable.Content) error {
 	if !filepath.IsLocal(strings.TrimPrefix(dir, s.root+string(filepath.Separator))) {
 		return fail.Errorf(fail.State, "state table %s: row %q is not a job", s.table, filepath.Base(dir))
@@ -182,7 +182,7 @@ func (s *shared) forget(there map[string]bool) error {
 	return nil
 }
 
-// worksHere reports whether the process that took a job's lock last is one of this machine that runs.
+// worksHere reports whether the last owner of a job's lock is a running process of this machine.
 func worksHere(dir string) bool {
 	o, err := journal.LastOwner(dir)
 	if err != nil {
@@ -192,7 +192,7 @@ func worksHere(dir string) bool {
 	return here && runs
 }
 
-// absent is err unless it reports a file that does not exist.
+// absent returns err, or nil if it reports that a file does not exist.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

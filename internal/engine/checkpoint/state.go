@@ -20,62 +20,62 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// The states of a job in addition to [JobDone], [JobRunning] and [JobUnknown].
+// Further statuses, in addition to [JobDone], [JobRunning] and [JobUnknown].
 const (
 	JobFailed      Status = "failed"      // the last attempt ended with an error
 	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
 	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine failed
 )
 
-// State is the state of a job by its state directory.
+// State is the state of a job according to its state directory.
 type State struct {
-	Schema    int                  `json:"schema"` // version of this form: 1
+	Schema    int                  `json:"schema"` // version of this format: 1
 	Job       string               `json:"job"`    // name of its directory
 	Dir       string               `json:"dir"`
-	JobID     string               `json:"job_id,omitempty"` // the caller's own name for the job
+	JobID     string               `json:"job_id,omitempty"` // the caller's ID of the job
 	Table     string               `json:"table,omitempty"`
-	Command   string               `json:"command,omitempty"` // of the last attempt, if it is known
+	Command   string               `json:"command,omitempty"` // of the last attempt, if known
 	State     Status               `json:"state"`
 	Resumable bool                 `json:"resumable,omitempty"`  // the same command resumes it
-	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
+	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if known
 	Error     string               `json:"error,omitempty"`      // likewise
 	ErrorKind string               `json:"error_kind,omitempty"` // likewise
-	Attempt   int                  `json:"attempt"`              // number of the last one; 0: none began
-	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of the process that runs it now
+	Attempt   int                  `json:"attempt"`              // the last attempt; 0: none began
+	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of the process that works on the job now
 	Host      string               `json:"host,omitempty"`
 	Phase     string               `json:"phase,omitempty"`
 	Percent   *float64             `json:"percent,omitempty"`          // of the phase; 100 if the job is done
-	Rows      int64                `json:"rows"`                       // of the current phase while the job runs; otherwise in the files
-	Rejected  int64                `json:"rejected,omitempty"`         // bad records at the end of the last attempt
-	HFiles    int                  `json:"hfiles"`                     // complete
-	Bytes     int64                `json:"bytes"`                      // of them
-	Regions   int                  `json:"regions,omitempty"`          // of the plan, of all tables
-	Loaded    int                  `json:"loaded_files"`               // files that HBase has loaded
-	Sent      int                  `json:"unresolved_files,omitempty"` // files that HBase may have loaded: sent, without a known answer
-	Began     time.Time            `json:"began,omitzero"`             // the last attempt
+	Rows      int64                `json:"rows"`                       // done in the current phase while it runs; otherwise in the files
+	Rejected  int64                `json:"rejected,omitempty"`         // records that were set aside, as of the end of the last attempt
+	HFiles    int                  `json:"hfiles"`                     // complete HFiles
+	Bytes     int64                `json:"bytes"`                      // size of these HFiles
+	Regions   int                  `json:"regions,omitempty"`          // in the plans of all tables
+	Loaded    int                  `json:"loaded_files"`               // files loaded by HBase
+	Sent      int                  `json:"unresolved_files,omitempty"` // files sent to HBase whose outcome is unknown
+	Began     time.Time            `json:"began,omitzero"`             // of the last attempt
 	Ended     time.Time            `json:"ended,omitzero"`             // likewise, unless it runs
-	Last      time.Time            `json:"last,omitzero"`              // time of the last record
-	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several tables, in their order of loading
-	Live      *Live                `json:"live,omitempty"`             // live status of a running job
+	Last      time.Time            `json:"last,omitzero"`              // time of the last record or report
+	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several tables, in loading order
+	Live      *Live                `json:"live,omitempty"`             // report of the running job
 	Log       []string             `json:"log,omitempty"`              // the last lines of the log of the last attempt
 	Key       string               `json:"key,omitempty"`
 	Inputs    int                  `json:"input_files,omitempty"`
 	InBytes   int64                `json:"input_bytes,omitempty"`
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
-	Replace   *result.Replace      `json:"replace,omitempty"`     // the rows that the load deletes, if that is known
-	Fresh     *FreshState          `json:"fresh,omitempty"`       // the table that the job's new table replaces
-	Undo      string               `json:"undo,omitempty"`        // under way, or undone
-	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
-	Undone    *result.Undo         `json:"undo_result,omitempty"` // its result
-	Offline   bool                 `json:"offline,omitempty"`     // a running undo has disabled the table, or may have
-	Copied    *result.Undo         `json:"copied,omitempty"`      // a new table with the content from before the load
-	Resources []Resource           `json:"resources,omitempty"`   // created by the job outside its directory, and not removed
+	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load deletes, if known
+	Fresh     *FreshState          `json:"fresh,omitempty"`       // state of a table that replaces another
+	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is removed from the table
+	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // end of the undo
+	Undone    *result.Undo         `json:"undo_result,omitempty"` // result of the undo
+	Offline   bool                 `json:"offline,omitempty"`     // a running undo has taken the table out of service, or may have
+	Copied    *result.Undo         `json:"copied,omitempty"`      // a new table has the table's contents from before the load
+	Resources []Resource           `json:"resources,omitempty"`   // resources outside its directory that the job has made and has not removed
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
-	Report    string               `json:"report,omitempty"` // the newest report, if there is one
-	Taken     []Taken              `json:"-"`                // regions that have loaded files, by their names
-	Files     []manifest.File      `json:"-"`                // complete ones, in no order
+	Report    string               `json:"report,omitempty"` // the newest report, if any
+	Taken     []Taken              `json:"-"`                // regions that have received files, by name
+	Files     []manifest.File      `json:"-"`                // complete files, in no particular order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`
 }
@@ -87,7 +87,7 @@ type Attempt struct {
 	Host    string     `json:"host"`
 	Version string     `json:"version,omitempty"`
 	Began   time.Time  `json:"began"`
-	Ended   time.Time  `json:"ended"` // time of its last record
+	Ended   time.Time  `json:"ended"` // time of the last record of the attempt
 	State   Status     `json:"state"`
 	Error   string     `json:"error,omitempty"`
 	Kind    string     `json:"error_kind,omitempty"`
@@ -96,23 +96,23 @@ type Attempt struct {
 
 // DoneStep is a finished step of an attempt.
 type DoneStep struct {
-	Name string    `json:"name"` // an event of the journal: sorted, built, snapshot, loading, verified, done
+	Name string    `json:"name"` // event of the journal: sorted, built, snapshot, loading, verified, done
 	Time time.Time `json:"time"`
 }
 
-// Taken is a region that has loaded files.
+// Taken is a region that has received files.
 type Taken struct {
 	Region string
-	Server string // the server of the call, empty if the journal does not have it
+	Server string // the server that was asked; empty if the journal does not have it
 	Files  int
 }
 
-// ErrNoJob says that a state directory has no such job.
+// ErrNoJob reports that a state directory has no such job.
 var ErrNoJob = errors.New("no such job")
 
-// Read returns the state of one job by its directory. It does not touch the job's lock, so the job
-// may run meanwhile, or begin to. A damaged journal is reported in the state's
-// Error, with the status unknown.
+// Read returns the state of the job with the given directory. It does not touch the
+// job's lock, so the job may run or start meanwhile. A damaged journal is reported
+// in the state's Error, with the status unknown.
 func Read(dir string) (*State, error) {
 	name := filepath.Join(dir, journal.FileName)
 	f, err := os.Open(name)
@@ -140,8 +140,8 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// ReadAll returns the states of all jobs below a directory, default [DefaultState], the
-// newest first. A missing directory has no jobs.
+// ReadAll returns the states of all jobs below a directory, default [DefaultState],
+// the newest first. A missing directory has no jobs.
 func ReadAll(dir string) ([]*State, error) { return readAll(dir, Read) }
 
 func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error) {
@@ -152,7 +152,7 @@ func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error
 		}
 	}
 	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs // its readers may have another working directory
+		dir = abs // the caller may be in another directory
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error
 		}
 		s, err := read(filepath.Join(dir, d.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // no journal: not a job's, or one that was cleaned just now
+			continue // no journal: not a job's directory, or it was just cleaned
 		}
 		if err != nil {
 			s = &State{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
@@ -176,9 +176,9 @@ func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error
 	return jobs, nil
 }
 
-// Find returns the state of the one job that a word names: its directory, the name of
-// that below state (default [DefaultState]), the twelve digits at its end, or
-// the caller's own name for it. If there is none, the error is [ErrNoJob].
+// Find returns the state of the one job that word identifies: its directory, the
+// name of the directory below state (default [DefaultState]), the twelve digits at
+// its end, or the caller's ID of the job. The error is [ErrNoJob] if there is none.
 func Find(state, word string) (*State, error) {
 	if s, err := Read(word); err == nil && strings.ContainsRune(word, filepath.Separator) {
 		return s, nil
@@ -206,8 +206,8 @@ func Find(state, word string) (*State, error) {
 	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
 }
 
-// judge sets the status of the job, from its journal, from the process that signed its
-// lock, from its live status, and from the ending of its last run.
+// judge sets the status of the job, from its journal, the process that last signed
+// its lock, its progress reports, and the result of its last run.
 func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
@@ -242,8 +242,8 @@ func (s *State) judge(now time.Time, begun bool) {
 	}
 }
 
-// endedBy reports whether the process that signed the lock last has recorded an end: the
-// process may still exist for a moment.
+// endedBy reports whether the process that last signed the lock has recorded an
+// end. The process itself may exit a moment later.
 func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
 		return true
@@ -255,7 +255,7 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	return a.PID == o.PID && a.Host == o.Host && (a.State == JobFailed || a.State == JobStopped)
 }
 
-// run sets the state of a running job.
+// run fills in the state of a running job.
 func (s *State) run(o journal.Owner, live *Live) {
 	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
 	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
@@ -276,7 +276,7 @@ func (s *State) run(o journal.Owner, live *Live) {
 	}
 }
 
-// ended sets the state of an attempt that has recorded its own end.
+// ended fills in the state of a job whose last attempt has recorded its own end.
 func (s *State) ended(e *Ending) {
 	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
 	s.Attempt = max(s.Attempt, e.Attempt)

@@ -2,37 +2,37 @@ package checkpoint
 
 import "bulkload/internal/model/manifest"
 
-// TableState is the state of one table of a job of several.
+// TableState is the state of one table of a job of several tables.
 type TableState struct {
 	Table   string    `json:"table"`
-	Index   string    `json:"index,omitempty"` // its name, if it is one
+	Index   string    `json:"index,omitempty"` // name of the index that the table is; empty: it is not an index
 	State   TableStep `json:"state"`
 	Rows    int64     `json:"rows"`   // in its complete files
-	HFiles  int       `json:"hfiles"` // complete
-	Bytes   int64     `json:"bytes"`  // of them
+	HFiles  int       `json:"hfiles"` // complete HFiles
+	Bytes   int64     `json:"bytes"`  // size of these HFiles
 	Regions int       `json:"regions"`
-	Loaded  int       `json:"loaded_files"`               // that HBase has taken
-	Sent    int       `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
-	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is taken out of the table
+	Loaded  int       `json:"loaded_files"`               // files loaded by HBase
+	Sent    int       `json:"unresolved_files,omitempty"` // files sent to HBase whose outcome is unknown
+	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is removed from the table
 }
 
-// TableStep is how far a table of a job is.
+// TableStep is the progress of a table of a job.
 type TableStep string
 
-// The steps, in their order.
+// The steps, in order.
 const (
 	TablePending  TableStep = "pending" // its load has not begun
 	TableLoading  TableStep = "loading" // its load has begun
 	TableVerified TableStep = "verified"
 )
 
-// tableStates returns the table states of a job of several tables, in the order in which they are loaded; nil of a job of one.
+// tableStates returns the states of the tables of a job of several, in loading order; nil for a job of one table.
 func (h *History) tableStates() []TableState {
 	if h.Plan == nil || len(h.Plan.Tables) == 0 {
 		return nil
 	}
 	var list []TableState
-	ends := []int{} // ordinals of regions in the sort
+	ends := []int{} // end ordinals of the tables' regions in the sort
 	end := 0
 	now := h.tableLoads()
 	loads := now
@@ -73,7 +73,7 @@ func (h *History) tableStates() []TableState {
 	return list
 }
 
-// load puts in how far the load of the table is.
+// load fills in the progress of the table's load.
 func (t *TableState) load(l tableLoad, finished bool) {
 	switch {
 	case l.verified:

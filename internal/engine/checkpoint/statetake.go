@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// phaseNow returns the phase that follows what is finished: of a table that has all its files the verification.
+// phaseNow returns the phase that follows the finished steps: verify for a table with all files loaded.
 func (h *History) phaseNow() string {
 	if h.phase != "load" || !h.Loading || h.verified {
 		return h.phase
@@ -20,7 +20,7 @@ func (h *History) phaseNow() string {
 	return "verify"
 }
 
-// take puts what a journal says into a job's state.
+// take fills in the state from a journal's history.
 func (s *State) take(h *History) {
 	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phaseNow()
 	if p := h.Plan; p != nil {
@@ -42,7 +42,7 @@ func (s *State) take(h *History) {
 		for _, f := range files {
 			s.Bytes += f.Bytes
 		}
-		if w.Ordinal == 0 { // of the first table, whose split points these are
+		if w.Ordinal == 0 { // of the first table, which the split points belong to
 			s.Files = append(s.Files, files...)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// StateText returns the state of the job, in words.
+// StateText returns the status of the job in words.
 func (s *State) StateText() string {
 	switch s.Undo {
 	case UndoUnderWay:
@@ -20,7 +20,8 @@ func (s *State) StateText() string {
 	return string(s.State)
 }
 
-// PhaseText returns the phase of a job that is not done, and how much of it is done.
+// PhaseText returns the phase of a job that is not done, and its completed
+// percentage.
 func (s *State) PhaseText() string {
 	switch {
 	case s.State == JobDone || s.Phase == "":
@@ -31,7 +32,8 @@ func (s *State) PhaseText() string {
 	return s.Phase
 }
 
-// Text describes the state of one table of a job of several; bytes formats a number of bytes.
+// Text describes the state of one table of a job of several; bytes formats a number
+// of bytes.
 func (t TableState) Text(bytes func(int64) string) string {
 	name := "table " + t.Table
 	if t.Index != "" {

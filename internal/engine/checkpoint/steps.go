@@ -12,19 +12,19 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// Step is a part of a job. A command is a list of steps.
+// Step is a step of a job. A command is a list of steps.
 type Step struct {
-	Name string                          // what it does, for readers of the list
-	Done func() bool                     // reports whether the journal has the step already: then it is skipped; nil: each attempt takes it
-	Gate bool                            // a job that is paused waits before it
-	Run  func(ctx context.Context) error // records what it is about to do before it does it
-	// TakeBack undoes the effects of this step and of those after it, as far as the job cannot continue from them, when one of them has ended
-	// with an error. Nil: the effects stay for the next attempt.
+	Name string                          // description of the step, for lists of steps
+	Done func() bool                     // reports whether the journal has the step already, which is then skipped; nil: every attempt runs it
+	Gate bool                            // a paused job waits before the step
+	Run  func(ctx context.Context) error // must record each action before performing it
+	// TakeBack reverts this step and the steps after it, as far as the job cannot resume from them, when one of them has failed. Nil: their effects are
+	// kept for the next attempt.
 	TakeBack func(ctx context.Context, cause error) error
 }
 
-// Steps takes the steps of a job that are left, in their order. The first error ends the attempt, and is recorded. Steps that were taken
-// are taken back then, the last one first, unless another process has the job.
+// Steps runs the remaining steps of a job, in order. The first error ends the attempt, and is recorded. Then the steps up to the failed one are
+// reverted by TakeBack, the last one first, unless another process has taken over the job.
 func (st *Job) Steps(ctx context.Context, gate progress.Gate, steps []Step) error {
 	for i, s := range steps {
 		if s.Done != nil && s.Done() {
@@ -51,8 +51,8 @@ func (st *Job) Steps(ctx context.Context, gate progress.Gate, steps []Step) erro
 	return nil
 }
 
-// Work begins the work on an open job. It returns the context of the work, which ends when another process takes the job over, and
-// a function that ends the work: it closes the job, and puts into err that another process has it, or the error of Close.
+// Work begins the work on an open job. It returns a context, which is cancelled when another process takes over the job, and a function that ends the
+// work: it closes the job, and adds to err the result of Close, or replaces err if another process has the job.
 func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if st.lock != nil && st.lock.owner != nil {
@@ -75,11 +75,11 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 	}
 }
 
-// Check returns an error of kind [fail.Busy] if another process has taken the job over. Call it before removing something that the other may use.
+// Check returns an error of kind [fail.Busy] if another process has taken over the job. Call it before removing anything that the other may use.
 func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
 
-// Stage creates a staging directory that the journal has, or finds it. A process that was stopped before it created the directory, while
-// another one ended the job and removed the directory, removes its own again.
+// Stage creates the staging directory recorded in the journal, or finds it. If another process has ended the job and removed the directory while this
+// one was suspended, Stage removes the directory that it has created.
 func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*staging.Dir, error) {
 	if err := st.Check(ctx); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 	if lost, ok := errors.AsType[*statetable.LostError](checked); ok && lost.Holder.Released {
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
-		_ = at.FS.Remove(ctx, at.Location.Path) // unless it has files
+		_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files
 	}
 	if err == nil {
 		err = checked
@@ -101,15 +101,15 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 	return dir, err
 }
 
-// Fail records, once, why the attempt of this process ends. It is only for display: a journal that does not take it says that the
-// attempt was interrupted.
+// Fail records why the attempt of this process ends, once. The record is information for people: without it the journal says that the attempt was
+// interrupted.
 func (st *Job) Fail(ctx context.Context, cause error) {
 	n := len(st.Attempts)
 	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
 		return
 	}
 	text := cause.Error()
-	if st.Finished { // work on a finished job
+	if st.Finished { // an undo of a finished job
 		text = "undo: " + text
 	}
 	r := FailedRecord{Error: text, Stopped: ctx.Err() != nil}

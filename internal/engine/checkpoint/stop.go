@@ -4,7 +4,7 @@ package checkpoint
 
 import "bulkload/internal/engine/journal"
 
-// stopAfter does nothing in the program that users run; see stopafter.go.
+// stopAfter does nothing in release builds; see stopafter.go.
 type stopAfter struct{}
 
 func newStopAfter() stopAfter { return stopAfter{} }

@@ -13,11 +13,9 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// stopAfter kills the process after a record, for tests of the recovery from a
-// crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them.
-// With event:n:freeze the process stands still instead, until SIGCONT; with event:n:hold
-// its job does, while the process gives signs of life. It is in programs that are built with the tag stopafter only. These also hold, after
-// each record, what the process knows to what the journal says.
+// stopAfter kills the process after a record, for tests of crashes. BULKLOAD_TEST_STOP_AFTER is an event, or event:n for its n-th occurrence. With
+// event:n:freeze the process stops instead, until SIGCONT; with event:n:hold only its job stops, while the process keeps sending signs of life. It
+// exists only in programs that are built with the tag stopafter. These also compare, after each record, the history of the process with its journal.
 type stopAfter struct {
 	event string
 	left  int
@@ -53,12 +51,12 @@ func (s *stopAfter) seen(st *Job, r journal.Record) {
 	case "freeze":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "hold":
-		select {} // the caller has the lock of all records
+		select {} // the caller holds the lock of all records
 	default:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
 }
 
-// otherState is the exit code of a program whose history is not that of its journal, or whose test names no event. No command ends with it.
+// otherState is the exit code if the history differs from the journal, or if a test names no event. No command ends with it.
 const otherState = 97

@@ -2,39 +2,39 @@ package checkpoint
 
 import "time"
 
-// TableRecord has the facts by which a job recognizes its table: a table that was dropped
-// and made again, or emptied, has the name and often the split points of the old
-// one, and none of its rows.
+// TableRecord identifies a table: one that was dropped and created again, or
+// truncated, has the same name and often the same split points, but none of the old
+// rows.
 type TableRecord struct {
-	Cluster string         `json:"cluster,omitempty"` // its id
-	State   int64          `json:"state_time"`        // when the master wrote the table's state last, milliseconds
-	Dir     uint64         `json:"dir_id,omitempty"`  // inode of its directory on HDFS; 0: it cannot be read
-	Regions []RegionRecord `json:"regions"`           // in the order of their rows: the split points are their starts
+	Cluster string         `json:"cluster,omitempty"` // cluster id
+	State   int64          `json:"state_time"`        // when the master last wrote the table's state, milliseconds
+	Dir     uint64         `json:"dir_id,omitempty"`  // inode of its directory on HDFS; 0: not readable
+	Regions []RegionRecord `json:"regions"`           // in row order: the split points are their start keys
 }
 
-// RegionRecord is a region as it was.
+// RegionRecord identifies a region.
 type RegionRecord struct {
-	Name string `json:"region"` // encoded
-	Made uint64 `json:"made"`   // its id: when it was made, milliseconds
+	Name string `json:"region"` // encoded name
+	Made uint64 `json:"made"`   // region id: its creation time, milliseconds
 }
 
-// Sameness is the result of comparing a table with the one of the plan.
+// Sameness is the result of comparing a table with its record.
 type Sameness int
 
 const (
 	sameTable Sameness = iota
 	OtherTable
-	DoubtfulTable // it was out of service meanwhile, and no trace is left that says more
+	DoubtfulTable // it was out of service meanwhile, and no remaining trace decides
 )
 
-// Compare reports whether a table is the one that it was.
+// Compare reports whether a table is still the recorded one.
 //
-// To make, to empty and to restore a table writes its state, a split and a merge do
-// not: one that has the state of then, to the millisecond, is the same. If it has
-// another, it may have been disabled and enabled. Its directory says then, which
-// is made again with the table, or a region of then that hbase:meta still reports,
-// since the name of a region has the time in it at which it was made. A region
-// that was split or merged is reported for some minutes only.
+// Creating, truncating and restoring a table writes its state, a split and a merge
+// do not: a table with the recorded state time, to the millisecond, is the same.
+// Otherwise it may have been disabled and enabled. Then its directory decides,
+// which is created again together with the table, or a recorded region that
+// hbase:meta still has, since the name of a region contains its creation time. A
+// region that was split or merged stays there for some minutes only.
 func (t TableRecord) Compare(now TableRecord, traces func() (map[string]bool, error)) (Sameness, error) {
 	switch {
 	case t.State == now.State:
@@ -56,7 +56,7 @@ func (t TableRecord) Compare(now TableRecord, traces func() (map[string]bool, er
 	return DoubtfulTable, nil
 }
 
-// Oldest is when the oldest region was made.
+// Oldest returns the creation time of the oldest region.
 func (t TableRecord) Oldest() time.Time {
 	var first uint64
 	for i, r := range t.Regions {

@@ -9,9 +9,9 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RecordTable returns the record by which a job recognizes a table later. Regions are
-// those of the table; without them a record may be compared with an earlier one,
-// and none with it.
+// RecordTable returns the record that identifies a table in its current state.
+// regions are the table's regions; a record without them can be compared with an
+// earlier record, but not the reverse.
 func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *loader.Table, regions []loader.Region) (*TableRecord, error) {
 	id, err := c.ID(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *lo
 	return r, nil
 }
 
-// tableDir returns the inode of a table's directory, 0 if that is not to be found:
-// others may not read HBase's directory in many clusters.
+// tableDir returns the inode of a table's directory, 0 if it cannot be read: many
+// clusters do not let other users read HBase's directory.
 func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
 	l, err := env.Conf.Resolve(env.Conf.Value(cluster.RootDirKey))
 	if err != nil || l.Local() {

@@ -19,14 +19,15 @@ import (
 // StateDigits is the number of digits of a job's identity in its directory's name.
 const StateDigits = 12
 
-// Trace describes a job by its journal, without running it: whether it may be
-// removed. Where the journal is not understood it is broken, and the job stays.
+// Trace is the history of a job that is not run, which decides whether the job may
+// be removed. If the journal cannot be interpreted it is broken, and the job is
+// kept.
 type Trace struct {
 	History
-	broken error // why the journal does not say what became of the job
+	broken error // why the journal does not have the job's outcome
 }
 
-// Status returns the status of the job by its journal.
+// Status returns the job's status according to the journal.
 func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:
@@ -41,7 +42,7 @@ func (t *Trace) Status() Status {
 	return JobAbandoned
 }
 
-// plan returns the job's plan, a zero one if no record has it.
+// plan returns the job's plan, zero if no record has it.
 func (t *Trace) plan() (p PlanRecord) {
 	if t.Plan != nil {
 		p = *t.Plan
@@ -49,7 +50,7 @@ func (t *Trace) plan() (p PlanRecord) {
 	return p
 }
 
-// ID returns the digits in the name of the job's directory, empty if no plan says.
+// ID returns the digits in the name of the job's directory, empty without a plan.
 func (t *Trace) ID() string {
 	id := t.plan().Job
 	return id[:min(len(id), StateDigits)]
@@ -83,12 +84,12 @@ func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error)
 	return traceOf(name, f)
 }
 
-// errNoRecord is a journal that was emptied, or whose only record is torn.
+// errNoRecord reports a journal that was truncated, or whose only record is torn.
 var errNoRecord = errors.New("it has no records")
 
-// traceOf reads a journal. One that is not understood, or has no record, is
-// broken: HBase may have some of its job's files. The error is of the
-// reading: then nothing is known.
+// traceOf reads a journal. A journal that cannot be interpreted, or has no record,
+// is broken: HBase may have some of its job's files. An error is returned only if
+// reading fails: then nothing is known.
 func traceOf(name string, r io.Reader) (*Trace, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {

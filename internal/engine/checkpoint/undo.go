@@ -14,49 +14,49 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// What a job's state says of its undo.
+// States of a job's undo.
 const (
-	UndoPending  = "pending"   // of a table of several: its markers are not loaded yet
-	UndoUnderWay = "under way" // begun, and the same undo resumes it
+	UndoPending  = "pending"   // for one of several tables: its markers are not loaded yet
+	UndoUnderWay = "under way" // begun; the same undo resumes it
 	UndoDone     = "undone"
 )
 
-// UndoRecord is a finished load that is being taken out of its table again. A
-// zero one says that it stays: nothing was changed.
+// UndoRecord is a finished load that is being removed from its table. A zero record
+// means that the undo was refused and nothing was changed.
 type UndoRecord struct {
 	Timestamp int64  `json:"timestamp,omitempty"`
-	Snapshot  string `json:"snapshot,omitempty"` // of the table, from which its rows are read
-	Created   int64  `json:"created,omitempty"`  // the time that it is given, by which it is known again
-	Staging   string `json:"staging,omitempty"`  // directory of the files with markers
+	Snapshot  string `json:"snapshot,omitempty"` // snapshot of the table, from which its rows are read
+	Created   int64  `json:"created,omitempty"`  // assigned creation time, which identifies it
+	Staging   string `json:"staging,omitempty"`  // directory of the files with delete markers
 
-	Tables []UndoTable `json:"tables,omitempty"` // what further tables have of their own, in the order of loading
+	Tables []UndoTable `json:"tables,omitempty"` // fields of further tables, in loading order
 
-	From    *RestoredFrom `json:"from,omitempty"`    // by a snapshot from before the load; nil: by markers
-	Servers []string      `json:"servers,omitempty"` // region servers that lived before a table is taken out of service to be restored; none: not known
+	From    *RestoredFrom `json:"from,omitempty"`    // undo by a snapshot from before the load; nil: by delete markers
+	Servers []string      `json:"servers,omitempty"` // region servers that were alive before a table is taken out of service to be restored; none: unknown
 }
 
-// RestoredFrom is a snapshot from before a load, which a table is to get back.
+// RestoredFrom is a snapshot from before a load, from which a table is restored.
 type RestoredFrom struct {
 	Snapshot string `json:"snapshot"`
-	Created  int64  `json:"created"`           // the time of its making, milliseconds
-	Into     string `json:"into,omitempty"`    // a new table that is made of it; empty: the table itself
-	Discard  bool   `json:"discard,omitempty"` // what others have written since may be lost
+	Created  int64  `json:"created"`           // creation time, milliseconds
+	Into     string `json:"into,omitempty"`    // a new table that is made from it; empty: the table itself is restored
+	Discard  bool   `json:"discard,omitempty"` // later changes of others may be lost
 }
 
-// RestoringRecord predicts the cells that a restore loses and makes visible again, and has the nonce by which the master recognizes a repeated request.
+// RestoringRecord has the cells that are lost and visible again when the master restores a snapshot, and the nonce that identifies repeated requests.
 type RestoringRecord struct {
 	Undo  *result.Undo `json:"undo"`
 	Nonce uint64       `json:"nonce"`
 }
 
-// UndoTable has the facts of one table that an undo needs.
+// UndoTable has the fields of an undo for one table.
 type UndoTable struct {
 	Table    string `json:"table"`
 	Snapshot string `json:"snapshot"`
 	Staging  string `json:"staging"`
 }
 
-// Of returns the of a table, by its number in the order of loading; the first one has no name.
+// Of returns the fields for a table, by its number in loading order; for the first table they have no name.
 func (u UndoRecord) Of(number int) UndoTable {
 	if number == 0 {
 		return UndoTable{Snapshot: u.Snapshot, Staging: u.Staging}
@@ -64,44 +64,44 @@ func (u UndoRecord) Of(number int) UndoTable {
 	return u.Tables[number-1]
 }
 
-// MarkersRecord has the prediction of an undo and its files of markers.
+// MarkersRecord is the predicted result of an undo, and the files with its delete markers.
 type MarkersRecord struct {
 	Undo   *result.Undo   `json:"undo"`
 	Files  []loader.HFile `json:"files"`
-	Tables []UndoMarkers  `json:"tables,omitempty"` // the files of further tables, in the order of loading
+	Tables []UndoMarkers  `json:"tables,omitempty"` // the files of further tables, in loading order
 }
 
-// UndoMarkers are the files with markers of a further table.
+// UndoMarkers are the files with delete markers of a further table.
 type UndoMarkers struct {
 	Table string         `json:"table"`
 	Files []loader.HFile `json:"files"`
 }
 
-// UndoneRecord is an undo that is done.
+// UndoneRecord is the record of a finished undo.
 type UndoneRecord struct {
 	Undo *result.Undo `json:"undo"`
 }
 
-// Undoing is the state of an undo in the journal of its job.
+// Undoing is the state of a job's undo according to its journal.
 type Undoing struct {
 	UndoRecord
-	Result  *result.Undo     // what it does, as predicted; nil before the markers are written
-	Markers [][]loader.HFile // files with them, of each table in the order of loading
-	Built   bool             // they are all written
-	Written int              // how often they were, in all or of one table
+	Result  *result.Undo     // predicted result; nil before the markers are written
+	Markers [][]loader.HFile // files with delete markers, for each table in loading order
+	Built   bool             // all of them are written
+	Written int              // how often they were written, all of them or those of one table
 	Sent    map[int]bool     // tables that may have markers, by number
-	Out     map[int]bool     // tables that no longer have cells of the load, which was verified
+	Out     map[int]bool     // tables that verifiably have no cells of the load any more
 	Differs bool             // a table was not as predicted
 
 	Restoring *RestoringRecord // the master is asked to restore a snapshot, or may have been; nil: not yet
-	Restored  bool             // it has
+	Restored  bool             // the restore is complete
 	Done      bool
 	DoneAt    time.Time
 }
 
 func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 
-// undoEvents are the events of an undo.
+// undoEvents returns the events of undoing a finished load.
 func undoEvents() []eventInfo {
 	return []eventInfo{
 		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed", (*History).undo),
@@ -122,7 +122,7 @@ func undoEvents() []eventInfo {
 	}
 }
 
-// undo begins an undo, or says that there is none. What was under way of the load is over when it begins: it was finished.
+// undo begins an undo, or cancels it. Operations of the load are over when it begins, since the load was finished.
 func (h *History) undo(u UndoRecord) {
 	h.forgetUndone()
 	if u.Timestamp == 0 {
@@ -132,7 +132,7 @@ func (h *History) undo(u UndoRecord) {
 	}
 }
 
-// undoing takes a record of an undo into account.
+// undoing applies a record of an undo.
 func (h *History) undoing(take func(u *Undoing)) error {
 	if h.Undo == nil {
 		return errors.New("there is no undo")
@@ -151,7 +151,7 @@ func (h *History) markers(_ journal.Record, m MarkersRecord) error {
 		return errors.New("it does not have the undo's steps for each table")
 	}
 	h.Undo.wrote(m)
-	load := newTableLoad() // the files of the load are replaced by those with markers
+	load := newTableLoad() // the files with markers replace the files of the load
 	load.Token = h.Token
 	h.tableLoad = load
 	return nil
@@ -172,7 +172,7 @@ func (h *History) undone(r journal.Record, d UndoneRecord) error {
 	return nil
 }
 
-// into returns the new table that is made of the snapshot, empty if none is.
+// into returns the new table that is made from the snapshot, empty if there is none.
 func (f *RestoredFrom) into() string {
 	if f == nil {
 		return ""
@@ -185,8 +185,8 @@ func (u *Undoing) Offline() bool {
 	return u != nil && !u.Done && u.From != nil && u.From.Into == "" && !u.Out[0]
 }
 
-// forgetUndone forgets the snapshots of an undo that has ended: it has deleted them before, or left them to people. Earlier versions did not
-// record that.
+// forgetUndone removes the snapshots of an undo that has ended from the history: it has deleted them, or left them to people. Earlier versions did
+// not record that.
 func (h *History) forgetUndone() {
 	if h.Undo == nil {
 		return
@@ -196,7 +196,7 @@ func (h *History) forgetUndone() {
 	}
 }
 
-// wrote takes the files with markers into account.
+// wrote applies the record of the files with markers.
 func (u *Undoing) wrote(m MarkersRecord) {
 	u.Result, u.Markers, u.Built, u.Written = m.Undo, [][]loader.HFile{m.Files}, true, u.Written+1
 	for _, t := range m.Tables {
@@ -204,8 +204,8 @@ func (u *Undoing) wrote(m MarkersRecord) {
 	}
 }
 
-// beginUndo makes room for the loads of an undo's files. How far the job's own got stays known, and that an undo which is
-// begun again has sent markers.
+// beginUndo resets the state of loads for the files of an undo. The progress of the job's own load is kept, and so is the fact that an undo which is
+// begun again has already sent markers.
 func (h *History) beginUndo(u UndoRecord) {
 	sent := map[int]bool{}
 	if h.undoUnderWay() {
@@ -221,7 +221,7 @@ func (h *History) beginUndo(u UndoRecord) {
 	h.tableLoad, h.others = newTableLoad(), map[int]tableLoad{}
 }
 
-// ofTable says how far the undo of a table of several is.
+// ofTable returns the undo's state for one of several tables.
 func (u *Undoing) ofTable(number int, loading bool) string {
 	switch {
 	case u == nil:
@@ -234,8 +234,8 @@ func (u *Undoing) ofTable(number int, loading bool) string {
 	return UndoPending
 }
 
-// OpenDir takes the lock of a job whose directory is known, and reads its journal. It connects the cluster if that has
-// the state, until the job is closed.
+// OpenDir takes the lock of the job with the given directory, and reads its journal. If the state is shared, it connects to the cluster, until the
+// job is closed.
 func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
 	st := &Job{Dir: dir}
 	c, err := dialShared(ctx, env, dir)

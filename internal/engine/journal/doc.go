@@ -5,9 +5,9 @@
 //
 //	{"seq":1,"time":"2017-10-12T01:02:03.4Z","event":"plan", …}
 //
-// A record that must be on disk before the act that it announces is written
-// with sync; others reach the disk when the system likes, and survive the end
-// of the process, though not of the machine. A line that a crash has torn is
-// cut off when the journal is opened. Readers ignore events and fields that
-// they do not know.
+// A record that announces an action is written with sync, so that it is on disk
+// before the action. Others reach the disk when the system writes them: they
+// survive the end of the process, but not a crash of the machine. A line that a
+// crash has torn is cut off when the journal is opened. Readers ignore unknown
+// events and fields.
 package journal

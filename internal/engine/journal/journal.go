@@ -18,20 +18,20 @@ import (
 // FileName is the journal's name in its directory.
 const FileName = "journal.jsonl"
 
-// A Record is one line. Data is the whole line as JSON, the header's fields
-// included; decode from it what the event has.
+// A Record is one line. Data is the whole line as JSON, including the fields of the
+// header; decode the event's own fields from it.
 type Record struct {
-	Seq   int64     `json:"seq"`   // from 1, rising
+	Seq   int64     `json:"seq"`   // from 1, ascending
 	Time  time.Time `json:"time"`  // UTC, by the clock of the machine that wrote it
 	Event string    `json:"event"` // never empty
 
 	Data json.RawMessage `json:"-"`
 }
 
-// A DamagedError is a line of a journal that is not a record, and that no crash
-// explains: what the job has done cannot be known.
+// A DamagedError reports a line of a journal that is not a record and that cannot
+// be the result of a crash: the progress of the job is unknown.
 type DamagedError struct {
-	Line int    // from 1
+	Line int    // line number, from 1
 	Text string // its first 80 bytes
 }
 
@@ -39,8 +39,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("line %d is not a record: %q", e.Line, e.Text)
 }
 
-// A Journal is open for appending. Its methods may be called by any number of
-// goroutines.
+// A Journal is open for appending. Its methods are safe for concurrent use.
 type Journal struct {
 	mu   sync.Mutex
 	f    *os.File
@@ -48,31 +47,31 @@ type Journal struct {
 	line []byte
 	err  error // the first failed write: nothing may follow a torn line
 
-	share func(line []byte, d Durability) error // nil: the file is all that there is
+	share func(line []byte, d Durability) error // nil: the journal is not shared
 }
 
-// Durability says where a record is before a job continues.
+// Durability is how durable a record is before the job continues.
 type Durability uint8
 
 const (
-	// Later is on disk when the system writes it, and shared within seconds: what it reports is done once more if it is lost.
+	// Later is on disk when the system writes it, and shared within seconds: if it is lost, the recorded action is repeated.
 	Later Durability = iota
-	// OnDisk is on disk. A journal that is shared gets it within milliseconds, while the job continues: it reports an act, and a process
-	// that is killed before it is shared was killed, for the next owner, before the act was recorded.
+	// OnDisk is on disk. A shared journal gets it within milliseconds, while the job continues: it reports a finished action. If the process is killed
+	// before the record is shared, the next owner sees a process that was killed before it recorded the action.
 	OnDisk
-	// First is on disk, or shared if the journal is, with all records before it: it announces an act, or is the only trace of
-	// what an act has made.
+	// First is on disk, or shared if the journal is, together with all records before it: it announces an action, or is the only trace of an object that
+	// an action has created.
 	First
 )
 
-// Share has each record given to share too, in their order, before it is in the file: a line without its end, which stays as it is,
-// and how durable it is to be. An error of share is that of the record. The file is a copy then, which need not survive the machine.
+// Share passes each record to share as well, in order, before the record is in the file: its line without the line end, which must not be modified,
+// and its durability. An error of share fails the record. The file is then a copy, which need not survive the machine.
 func (j *Journal) Share(share func(line []byte, d Durability) error) { j.share = share }
 
-// Open opens the journal of a directory, makes it if it is missing, and gives
-// its records in their order. The caller holds the directory's lock, by
-// [TryLock]. A last line that a crash has torn is cut off; any other line that
-// is not a record is a [DamagedError], and the file stays as it is.
+// Open opens the journal of a directory, creates it if it is missing, and returns
+// its records in order. The caller must hold the directory's lock, see [TryLock]. A
+// last line that a crash has torn is cut off; any other line that is not a record
+// is a [DamagedError], and the file is not changed.
 func Open(dir string) (*Journal, []Record, error) {
 	name := filepath.Join(dir, FileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -96,7 +95,7 @@ func Open(dir string) (*Journal, []Record, error) {
 	return j, records, nil
 }
 
-// cut takes off a line that was not finished.
+// cut removes an incomplete last line.
 func cut(f *os.File, whole int64) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == whole {
@@ -108,15 +107,16 @@ func cut(f *os.File, whole int64) error {
 	return f.Sync()
 }
 
-// Read gives the records of a journal without opening it for writing, so it
-// needs no lock. A last line without its end is left out: it is being written,
-// or a crash has torn it. With a [*DamagedError] come the records before it.
+// Read returns the records of a journal without opening it for writing, so it needs
+// no lock. An incomplete last line is left out: it is being written, or a crash has
+// torn it. Together with a [*DamagedError] it returns the records before the
+// damage.
 func Read(r io.Reader) ([]Record, error) {
 	records, _, err := read(r)
 	return records, err
 }
 
-// read gives the records, and how many bytes the whole lines have.
+// read returns the records, and the total length of complete lines.
 func read(r io.Reader) (records []Record, whole int64, err error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -129,7 +129,7 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 		}
 		record := Record{}
 		if err := json.Unmarshal(b[:end], &record); err != nil || record.Event == "" {
-			// A machine that stops can leave zeros where its last lines were to be.
+			// A machine that crashes can leave zeros in place of its last lines.
 			if len(bytes.Trim(b, "\x00\n")) == 0 {
 				break
 			}
@@ -143,13 +143,12 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 	return records, whole, nil
 }
 
-// Append adds a record that is as durable as d says, and gives it as [Open] will
-// read it. data marshals to a JSON object, whose fields are the record's, or is
-// nil. The fields seq, time and event are the journal's own.
+// Append adds a record with durability d, and returns it as [Open] will read it.
+// data must marshal to a JSON object, whose fields become the record's, or be nil.
+// The fields seq, time and event are the journal's own.
 //
-// An error about data leaves the journal as it was. A write that failed may
-// have left a torn line, which nothing may follow: every later call gives that
-// error again.
+// An error about data does not change the journal. A failed write may have left a
+// torn line, which nothing may follow: every later call returns the same error.
 func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
@@ -185,7 +184,7 @@ func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	return r, nil
 }
 
-// NewRecord returns a record as a journal would have it, of one that is not kept.
+// NewRecord returns a record as a journal would store it, without storing it.
 func NewRecord(seq int64, event string, data any) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
@@ -211,7 +210,7 @@ func bodyOf(event string, data any) ([]byte, error) {
 
 // newRecord puts the header before a record's own fields.
 func newRecord(seq int64, event string, body []byte) (Record, error) {
-	r := Record{Seq: seq, Time: time.Now().UTC().Round(0), Event: event} // without the monotonic clock, as it is read
+	r := Record{Seq: seq, Time: time.Now().UTC().Round(0), Event: event} // without the monotonic clock, as it is read back
 	head, err := json.Marshal(r)
 	if err != nil {
 		return Record{}, fmt.Errorf("journal: record %s: %w", event, err)
@@ -224,8 +223,8 @@ func newRecord(seq int64, event string, body []byte) (Record, error) {
 	return r, nil
 }
 
-// WriteTo copies the journal as it is now, whole lines only, while others may
-// continue appending after it.
+// WriteTo copies the current journal, complete lines only, while other goroutines
+// may continue to append to it.
 func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -236,8 +235,8 @@ func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(j.f, 0, info.Size()))
 }
 
-// Close makes all records durable and closes the file; those that are shared
-// are so when the lock is released, which is the caller's.
+// Close makes all records durable and closes the file. Shared records are durable
+// when the caller releases the lock.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

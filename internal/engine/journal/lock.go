@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockName is the name of the lock's file in its directory.
+// LockName is the name of the lock file in its directory.
 const LockName = "lock"
 
-// A BusyError says who holds a lock.
+// A BusyError reports that a lock is held, with its holder.
 type BusyError struct {
 	Dir    string
 	Holder string // as the holder wrote it: process, host and since when
@@ -25,14 +25,14 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("this job is running already: %s (its state is in %s)", e.Holder, e.Dir)
 }
 
-// A Lock keeps two processes of this machine apart. The system releases it
-// when the process ends, however it ends.
+// A Lock excludes other processes of this machine. The system releases it when the
+// process ends, for any reason.
 type Lock struct{ f *os.File }
 
-// TryLock takes the lock of a directory, which exists, and signs it. It does not
-// wait: a lock that is taken, by this process or another, is a *[BusyError], a
-// directory that does not exist fs.ErrNotExist. Where the directory is shared
-// between machines the lock holds on each of them alone.
+// TryLock takes the lock of an existing directory, and writes the owner to it. It
+// does not wait: if this process or another holds the lock, the error is a
+// *[BusyError], and if the directory does not exist, fs.ErrNotExist. If several
+// machines share the directory, the lock holds on each of them separately.
 func TryLock(dir string) (*Lock, error) {
 	name := filepath.Join(dir, LockName)
 	for {
@@ -48,8 +48,8 @@ func TryLock(dir string) (*Lock, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
 		}
-		// Who cleans up removes the file while it holds the lock: then this is
-		// the lock of nothing.
+		// A cleaning process removes the file while it holds the lock: a lock on the
+		// removed file is not valid.
 		mine, err := f.Stat()
 		if err == nil {
 			there, e := os.Stat(name)
@@ -71,7 +71,7 @@ func TryLock(dir string) (*Lock, error) {
 	}
 }
 
-// sign writes who holds the lock.
+// sign writes this process to the lock file as the holder.
 func sign(f *os.File) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -84,5 +84,5 @@ func sign(f *os.File) error {
 	return err
 }
 
-// Release gives the lock back, once. Its file stays.
+// Release releases the lock. It is called once. The file is kept.
 func (l *Lock) Release() error { return l.f.Close() }

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// An Owner is who signed a lock's file last. The file stays when the lock is
-// released, so an owner need not hold it any more.
+// An Owner is the process that last signed a lock file. The file is kept when the
+// lock is released, so the owner may not hold the lock any more.
 type Owner struct {
 	PID   int
-	Host  string    // its name as the machine has it
+	Host  string    // host name as the machine reports it
 	Since time.Time // UTC, to the second
 }
 
-// LastOwner reads who signed the lock of a directory last, without touching
-// the lock: a run that starts meanwhile does not find it taken. A lock that
-// is not signed, or that is gone, is fs.ErrNotExist or an error about its
-// text.
+// LastOwner reads the owner that last signed the lock of a directory, without
+// touching the lock: a run that starts meanwhile does not find it taken. If the
+// file is missing the error is fs.ErrNotExist; if it is not signed, the error is
+// about its text.
 func LastOwner(dir string) (Owner, error) {
 	f, err := os.Open(filepath.Join(dir, LockName))
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self returns this process as an owner from now on.
+// Self returns this process as an owner, since now.
 func Self(now time.Time) (Owner, error) {
 	host, err := os.Hostname()
 	return Owner{PID: os.Getpid(), Host: host, Since: now.UTC().Truncate(time.Second)}, err
 }
 
-// Running reports whether the process of an owner runs. Only a process of this host can be looked for: here reports whether it
-// is one.
+// Running reports whether the owner's process runs. Only processes of this host can be found: here reports whether the owner is one.
 func (o Owner) Running() (runs, here bool) {
 	host, err := os.Hostname()
 	if err != nil || host != o.Host {
@@ -26,8 +25,8 @@ func (o Owner) Running() (runs, here bool) {
 	return sameProcess(o.PID, o.Since), true
 }
 
-// sameProcess reports whether there is a process of that number that began before
-// a moment: numbers are used again.
+// sameProcess reports whether a process with the pid exists and began before the
+// given time: pids are reused.
 func sameProcess(pid int, before time.Time) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
@@ -36,8 +35,8 @@ func sameProcess(pid int, before time.Time) bool {
 	return !ok || began.Before(before.Add(2*time.Second))
 }
 
-// processBegan is when a process began, where /proc says: in field 22 of its
-// stat, in ticks of 10 ms since the machine began.
+// processBegan returns the start time of a process, if /proc has it: field 22 of
+// its stat, in ticks of 10 ms since boot.
 func processBegan(pid int) (time.Time, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

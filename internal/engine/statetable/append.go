@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// gather is how long a record that is to be written soon waits for others, which one call takes along.
+// gather is the delay before a record that is to be written soon is sent, so that one call can send several.
 const gather = 5 * time.Millisecond
 
-// patience is how long a caller waits for a call of the table that no caller waits for. Then that call is ended: the table may answer
-// none, and the caller's own call is to have all the time that there is for it.
+// patience is how long a caller waits for a call to the table that no caller waits for. Then that call is cancelled: the table may never answer it,
+// and the caller's own call needs the remaining time.
 const patience = time.Second
 
-// turn waits for the right to call the table, which done gives back.
+// turn waits for the right to call the table; done releases it.
 func (o *Owner) turn() (done func()) {
 	late := time.AfterFunc(patience, func() {
 		if end := o.aside.Load(); end != nil {
@@ -27,8 +27,8 @@ func (o *Owner) turn() (done func()) {
 	return o.calls.Unlock
 }
 
-// writeAside has a function call the table for which no caller waits. What it does not write, a later call does: a record has the same
-// column in each. A loss is noted; a table out of reach stops the next record.
+// writeAside calls write, for which no caller waits. A later call writes the records that it does not write, since a record has the same column in
+// each call. write notes the loss of the job; if the table is out of reach, the next record fails.
 func (o *Owner) writeAside(ctx context.Context, write func(context.Context) error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -38,7 +38,7 @@ func (o *Owner) writeAside(ctx context.Context, write func(context.Context) erro
 	_ = write(ctx)
 }
 
-// Append adds a record after those that there are. It is durable when Append returns, with all before it. The line must stay as it is.
+// Append adds a record. When it returns, the record and all records before it are durable. The line must not be modified.
 func (o *Owner) Append(ctx context.Context, line []byte) error {
 	defer o.turn()()
 	place, err := o.add(line)
@@ -48,14 +48,14 @@ func (o *Owner) Append(ctx context.Context, line []byte) error {
 	if err := o.write(ctx); err != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.waiting = slices.Delete(o.waiting, place, place+1) // its act does not follow
+		o.waiting = slices.Delete(o.waiting, place, place+1) // the action that it announces does not follow
 		return err
 	}
 	return nil
 }
 
-// Queue adds a record that is durable with the next one of [Owner.Append], with the next beat, or when the job is released; soon: within
-// milliseconds, while the caller continues. It waits for no call of the table. The line must stay as it is.
+// Queue adds a record that becomes durable with the next [Owner.Append], with the next beat, or when the job is released; with soon, within
+// milliseconds, while the caller continues. It waits for no call to the table. The line must not be modified.
 func (o *Owner) Queue(line []byte, soon bool) error {
 	if _, err := o.add(line); err != nil {
 		return err
@@ -63,13 +63,13 @@ func (o *Owner) Queue(line []byte, soon bool) error {
 	if soon {
 		select {
 		case o.hurry <- struct{}{}:
-		default: // others wait already
+		default: // a flush is already requested
 		}
 	}
 	return nil
 }
 
-// add adds a record to those that wait, and gives its place among them.
+// add adds a record to the waiting ones, and returns its index among them.
 func (o *Owner) add(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *Owner) add(line []byte) (int, error) {
 	return len(o.waiting) - 1, nil
 }
 
-// flush writes the records that wait, if any do.
+// flush writes the waiting records, if any.
 func (o *Owner) flush(ctx context.Context) error {
 	if cells, _ := o.waitingCells(); len(cells) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (o *Owner) flush(ctx context.Context) error {
 	return o.write(ctx)
 }
 
-// waitingCells makes cells of the n records that wait.
+// waitingCells returns the cells of the n waiting records.
 func (o *Owner) waitingCells() (cells []loader.Cell, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +98,7 @@ func (o *Owner) waitingCells() (cells []loader.Cell, n int) {
 	return cells, len(o.waiting)
 }
 
-// write writes the records that wait, and cells, if this process is still the owner: all or none.
+// write writes the waiting records and the cells, all or none, if this process is still the owner.
 func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
 	if lost := o.Lost(); lost != nil || o.released {
 		return lost

@@ -10,15 +10,15 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Holder is a process that works on a job, or worked on it last.
+// Holder is a process that works on a job, or was the last to work on it.
 type Holder struct {
-	Epoch      int64     `json:"epoch"`      // one more than the holder before
-	Generation int64     `json:"generation"` // of the records: those of earlier ones are discarded
+	Epoch      int64     `json:"epoch"`      // the previous holder's plus one
+	Generation int64     `json:"generation"` // of the records: those of earlier generations are discarded
 	PID        int       `json:"pid"`
 	Host       string    `json:"host"`
-	Space      string    `json:"space"` // of process numbers: the machine's boot, and the namespace
+	Space      string    `json:"space"` // scope of the PID: the machine's boot, and the PID namespace
 	Since      time.Time `json:"since"` // by the holder's clock
-	Mark       string    `json:"mark"`  // random: no two holders are equal
+	Mark       string    `json:"mark"`  // random, so that no two holders are equal
 	Released   bool      `json:"released,omitempty"`
 }
 
@@ -26,7 +26,7 @@ func (h Holder) String() string {
 	return fmt.Sprintf("process %d on %s since %s", h.PID, h.Host, h.Since.UTC().Format(time.RFC3339))
 }
 
-// thisProcess is this process as a holder from now on.
+// thisProcess returns this process as a holder, since now.
 func thisProcess() (Holder, error) {
 	o, err := journal.Self(time.Now())
 	if err != nil {
@@ -35,8 +35,8 @@ func thisProcess() (Holder, error) {
 	return Holder{PID: o.PID, Host: o.Host, Since: o.Since, Space: processSpace(), Mark: rand.Text()}, nil
 }
 
-// processSpace names the processes among which a process has its number: those of the machine since it began, in one namespace.
-// Empty where the system does not say.
+// processSpace returns the scope in which PIDs are unique: the machine since its boot, and one PID namespace. Empty if the system does not provide
+// it.
 func processSpace() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -49,7 +49,7 @@ func processSpace() string {
 	return string(bytes.TrimSpace(boot)) + " " + space
 }
 
-// ended reports whether the holder is a process of this machine that does not run any more.
+// ended reports whether the holder was a process of this machine that does not run any more.
 func (h Holder) ended(self Holder) bool {
 	if h.Space == "" || h.Space != self.Space {
 		return false

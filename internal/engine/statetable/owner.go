@@ -14,12 +14,12 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// A BusyError is a job that another process works on.
+// A BusyError reports that another process works on a job.
 type BusyError struct{ Holder Holder }
 
 func (e *BusyError) Error() string { return "another process works on this job: " + e.Holder.String() }
 
-// A LostError is a job that another process has taken over, because the owner gave no sign of life.
+// A LostError reports that another process has taken over the job, because the owner gave no sign of life.
 type LostError struct{ Holder Holder }
 
 func (e *LostError) Error() string {
@@ -29,40 +29,40 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%s has taken over this job: this process was silent for %s", e.Holder, silentFor)
 }
 
-// An Owner works on a job: it alone records. Its methods may be called by any number of goroutines.
+// An Owner is the process that works on a job: only it can record. Its methods are safe for concurrent use.
 type Owner struct {
 	t      *Table
 	job    string
 	holder Holder
-	value  []byte // of the holder, as it is stored
+	value  []byte // the holder, as it is stored
 	live   func() []byte
 
-	hurry chan struct{} // gets one when records that wait are to be written soon
+	hurry chan struct{} // signals that waiting records are to be written soon
 
-	calls    sync.Mutex                         // is held while the table is called, and guards what follows
-	aside    atomic.Pointer[context.CancelFunc] // ends the last call that no caller waits for
-	records  int64                              // in the table
+	calls    sync.Mutex                         // is held while the table is called, and guards the fields below
+	aside    atomic.Pointer[context.CancelFunc] // cancels the last call that no caller waits for
+	records  int64                              // number of records in the table
 	beats    int64
 	stop     context.CancelFunc
 	stopped  chan struct{}
 	released bool
 
-	mu      sync.Mutex // is held for moments, and guards what follows
-	waiting [][]byte   // the records after those in the table: the next write has them too
-	wrote   time.Time  // when this process was the owner for certain
+	mu      sync.Mutex // is held briefly, and guards the fields below
+	waiting [][]byte   // records that are not in the table yet: the next write includes them
+	wrote   time.Time  // when this process was last known to be the owner
 	lost    *LostError
 	gone    chan struct{} // closed when the job is lost
 }
 
-// Take makes this process the owner of a job, and returns the job's content. An owner that may be alive is watched until it gives a
-// sign of life, which is a *[BusyError], or has given none for 20 seconds. live is asked every two seconds for what the process says of itself;
-// nil: nothing. watching is called once when the watch of a silent owner begins; nil: it is not reported. The table is made if it does not exist.
+// Take makes this process the owner of a job, and returns the job's content. An owner that may be alive is watched until it gives a sign of life,
+// which returns a *[BusyError], or has given none for 20 seconds. live is called every two seconds for this process's report; nil: no report.
+// watching is called once when the watch of a silent owner begins; nil: it is not called. The table is created if it does not exist.
 func (t *Table) Take(ctx context.Context, job string, live func() []byte, watching func(Holder)) (*Owner, *Content, error) {
 	self, err := thisProcess()
 	if err != nil {
 		return nil, nil, err
 	}
-	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // a job that is not there, as most
+	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // the usual case: the job is not in the table
 	if errors.Is(err, loader.ErrTableNotFound) {
 		if err = t.create(ctx); err == nil {
 			o, content, err = t.takeFrom(ctx, job, &Content{}, self)
@@ -86,7 +86,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 			if err != nil || o != nil {
 				return o.begin(ctx, live), content, err
 			}
-			looks, beat = -1, nil // another one was faster
+			looks, beat = -1, nil // another process was faster
 		case beat == nil:
 			if beat, since = sign, time.Now(); watching != nil {
 				watching(c.Holder)
@@ -100,7 +100,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	}
 }
 
-// takeFrom makes this process the owner, unless another one has become it since. Then it gives nothing.
+// takeFrom makes this process the owner, unless another process has become the owner since was was read. Then it returns nil.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	if _, err := t.Read(ctx, job); err != nil { // a table that lacks a family: nothing is written there
 		return nil, nil, err
@@ -127,8 +127,8 @@ func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Hol
 	return o, c, nil
 }
 
-// become writes the holder, and cells with it, if the one before is there still. It is right too if an answer was lost: the holder
-// that is found decides.
+// become writes the holder together with cells, if before is still the stored holder. It handles a lost answer correctly: the holder that is found in
+// the table decides.
 func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loader.Cell) error {
 	value, err := json.Marshal(h)
 	if err != nil {
@@ -155,7 +155,7 @@ func ownerCell(value []byte) loader.Cell {
 	return loader.Cell{Family: []byte(ownerFamily), Qualifier: ownerColumn, Value: value}
 }
 
-// begin begins the beats.
+// begin starts the beats.
 func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 	if o == nil {
 		return nil
@@ -182,10 +182,10 @@ func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 	return o
 }
 
-// Gone is closed when another process has taken the job over.
+// Gone returns a channel that is closed when another process has taken over the job.
 func (o *Owner) Gone() <-chan struct{} { return o.gone }
 
-// Lost returns a *[LostError] if another process has taken the job over, else nil.
+// Lost returns a *[LostError] if another process has taken over the job, else nil.
 func (o *Owner) Lost() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -195,7 +195,7 @@ func (o *Owner) Lost() error {
 	return o.lost
 }
 
-// Check reports a job that is lost as a *[LostError]. It asks the table unless this process was the owner a moment ago.
+// Check returns a *[LostError] if the job is lost. It calls the table unless this process was the owner a moment ago.
 func (o *Owner) Check(ctx context.Context) error {
 	o.mu.Lock()
 	recent := o.lost == nil && time.Since(o.wrote) < o.t.lookEvery
@@ -207,7 +207,7 @@ func (o *Owner) Check(ctx context.Context) error {
 	return o.beat(ctx)
 }
 
-// beat gives a sign of life. The caller has the right to call the table.
+// beat writes a sign of life. The caller must have the right to call the table.
 func (o *Owner) beat(ctx context.Context) error {
 	o.beats++
 	beat := fmt.Appendf(nil, "%d %d\n", o.holder.Epoch, o.beats)
@@ -237,7 +237,7 @@ func (o *Owner) Restart(ctx context.Context) error {
 	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
 }
 
-// sweep deletes cells.
+// sweep deletes the cells for which which returns true.
 func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	c, err := o.t.Read(ctx, o.job)
 	if err != nil {
@@ -259,7 +259,7 @@ func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	return o.lose(c.Holder)
 }
 
-// Release ends the ownership: all records are durable, and the next process takes the job at once. One that is lost is the other's already.
+// Release ends the ownership: all records are durable, and the next process can take the job immediately. It does nothing for a job that is lost.
 func (o *Owner) Release(ctx context.Context) error { return o.end(ctx, false) }
 
 // Delete ends the ownership and removes the job from the table.

@@ -24,15 +24,15 @@ var (
 	beatColumn  = []byte("beat")
 )
 
-// Times of beats and of takeovers.
+// Intervals of beats and takeovers.
 const (
 	beatEvery  = 2 * time.Second
 	silentFor  = 20 * time.Second // after which an owner counts as dead
-	lookEvery  = time.Second      // at an owner that may be dead
-	leastLooks = 10               // that must have found no beat, so that a region server's restart is not silence
+	lookEvery  = time.Second      // interval of checks of an owner that may be dead
+	leastLooks = 10               // checks that must have found no beat, so that a region server's restart is not silence
 )
 
-// Table is an HBase table of journals. Any number of goroutines and processes may use it at a time.
+// Table is an HBase table of journals. It is safe for concurrent use by goroutines and processes.
 type Table struct {
 	c    *loader.Cluster
 	name loader.TableName
@@ -40,23 +40,23 @@ type Table struct {
 	beatEvery, silentFor, lookEvery time.Duration
 }
 
-// New returns a table on a cluster, which stays the caller's. Nothing is asked yet.
+// New returns a table on a cluster, which the caller owns. It does not contact the cluster.
 func New(c *loader.Cluster, name loader.TableName) *Table {
 	return &Table{c: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
 }
 
-// Content is the content of the table for a job.
+// Content is the table's content for a job.
 type Content struct {
 	Holder  Holder
-	Records [][]byte // lines without their ends
-	Live    []byte   // what the holder says of itself, nil: nothing
+	Records [][]byte // lines without line ends
+	Live    []byte   // the holder's report, nil: none
 
 	beat  []byte
-	owner []byte        // as it is stored, nil: there is none
-	cells []loader.Cell // all, also of discarded generations; without values
+	owner []byte        // as it is stored, nil: no owner
+	cells []loader.Cell // all cells, including discarded generations; without values
 }
 
-// Read reads what there is of a job. One that the table does not have is empty.
+// Read reads the content of a job. It is empty if the table does not have the job.
 func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 	return t.read(ctx, job)
 }
@@ -76,7 +76,7 @@ func (t *Table) read(ctx context.Context, job string, families ...string) (*Cont
 	return c, nil
 }
 
-// All reads what there is of every job, in the order of their names. A table that does not exist has none.
+// All reads the content of every job, in the order of the names. A table that does not exist has no jobs.
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
 	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: []string{recordFamily, ownerFamily}, Prompt: true}, func(r loader.Row) error {
 		c, err := contentOf(r)
@@ -91,14 +91,14 @@ func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) 
 	return t.foreign(err)
 }
 
-// A ForeignTableError is a table that lacks a family of those that tables of state have: it has the data of others.
+// A ForeignTableError reports a table without the families of a state table: it holds other data.
 type ForeignTableError struct{ Table loader.TableName }
 
 func (e *ForeignTableError) Error() string {
 	return fmt.Sprintf("table %s is not one of jobs' state, which has the families %s and %s: name another one, or none, and it is made", e.Table, recordFamily, ownerFamily)
 }
 
-// foreign returns a *[ForeignTableError] where a region server says that a family is not there, else err.
+// foreign returns a *[ForeignTableError] if a region server reports that a family does not exist, else err.
 func (t *Table) foreign(err error) error {
 	if e, ok := errors.AsType[*loader.RemoteError](err); ok && strings.HasSuffix(e.Class, ".NoSuchColumnFamilyException") {
 		return &ForeignTableError{t.name}
@@ -106,7 +106,7 @@ func (t *Table) foreign(err error) error {
 	return err
 }
 
-// contentOf reads a row. Bytes that are kept are copied.
+// contentOf parses a row. It copies the bytes that it keeps.
 func contentOf(r loader.Row) (*Content, error) {
 	c := &Content{}
 	var parts []record
@@ -135,7 +135,7 @@ func contentOf(r loader.Row) (*Content, error) {
 	return c, c.take(parts)
 }
 
-// take puts records of the holder's generation together.
+// take assembles the records of the holder's generation.
 func (c *Content) take(parts []record) error {
 	slices.SortFunc(parts, record.compare)
 	for _, p := range parts {
@@ -152,16 +152,16 @@ func (c *Content) take(parts []record) error {
 	return nil
 }
 
-// record is a cell of a record: a part of one that is longer than mostPart.
+// record is a cell of a record. A record longer than mostPart has several.
 type record struct {
 	generation, number, part int64
 	text                     []byte
 }
 
-// mostPart is far below the largest cell that region servers take (hbase.server.keyvalue.maxsize, 10 MiB).
+// mostPart is far below the largest cell that region servers accept (hbase.server.keyvalue.maxsize, 10 MiB).
 const mostPart = 1 << 20
 
-const recordForm = "%06d-%012d-%06d" // so that names have the order of their numbers
+const recordForm = "%06d-%012d-%06d" // fixed width, so that names sort by their numbers
 
 func parseRecord(qualifier []byte) (r record, err error) {
 	if _, err := fmt.Sscanf(string(qualifier), recordForm, &r.generation, &r.number, &r.part); err != nil {
@@ -184,7 +184,7 @@ func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
 	return cells
 }
 
-// create makes the table. One that another process has made meanwhile is as good.
+// create creates the table. It is no error if another process has created the table meanwhile.
 func (t *Table) create(ctx context.Context) error {
 	family := func(name string) loader.Family { return loader.Family{Name: name, Versions: 1} }
 	err := t.c.CreateTable(ctx, loader.TableSpec{Name: t.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}})

@@ -17,18 +17,18 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// listedCells is how many cells of a row are listed at most.
+// listedCells is the maximum number of listed cells per row.
 const listedCells = 100
 
 // listedRow is a line of the file of differences.
 type listedRow struct {
 	Row   rowkey.Key   `json:"row"`
-	In    string       `json:"in"` // a, b, or both
+	In    string       `json:"in"` // side of the row: a, b, or both
 	Cells []listedCell `json:"cells"`
-	More  int          `json:"more,omitempty"` // cells that differ and are not listed
+	More  int          `json:"more,omitempty"` // number of further cells that differ
 }
 
-// listedCell is a cell that only one side has, or that both have differently.
+// listedCell is a cell that only one side has, or that differs.
 type listedCell struct {
 	Column rowkey.Key `json:"column"`
 	A      *version   `json:"a,omitempty"`
@@ -47,18 +47,18 @@ func versionOf(c *hfile.Cell) *version {
 	return &version{c.Timestamp, bytes.Clone(c.Value)}
 }
 
-// list writes the rows of one range that differ, up to a number, into a file that is made with the first. It belongs to one goroutine.
+// list writes the rows of one range that differ, up to a limit, into a file that it creates with the first row. For one goroutine.
 type list struct {
 	path string
-	left int // rows
+	left int // rows that may still be listed
 	row  *listedRow
 	file *os.File
 	out  *bufio.Writer
 	enc  *json.Encoder
-	join *join // whose row it is
+	join *join // provides the current row
 }
 
-// take is [join.found].
+// take implements [join.found].
 func (l *list) take(d *difference) error {
 	if d == nil {
 		return l.end()
@@ -109,7 +109,7 @@ func (l *list) end() (err error) {
 	return fail.With(fail.HDFS, l.enc.Encode(row))
 }
 
-// close ends the file, which is on disk then.
+// close syncs and closes the file.
 func (l *list) close() error {
 	if l.file == nil {
 		return nil
@@ -117,13 +117,13 @@ func (l *list) close() error {
 	return fail.With(fail.HDFS, errors.Join(l.out.Flush(), l.file.Sync(), l.file.Close()))
 }
 
-// listOf returns the file of a range below the job's directory.
+// listOf returns the name of a range's file below the job's directory.
 func listOf(dir string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("differences-%06d.jsonl", number))
 }
 
-// gather writes the lists of all ranges into one file, up to a number of rows, and says how many it has. Where nothing differs there is no
-// file, and one of an earlier comparison goes.
+// gather writes the lists of all ranges into one file, up to a maximum number of rows, and returns the number of rows. If nothing differs it creates
+// no file, and removes that of an earlier comparison.
 func gather(dir string, ranges int, path string, most int) (rows int, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fail.With(fail.Config, err)

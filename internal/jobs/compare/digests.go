@@ -16,14 +16,14 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A summer gives the sum of a cell, for the digest of a range: that of all its cells, which their order does not change. It belongs to one
+// A summer computes checksums of cells. The digest of a range is the sum of the checksums of all its cells, independent of their order. For one
 // goroutine.
 type summer struct {
-	timestamps bool // they count
+	timestamps bool // checksums include timestamps
 	buf        []byte
 }
 
-// sum returns the xxHash64 of row, family, qualifier and value, each after its length, and of the timestamp if that counts.
+// sum returns the xxHash64 of row, family, qualifier and value, each preceded by its length, and of the timestamp if it is included.
 func (s *summer) sum(c *hfile.Cell) uint64 {
 	b := s.buf[:0]
 	for _, part := range [][]byte{c.Row, c.Family, c.Qualifier, c.Value} {
@@ -39,7 +39,7 @@ func (s *summer) sum(c *hfile.Cell) uint64 {
 // digested is a line of the file of digests.
 type digested struct {
 	Start rowkey.Key `json:"start"` // the first row of the range; empty: the table's first
-	Stop  rowkey.Key `json:"stop"`  // the row after its last; empty: the table's end
+	Stop  rowkey.Key `json:"stop"`  // exclusive; empty: the table's end
 	A     digest     `json:"a"`
 	B     digest     `json:"b"`
 	Equal bool       `json:"equal"`
@@ -53,7 +53,7 @@ type digest struct {
 
 func hex64(sum uint64) string { return fmt.Sprintf("%016x", sum) }
 
-// writeDigests replaces the content of a file by a line for each range.
+// writeDigests writes a line for each range into a file, replacing its contents.
 func writeDigests(path string, ranges []keyrange.Range, found map[int]result.ComparedRange) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

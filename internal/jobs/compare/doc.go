@@ -1,10 +1,10 @@
 // Package compare compares two tables row by row: tables, snapshots, directories of HFiles, and exports that are read by a job file.
 //
-// Each side gives its cells in HBase's order: a snapshot by its files, a table that is scanned by its region servers, an export by
-// HFiles that are built on local disk and removed at the end. The rows are divided into ranges (ranges.go). Several ranges are
-// read at a time. In each range the cells of both sides are merged (join.go): what only one side has, or both have with other
-// values, is a difference. Nothing is held of a range but a cell of each side, and of a row that differs its listed cells.
+// Each side returns its cells in HBase's order: a snapshot reads its files, a scanned table its region servers, and an export the HFiles that are
+// built on local disk and removed at the end. The rows are divided into ranges (ranges.go), several of which are read concurrently. In each range the
+// cells of both sides are merged (join.go): a cell that only one side has, or that has different values, is a difference. Memory holds one cell of
+// each side, and the listed cells of a row that differs.
 //
-// [Run] is a job with a journal: a range that was compared is recorded, so that the same command resumes after a crash. [Request.Repair]
-// loads into B what it lacks, with delete markers for what A lacks, as a separate job (repair.go), and compares again.
+// [Run] is a job with a journal: it records each compared range, so that the same command resumes after a crash. [Request.Repair] loads the cells
+// that B lacks into B, with delete markers for cells that A lacks, as a job of its own (repair.go), and compares again.
 package compare

@@ -33,13 +33,7 @@ func (j *run) list(done []result.Repair) (err error) {
 	return err
 }
 
-// stuck reports whether the repairs done have not helped.
-func (j *run) stuck(done []result.Repair) bool {
-	n := len(done)
-	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps)
-}
-
-// repair loads into B what differs, unless the repairs before have not helped.
+// repair loads the differences into B, unless the previous repairs have not helped.
 func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 	if !j.req.Repair || j.result.Equal {
 		return nil
@@ -52,7 +46,7 @@ func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 	return err
 }
 
-// end deletes what was made to compare, and notes that nothing is left to do.
+// end deletes temporary files and snapshots, and records that the job is done.
 func (j *run) end(ctx context.Context) error {
 	j.dropSnapshots(ctx)
 	j.st.EndSpill(j.o.Events)
@@ -62,7 +56,7 @@ func (j *run) end(ctx context.Context) error {
 	return j.st.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.st.Dir}, nil, false, j.o.Events)
 }
 
-// giveBack deletes the snapshots after an error that comes again: the next attempt takes new ones. After any other they stay for it.
+// giveBack deletes the snapshots after a permanent error, so that the next attempt takes new ones. After other errors it keeps them.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	j.st.EndSpill(j.o.Events)
 	if j.st.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
@@ -84,7 +78,7 @@ func (j *run) dropSnapshots(ctx context.Context) {
 	}
 }
 
-// close ends what reads the sides.
+// close closes the opened sides.
 func (j *run) close(ctx context.Context) error {
 	var errs []error
 	for _, o := range []*opened{j.a, j.b} {

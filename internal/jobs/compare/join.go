@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// cells are the cells of a range of rows, in HBase's order.
+// cells iterates over the cells of a range of rows, in HBase's order.
 type cells interface {
 	Next() bool
 	Cell() *hfile.Cell // valid until the next call of Next
@@ -18,29 +18,29 @@ type cells interface {
 	Close() error
 }
 
-// A difference is a column, or a version of one, in which two rows differ. One of a and b may be nil. Both are valid during the call
-// that gets them.
+// A difference is a column, or a version of one, that differs between two rows. One of a and b may be nil. Both are valid only during the call that
+// receives them.
 type difference struct {
 	a, b *hfile.Cell
 }
 
-// join merges the cells of two sides. It belongs to one goroutine.
+// join merges the cells of two sides. For one goroutine.
 type join struct {
 	a, b       cells
-	timestamps bool // cells of other timestamps differ
-	versions   bool // a column has several cells
-	// found gets each difference, and after the last one of a row nil. Nil: differences are counted only.
+	timestamps bool // different timestamps are differences
+	versions   bool // a column may have several cells
+	// found receives each difference, and nil after the last one of a row. Nil: differences are only counted.
 	found func(*difference) error
-	read  func(rows int64) // gets how many rows of A were read since the last call
-	sums  *summer          // nil: no digests are made
+	read  func(rows int64) // receives the number of rows of A read since the last call
+	sums  *summer          // nil: no digests
 
 	sum   result.ComparedRange
 	x, y  *hfile.Cell // the current cells; nil at the end
 	row   []byte
 	inRow bool
-	hasA  bool // the row
+	hasA  bool // A has the current row
 	hasB  bool
-	wrong bool // the row differs
+	wrong bool // the current row differs
 }
 
 // run compares all cells.
@@ -71,7 +71,7 @@ func (j *join) run(ctx context.Context) error {
 func (j *join) nextA() error { return j.next(j.a, &j.x, &j.sum.RowsA, &j.sum.CellsA, &j.sum.SumA) }
 func (j *join) nextB() error { return j.next(j.b, &j.y, &j.sum.RowsB, &j.sum.CellsB, &j.sum.SumB) }
 
-// next moves a side to its next cell, and counts it.
+// next advances a side to its next cell, and counts it.
 func (j *join) next(in cells, cell **hfile.Cell, rows, count *int64, sum *uint64) error {
 	if *cell = nil; !in.Next() {
 		return in.Err()
@@ -87,7 +87,7 @@ func (j *join) next(in cells, cell **hfile.Cell, rows, count *int64, sum *uint64
 	return nil
 }
 
-// step takes the next cell of one side, or of both.
+// step processes the next cell of one side, or of both.
 func (j *join) step() error {
 	order := j.order()
 	first := j.x
@@ -132,8 +132,8 @@ func (j *join) step() error {
 	return j.nextB()
 }
 
-// order is which side's cell comes first: negative for A, positive for B, 0 if they are of one column, and of one timestamp where
-// it distinguishes versions.
+// order returns which side's cell comes first: negative for A, positive for B, 0 if both cells belong to the same column, and have the same timestamp
+// where timestamps distinguish versions.
 func (j *join) order() int {
 	switch {
 	case j.x == nil:
@@ -167,7 +167,7 @@ func (j *join) differ(d *difference) error {
 	return j.found(d)
 }
 
-// endRow counts the row.
+// endRow counts the current row.
 func (j *join) endRow() error {
 	if !j.inRow {
 		return nil

@@ -26,7 +26,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openAll opens both sides: tables and files first, since HFiles of an export are divided as the other side's regions are.
+// openAll opens both sides, exports last: their HFiles are divided at the other side's region boundaries.
 func (j *run) openAll(ctx context.Context) (err error) {
 	j.o.Events.Phase("snapshot")
 	sides := []struct {
@@ -34,12 +34,12 @@ func (j *run) openAll(ctx context.Context) (err error) {
 		place string
 		to    **opened
 	}{{j.req.A, checkpoint.PlaceA, &j.a}, {j.req.B, checkpoint.PlaceB, &j.b}}
-	for _, s := range sides { // both are known before the first is taken
+	for _, s := range sides { // both snapshots are recorded before the first is taken
 		if err := j.recordSnapshot(s.side, s.place); err != nil {
 			return err
 		}
 	}
-	if err := workers.Run(ctx, len(sides), func(_ context.Context, i int) (err error) { // what is opened lives longer than this
+	if err := workers.Run(ctx, len(sides), func(_ context.Context, i int) (err error) { // the opened sides outlive this context
 		s := sides[i]
 		if s.side.Export != nil {
 			return nil
@@ -72,7 +72,7 @@ func (j *run) openAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// recordSnapshot records the snapshot that is taken of a side, if one is.
+// recordSnapshot records the snapshot of a side before it is taken, unless the side needs none.
 func (j *run) recordSnapshot(s Side, place string) error {
 	if !s.isTable() || j.o.ReadBy == tablesource.ByScan {
 		return nil
@@ -81,7 +81,7 @@ func (j *run) recordSnapshot(s Side, place string) error {
 	return err
 }
 
-// open opens a side that is there.
+// open opens a side, except for an export.
 func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
 	if s.Dir != "" {
 		return openFiles(ctx, s)
@@ -120,7 +120,7 @@ func openFiles(ctx context.Context, s Side) (*opened, error) {
 	return looseOf(s, fsys, dir, files, "hfiles")
 }
 
-// looseOf returns a side of HFiles that no table has.
+// looseOf returns a side of HFiles that do not belong to a table.
 func looseOf(s Side, fsys hdfsio.FS, dir string, files []manifest.File, as string) (*opened, error) {
 	var loose []snapshot.LooseFile
 	for _, f := range files {
@@ -173,7 +173,7 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 	return o, err
 }
 
-// rekeyed builds the HFiles of A's rows under B's keys on local disk.
+// rekeyed builds HFiles of A's rows with B's keys on local disk.
 func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 	dir, err := j.scratch()
 	if err != nil {
@@ -210,10 +210,10 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 	return o, err
 }
 
-// starts returns the rows at which the side's regions begin, without the first.
+// starts returns the first rows of the side's regions, without the first region.
 func (o *opened) starts() [][]byte {
 	switch {
-	case o == nil: // both are exports
+	case o == nil: // nil: both are exports
 	case o.scan != nil:
 		return o.scan.Starts[1:]
 	case o.as == "snapshot":
@@ -222,7 +222,7 @@ func (o *opened) starts() [][]byte {
 	return nil
 }
 
-// fingerprint distinguishes the side's content from that in an earlier attempt; a scanned table has one fingerprint for all of its contents.
+// fingerprint identifies the side's contents across attempts. A scanned table is identified by its name only.
 func (o *opened) fingerprint() string {
 	switch {
 	case o.scan != nil:

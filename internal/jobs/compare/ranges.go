@@ -8,8 +8,8 @@ import (
 	"bulkload/internal/model/keyrange"
 )
 
-// divide cuts all rows into ranges of about a given number of bytes of the larger side, at its regions and at blocks of its files. A side that is
-// scanned is cut at its regions.
+// divide cuts all rows into ranges of about the given number of bytes of the larger side, at its region boundaries and at blocks of its files. A
+// scanned side is cut at its region boundaries.
 func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err error) {
 	larger := a
 	if b.bytes() > a.bytes() {
@@ -37,7 +37,7 @@ func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err e
 	return cuts, nil
 }
 
-// within returns the ranges between cuts, as far as they are in some ranges; none are all rows.
+// within returns the ranges between cuts, intersected with in. An empty in is all rows.
 func within(cuts [][]byte, in []keyrange.Range) (out []keyrange.Range) {
 	if len(in) == 0 {
 		in = []keyrange.Range{{}}

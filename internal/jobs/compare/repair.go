@@ -24,12 +24,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// repair loads into B what it lacks. It is a separate job, so that a load that has begun is resumed before B is read again.
+// repair is a load of the cells that B lacks: a separate job, so that a load that has begun is resumed before B is read again.
 type repair struct {
 	req Request
 	o   Options
 	env *cluster.Env
-	c   *loader.Cluster // B's
+	c   *loader.Cluster // B's cluster
 	st  *checkpoint.Job
 
 	facts *cluster.Facts
@@ -39,8 +39,8 @@ type repair struct {
 	done  *result.Repair
 }
 
-// repair brings B's cells to those of A where they differ. Without what was found it only finishes a load that an earlier attempt has begun;
-// then, and if there is none, it gives nil or what was done.
+// repair makes B's cells equal to A's where they differ. If found is nil it only finishes a load that an earlier attempt has begun, and returns nil
+// if there was none to finish.
 func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.Repair, err error) {
 	c, err := r.B.Env.Dial(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	if id, err = id.OnCluster(ctx, c); err != nil {
 		return nil, err
 	}
-	within := o.Events // of the comparison, which has begun
+	within := o.Events // events without the opening of the job, which the comparison has reported
 	within.OnOpen = nil
 	st, err := checkpoint.Open(ctx, c, id, o.State, within)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	})
 }
 
-// plan asks what the table says of itself, and names the staging directory.
+// plan reads the table's description, and chooses the staging directory.
 func (p *repair) plan(ctx context.Context) (err error) {
 	table := p.req.B.Table.String()
 	var families []string
@@ -91,7 +91,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		if only := p.req.Choice.Families(); only != nil {
 			families = only
 		}
-		for _, f := range p.found.b.families() { // markers
+		for _, f := range p.found.b.families() { // for delete markers
 			if !slices.Contains(families, f) && p.req.Choice.Families() == nil {
 				families = append(families, f)
 			}
@@ -117,14 +117,14 @@ func (p *repair) plan(ctx context.Context) (err error) {
 	return err
 }
 
-// region is a region of B with its parts of the differing ranges.
+// region is a region of B with the parts of differing ranges that are in it.
 type region struct {
 	number int
 	ranges []keyrange.Range
-	cells  []int64 // of each family of the facts, that are to be loaded
+	cells  []int64 // number of cells to load, for each family of the facts
 }
 
-// write makes a file for each region and family in which B differs.
+// write creates a file for each region and family where B differs.
 func (p *repair) write(ctx context.Context) error {
 	regions := p.regions()
 	var marks atomic.Int64
@@ -169,12 +169,12 @@ func (p *repair) write(ctx context.Context) error {
 
 func (p *repair) workers() int { return max(p.o.Workers, 2) }
 
-// family returns the number of a family among those of the facts.
+// family returns the index of a family in the facts.
 func (p *repair) family(name []byte) int {
 	return slices.IndexFunc(p.facts.Families, func(f spec.Family) bool { return f.Name == string(name) })
 }
 
-// regions returns the regions of B in which ranges differ.
+// regions returns the regions of B with ranges that differ.
 func (p *repair) regions() (list []region) {
 	for i, r := range p.facts.Regions {
 		var in []keyrange.Range
@@ -193,7 +193,7 @@ func (p *repair) regions() (list []region) {
 	return list
 }
 
-// cells gives the cells that bring the rows of a region to those of A, of one family or all, in HBase's order.
+// cells passes the cells that make the rows of a region equal to A's to add, for one family or all, in HBase's order.
 func (p *repair) cells(ctx context.Context, r *region, family string, add func(*hfile.Cell) error) error {
 	v := p.req.view(p.found.now)
 	if family != "" {
@@ -215,7 +215,7 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 		if d == nil {
 			return nil
 		}
-		if p.found.again && d.b == nil && !p.req.Timestamps { // over B's delete markers
+		if p.found.again && d.b == nil && !p.req.Timestamps { // newer than B's delete markers
 			c := *d.a
 			c.Timestamp = max(c.Timestamp, p.st.Plan.Timestamp)
 			return add(&c)
@@ -225,18 +225,18 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 	return m.run(ctx)
 }
 
-// mend gives the cells that make B show what A shows in a column, or in one version of it.
+// mend passes the cells that make B show A's contents of a column, or of one of its versions, to add.
 func (r Request) mend(d *difference, add func(*hfile.Cell) error) error {
-	marker := hfile.DeleteColumn // of the cell and all older ones
+	marker := hfile.DeleteColumn // deletes the cell and all older ones
 	if r.Versions != 1 || r.Choice.Timed() {
-		marker = hfile.Delete // of this one
+		marker = hfile.Delete // deletes only this cell
 	}
 	switch {
 	case d.a == nil:
 		return add(&hfile.Cell{Row: d.b.Row, Family: d.b.Family, Qualifier: d.b.Qualifier, Timestamp: d.b.Timestamp, Type: marker})
 	case d.b == nil || d.a.Timestamp >= d.b.Timestamp:
 		return add(d.a)
-	case !r.Timestamps: // over B's newer cell
+	case !r.Timestamps: // newer than B's cell
 		c := *d.a
 		c.Timestamp = d.b.Timestamp
 		return add(&c)
@@ -262,10 +262,10 @@ func (p *repair) load(ctx context.Context) error {
 	return p.st.End(ctx, r, p.dir, false, p.o.Events)
 }
 
-// hidden returns advice for loaded cells that B's delete markers hide. A family that keeps deleted cells keeps its markers too, whatever compacts it.
+// hidden advises what to do if B's delete markers hide the loaded cells. A family that keeps deleted cells keeps its markers through compactions.
 func (r Request) hidden(ctx context.Context) setting.Text {
 	keeps := ""
-	if c, err := r.B.Env.Dial(ctx); err == nil { // without an answer the advice is that for most tables
+	if c, err := r.B.Env.Dial(ctx); err == nil { // without an answer the advice is the one for most tables
 		defer c.Close()
 		if t, err := c.Describe(ctx, r.B.Table); err == nil {
 			keeps = keepsDeleted(t.Families)
@@ -280,7 +280,7 @@ func (r Request) hidden(ctx context.Context) setting.Text {
 	return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers of a later time; or others write", keeps)
 }
 
-// keepsDeleted returns the first family that has KEEP_DELETED_CELLS, empty where none has.
+// keepsDeleted returns the first family with KEEP_DELETED_CELLS, empty if there is none.
 func keepsDeleted(families []loader.Family) string {
 	for _, f := range families {
 		if keep := strings.ToUpper(f.Attributes["KEEP_DELETED_CELLS"]); keep == "TRUE" || keep == "TTL" {

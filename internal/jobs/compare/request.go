@@ -19,19 +19,19 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Side names what is compared: one of Table, Snapshot, Dir and Export.
+// A Side is one side of a comparison: one of Table, Snapshot, Dir and Export.
 type Side struct {
 	Table    loader.TableName
 	Snapshot string
-	Dir      string    // of HFiles, in a directory for each family
-	Export   *spec.Job // whose inputs are read as run reads them
+	Dir      string    // directory of HFiles, with a subdirectory for each family
+	Export   *spec.Job // the inputs are read as run reads them
 
-	// Env has the cluster, file systems and inputs. Conf is the directory of its configuration if that is not the command's.
+	// Env has the cluster, file systems and inputs. Conf is its configuration directory if it differs from the command's.
 	Env  *cluster.Env
 	Conf string
 }
 
-// name returns how results name a side.
+// name returns the name of a side in results.
 func (s Side) name() string {
 	switch {
 	case s.Snapshot != "":
@@ -46,35 +46,35 @@ func (s Side) name() string {
 
 func (s Side) isTable() bool { return s.Table != (loader.TableName{}) }
 
-// onHBase reports whether the side is in HBase's files, or read by its servers.
+// onHBase reports whether the side is a table or a snapshot.
 func (s Side) onHBase() bool { return s.isTable() || s.Snapshot != "" }
 
-// A Request selects what is compared.
+// A Request describes a comparison.
 type Request struct {
 	A, B Side
-	// Choice is which cells of both are compared. Default: all.
+	// Choice selects the cells of both sides that are compared. Default: all.
 	Choice choice.Choice
-	// Versions is how many cells of a column are compared, the newest first; 0: all that the families keep. 1 is what readers see.
+	// Versions is the number of cells per column that are compared, the newest first; 0: all that the families keep. 1 is the version that readers see.
 	Versions int
-	// Timestamps says that cells of other timestamps differ.
+	// Timestamps makes cells with different timestamps differ.
 	Timestamps bool
-	// Key is the spec of B's keys, of columns of A or, with OldKey, of A's keys: A's rows are compared under the keys that rekey
-	// gives them. Empty: rows have the same keys.
+	// Key is the spec of B's keys, from columns of A or, with OldKey, from A's keys: A's rows are compared under the keys that rekey gives them. Empty:
+	// rows have the same keys.
 	Key, OldKey string
-	// Repair loads into B, which is a table, what differs.
+	// Repair loads the differences into B, which must be a table.
 	Repair bool
 }
 
-// Options say how [Run] works.
+// Options are the options of [Run].
 type Options struct {
 	build.WorkOptions
 	State       checkpoint.Options
 	ReadBy      tablesource.ReadBy
-	Staging     string // directory on HDFS for what a repair loads, default that of [staging.Base]
-	Differences string // file for the rows that differ; empty: none is written
-	Digests     string // file for the digests of each range; empty: none is made
-	Limit       int    // rows in it at most, default 1000
-	RangeBytes  int64  // of HFiles that one range has, about; default 64 MiB
+	Staging     string // directory on HDFS for the files of a repair, default [staging.Base]
+	Differences string // file for the rows that differ; empty: not written
+	Digests     string // file for the digests of each range; empty: no digests
+	Limit       int    // maximum number of rows in Differences, default 1000
+	RangeBytes  int64  // approximate bytes of HFiles per range; default 64 MiB
 }
 
 const (
@@ -87,7 +87,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check refuses what cannot be compared.
+// check refuses requests that are not supported.
 func (r Request) check(o Options) error {
 	scans := o.ReadBy == tablesource.ByScan && (r.A.isTable() || r.B.isTable())
 	switch {
@@ -117,7 +117,7 @@ func (r Request) check(o Options) error {
 	return nil
 }
 
-// keySpecs are the key specs of a request with Key.
+// keySpecs are the parsed key specs of a request with Key.
 type keySpecs struct {
 	key keygen.Expr
 	old keygen.Expr // nil: none
@@ -130,7 +130,7 @@ func (r Request) keys() (k keySpecs, err error) {
 	return k, err
 }
 
-// identity distinguishes the job from every other. what is compare, or the repair that follows it.
+// identity returns the identity of the job. what is compare, or the repair that follows it.
 func (r Request) identity(what, word string) (checkpoint.Identity, error) {
 	parts := []string{what}
 	for _, s := range []Side{r.A, r.B} {
@@ -167,7 +167,7 @@ func (r Request) tableName() loader.TableName {
 	return loader.TableName{Namespace: "default", Qualifier: "compared"}
 }
 
-// view is how cells of both sides are chosen.
+// view selects the cells of both sides.
 type view struct {
 	choice   choice.Choice
 	versions int // 0: all

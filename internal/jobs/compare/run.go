@@ -23,28 +23,28 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// run is one process's work on a comparison.
+// run is the work of one process on a comparison.
 type run struct {
 	req Request
 	o   Options
 	st  *checkpoint.Job
-	now time.Time // by which cells have expired
-	dir string    // of the lists of differences
+	now time.Time // time for deciding which cells have expired
+	dir string    // directory of the lists of differences
 
 	a, b   *opened
-	built  bool                         // there is a directory for HFiles to compare
-	found  map[int]result.ComparedRange // of the ranges
+	built  bool                         // the directory for HFiles to compare exists
+	found  map[int]result.ComparedRange // by number of the range
 	ranges []keyrange.Range
 	result *result.Comparison
-	fixed  *result.Repair // nil: nothing was repaired
-	again  bool           // what was loaded is hidden by delete markers of B, as far as it still differs
+	fixed  *result.Repair // nil: there was no repair
+	again  bool           // remaining differences are loaded cells that B's delete markers hide
 }
 
-// repairs is how often B is repaired and compared again: a marker can uncover an older cell.
+// repairs is the maximum number of repairs, each followed by a comparison: a marker can uncover an older cell.
 const repairs = 3
 
-// Run compares, and if it is asked to repairs B and compares again. With a state directory the same call after a crash resumes. Two sides
-// that differ are no error.
+// Run compares, and with [Request.Repair] repairs B and compares again. With a state directory the same call resumes after a crash. Differences are
+// not an error.
 func Run(ctx context.Context, request Request, o Options) (*result.Comparison, error) {
 	start := time.Now()
 	o = o.withDefaults()
@@ -54,7 +54,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
-	var c *loader.Cluster // nil: nothing is read of HBase
+	var c *loader.Cluster // nil: HBase is not read
 	if request.A.onHBase() || request.B.onHBase() || checkpoint.IsShared(o.State.Dir) {
 		var err error
 		if c, err = request.A.Env.Dial(ctx); err != nil {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 		defer c.Close()
 	}
 	var done []result.Repair
-	if request.Repair { // what an earlier attempt has begun to load is loaded before anything is read
+	if request.Repair { // finish a load of an earlier attempt before anything is read
 		resumed, err := request.repair(ctx, o, nil)
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	}
 }
 
-// compare returns one comparison, as a job, and the repair that follows it; done are those before. Without a repair fixed is nil.
+// compare runs one comparison as a job, and the repair that follows it; done are the previous repairs. fixed is nil without a repair.
 func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []result.Repair) (_ *result.Comparison, fixed *result.Repair, err error) {
 	id, err := r.identity("compare", o.State.JobID)
 	if err == nil {
@@ -105,7 +105,7 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 	}
 	ctx, end := st.Work(ctx)
 	defer func() { end(&err) }()
-	if o.State.Restart || st.Finished { // tables change: what was found before is not asked for
+	if o.State.Restart || st.Finished { // tables change: earlier results are discarded
 		if err := st.Restart(ctx, r.A.Env); err != nil {
 			return nil, nil, err
 		}
@@ -141,7 +141,7 @@ func (j *run) begin(context.Context) error {
 	return err
 }
 
-// scratch returns the directory on local disk for HFiles that are built to be compared. It is new in each attempt.
+// scratch returns the local directory for HFiles that are built to be compared. Each attempt creates a new one.
 func (j *run) scratch() (string, error) {
 	if j.built {
 		return j.st.Spill, nil
@@ -165,7 +165,7 @@ func (j *run) scratch() (string, error) {
 	return dir, nil
 }
 
-// divide decides on the ranges, or takes those of an earlier attempt if both sides are unchanged.
+// divide determines the ranges, or uses those of an earlier attempt if neither side has changed.
 func (j *run) divide(ctx context.Context) error {
 	now := checkpoint.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
 	if was := j.st.Comparing; was != nil && was.A == now.A && was.B == now.B {
@@ -187,7 +187,7 @@ func (j *run) divide(ctx context.Context) error {
 	return nil
 }
 
-// compareAll compares the ranges that are left.
+// compareAll compares the remaining ranges.
 func (j *run) compareAll(ctx context.Context) error {
 	j.o.Events.Phase("compare")
 	r := j.result
@@ -238,7 +238,7 @@ func (j *run) compareAll(ctx context.Context) error {
 	return err
 }
 
-// workers returns how many of some ranges are read at a time: as many as there are workers, and fewer where memory allows no more.
+// workers returns the number of ranges that are read concurrently: the number of workers, or fewer if memory is insufficient.
 func (j *run) workers(ranges int) (int, error) {
 	o := build.Options{Workers: j.o.Workers, Memory: j.o.Memory}.WithDefaults()
 	each := j.a.room() + j.b.room()
@@ -248,8 +248,8 @@ func (j *run) workers(ranges int) (int, error) {
 	return max(min(o.Workers, ranges, int(int64(o.Memory)/each)), 1), nil
 }
 
-// listed reports whether an earlier attempt has made what is asked for of a range: its digests, and a list of its differences that is still on
-// this machine.
+// listed reports whether an earlier attempt has produced the requested output for a range: its digests, and a list of its differences that is still
+// on this machine.
 func (j *run) listed(number int, f result.ComparedRange) bool {
 	if j.o.Digests != "" && !f.Digested {
 		return false
@@ -278,7 +278,7 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 	return m.sum, tablesource.ReadFailure(err)
 }
 
-// join reads a range of rows of both sides, until end is called.
+// join opens a range of rows of both sides. The caller must call end.
 func (j *run) join(ctx context.Context, x keyrange.Range, v view) (_ *join, end func() error) {
 	a, b := j.a.read(ctx, x, v), j.b.read(ctx, x, v)
 	return &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1}, func() error { return errors.Join(b.Close(), a.Close()) }

@@ -10,16 +10,16 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// opened is a side that can be read: one of snap and scan is not nil. Safe for concurrent use.
+// opened is a side that can be read: exactly one of snap and scan is set. Safe for concurrent use.
 type opened struct {
 	Side
 	snap *snapshot.Snapshot
 	scan *tablesource.Scanned
-	as   string // read_as of results
+	as   string // read_as in results
 	at   time.Time
-	sum  string // of what was built; empty: nothing was
+	sum  string // checksum of a side that was built; empty: not built
 
-	close func(context.Context) error // nil: nothing is to be closed
+	close func(context.Context) error // nil: nothing to close
 }
 
 // result returns the description of the side before it is read.
@@ -27,7 +27,7 @@ func (o *opened) result() result.ComparedSide {
 	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf}
 }
 
-// families returns the families that the side has.
+// families returns the families of the side.
 func (o *opened) families() []string {
 	if o.scan != nil {
 		return o.scan.Families
@@ -35,7 +35,7 @@ func (o *opened) families() []string {
 	return o.snap.FamilyNames()
 }
 
-// bytes returns how many the side's HFiles have, 0 if that is not known.
+// bytes returns the size of the side's HFiles, 0 if unknown.
 func (o *opened) bytes() int64 {
 	if o.snap == nil {
 		return 0
@@ -43,7 +43,7 @@ func (o *opened) bytes() int64 {
 	return o.snap.Bytes()
 }
 
-// room is about how many bytes reading a range takes: what its largest region takes, since a range is read region after region.
+// room returns the approximate memory for reading a range: that of its largest region, since a range is read one region at a time.
 func (o *opened) room() int64 {
 	if o.scan != nil {
 		return tablesource.ScanMemory
@@ -55,7 +55,7 @@ func (o *opened) room() int64 {
 	return most
 }
 
-// check sees that the families of the choice are there, unless the side has no file.
+// check refuses a choice with families that the side does not have, unless it has no files.
 func (o *opened) check(v view) error {
 	if have := o.families(); len(have) > 0 {
 		return v.choice.CheckFamilies(o.name(), have)
@@ -63,7 +63,7 @@ func (o *opened) check(v view) error {
 	return nil
 }
 
-// read begins to read a range of rows. The result lives as long as ctx, and must be closed.
+// read starts reading a range of rows. ctx bounds the life of the returned cells, which must be closed.
 func (o *opened) read(ctx context.Context, r keyrange.Range, v view) cells {
 	if o.scan != nil {
 		v.choice.Ranges = []keyrange.Range{r}

@@ -15,41 +15,41 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// RowColumn is the name of the row key's column, whose values are as HBase
-// prints them (Bytes.toStringBinary).
+// RowColumn is the name of the column with the row key, in HBase's printed form
+// (Bytes.toStringBinary).
 const RowColumn = "$row"
 
-// StampColumn is the name of the column with the timestamp of a version, in milliseconds, where there is no job.
+// StampColumn is the name of the column with a version's timestamp, in milliseconds, in exports without a job.
 const StampColumn = tablesource.StampColumn
 
-// A column of the records.
+// A column is a column of the records.
 type column struct {
 	name              string
 	key               bool // the row key
-	stamp             bool // the timestamp of the record's cells, also of one that the mapping stores
+	stamp             bool // the timestamp of the record's cells, including one that the mapping also stores
 	family, qualifier string
 	typ               celltype.Type
 	append            celltype.Appender  // nil: text, as it is stored
-	back              celltype.Converter // of append
-	dates             *keygen.Dates      // of a timestamp that is stored as well
-	keyed             bool               // the row key is made of it, so that each version must have it
-	bytes             bool               // any bytes may come
-	absent, empty     standIn            // of no cell, and of one without a byte
+	back              celltype.Converter // inverse of append
+	dates             *keygen.Dates      // of a timestamp that is also stored
+	keyed             bool               // the row key depends on it, so that each version must have it
+	bytes             bool               // values may have any bytes
+	absent, empty     standIn            // for a missing cell, and for an empty one
 }
 
 // cell reports whether the column is a cell of the table.
 func (c *column) cell() bool { return c.family != "" }
 
-// standIn is the text that stands for an empty one.
+// standIn is the output for a missing or empty cell.
 type standIn uint8
 
 const (
-	refused   standIn = iota // it would be read as something else
+	refused   standIn = iota // an error: it would be read back as something else
 	asNull                   // NULL
 	asNothing                // an empty text
 )
 
-// cellColumns returns the cell columns of an export without a job: the key, and cells by name.
+// cellColumns sets the columns of an export without a job: the key, and cells by name.
 func (p *Plan) cellColumns() error {
 	if len(p.o.Columns) == 0 {
 		if p.open = p.o.Format == JSONL; !p.open {
@@ -64,7 +64,7 @@ func (p *Plan) cellColumns() error {
 	var errs []error
 	for _, name := range p.o.Columns {
 		if name == RowColumn || name == StampColumn && p.versions() {
-			continue // it is there always
+			continue // always included
 		}
 		family, text, ok := strings.Cut(name, ":")
 		q, err := rowkey.Parse(text)
@@ -85,7 +85,7 @@ func (p *Plan) cellColumns() error {
 	return errors.Join(errs...)
 }
 
-// jobColumns returns the job's columns, each from the cell that holds it.
+// jobColumns sets the job's columns, each with the cell that holds it.
 func (p *Plan) jobColumns(s spec.Spec) error {
 	names := p.o.Columns
 	if len(names) == 0 {
@@ -121,7 +121,7 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 	return errors.Join(errs...)
 }
 
-// checkVersions refuses a job that would not read versions back as they were.
+// checkVersions refuses a job that would not read versions back unchanged.
 func checkVersions(s spec.Spec, names []string) error {
 	switch t := s.CellTimestamp; {
 	case t == nil:
@@ -134,14 +134,14 @@ func checkVersions(s spec.Spec, names []string) error {
 	return nil
 }
 
-// stampColumn returns the timestamp of the record's cells, which no cell stores.
+// stampColumn returns the column for the timestamp of the record's cells, which no cell stores.
 func stampColumn(name string, typ celltype.Type) column {
 	c := column{name: name, stamp: true, typ: typ, append: typ.Appender()}
-	c.back, _ = typ.Converter() // the job's layout was read before
+	c.back, _ = typ.Converter() // the job's layout was parsed before
 	return c
 }
 
-// stamped returns the column of the job's cell_timestamp: of a cell that stores it, or of the timestamp alone if none does.
+// stamped returns the column of the job's cell_timestamp: with the cell that stores it, or for the timestamp only if no cell does.
 func stamped(c column, err error, t *spec.TimeColumn) (column, error) {
 	if err != nil {
 		return stampColumn(t.Column, celltype.Type{Type: "timestamp", Layout: t.Layout, Zone: t.Zone}), nil
@@ -151,8 +151,8 @@ func stamped(c column, err error, t *spec.TimeColumn) (column, error) {
 	return c, err
 }
 
-// jobColumn finds the cell of a column: one that holds it as text rather than
-// one of a type.
+// jobColumn finds the cell of a column. A cell with the column's text is preferred
+// to one of another type.
 func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	var found *spec.CellSpec
 	elsewhere := ""
@@ -188,7 +188,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	return c, nil
 }
 
-// restHas reports whether the rest of a mapping has a column.
+// restHas reports whether the rest of a mapping includes a column.
 func restHas(s spec.Spec, name string) bool {
 	if slices.Contains(s.Skip, name) {
 		return false
@@ -198,8 +198,8 @@ func restHas(s spec.Spec, name string) bool {
 	})
 }
 
-// judge decides which texts mean a missing cell and an empty one, by what the
-// job makes of NULL and of an empty text. nulls says whether the format has NULL.
+// judge sets the output for a missing and for an empty cell, according to the job's
+// handling of NULL and of empty texts. nulls reports whether the format has NULL.
 func (c *column) judge(s spec.Spec, cell *spec.CellSpec, nulls bool) {
 	of := s
 	of.Empty = cmp.Or(cell.Empty, s.Empty)

@@ -9,16 +9,16 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// An encoder writes the records of one file. It is for one goroutine.
+// An encoder writes the records of one file. For one goroutine.
 type encoder interface {
-	// row adds a record, which is used within the call. An error about a value has
-	// the number of its column; that of a failed write has −1.
+	// row adds a record, which it uses only during the call. For an error about a
+	// value it returns the number of the column; for a failed write −1.
 	row(r *row) (column int, err error)
-	// close writes what is left, and what stands at the end of a file. The writer is the caller's.
+	// close writes remaining data and the end of the file. It does not close the writer.
 	close() error
 }
 
-// begin makes the encoder of a file. first says that it is the first of all; most is how many bytes it may hold.
+// begin creates the encoder of a file. first is true for the first file of all; most is the maximum number of bytes that the encoder may hold.
 func (p *Plan) begin(w io.Writer, first bool, most int) (encoder, error) {
 	switch p.o.Format {
 	case Parquet:
@@ -30,10 +30,10 @@ func (p *Plan) begin(w io.Writer, first bool, most int) (encoder, error) {
 	}
 }
 
-// hasHead says that a file without records is not an empty one.
+// hasHead reports whether a file without records is not empty.
 func (p *Plan) hasHead() bool { return p.o.Format == Parquet || p.text != nil && p.text.header(true) }
 
-// output counts and sums what is written to a file.
+// output counts and checksums the bytes that are written to a file.
 type output struct {
 	w   hdfsio.Writer
 	n   int64
@@ -58,12 +58,12 @@ type buffer struct {
 	most int
 }
 
-// bufferSize is the number of bytes that are written at a time.
+// bufferSize is the size of a write.
 const bufferSize = 256 << 10
 
 func newBuffer(w io.Writer, most int) buffer { return buffer{w: w, most: min(most, bufferSize)} }
 
-// full writes what has come together, if it is enough.
+// full writes the buffer if it is large enough.
 func (b *buffer) full() error {
 	if len(b.b) < b.most {
 		return nil

@@ -9,29 +9,28 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// An Input is the table whose rows are exported.
+// An Input is a table to export.
 type Input struct {
 	Table    string
 	Families []string
-	// Snapshot is the name of the one that is read. Empty: the table is, by scans.
+	// Snapshot is the name of the snapshot that is read. Empty: the table is scanned.
 	Snapshot string
-	// Created is the time of the snapshot, of a table that when its reading began.
+	// Created is the creation time of the snapshot, or the start of reading a table.
 	Created time.Time
-	// Splits are the rows at which regions after the first begin.
+	// Splits are the start keys of all regions but the first.
 	Splits [][]byte
-	// Regions are the encoded names of the regions, in order, "" where they are not known.
+	// Regions are the encoded names of the regions, in order, "" if unknown.
 	Regions []string
-	// Room is how many bytes reading a region takes.
+	// Room is the memory in bytes for reading a region.
 	Room int
-	// Each reads all regions, of some families, none for all, the cells of a choice, up to n at a time. The first error
-	// ends all.
+	// Each reads all regions, up to n concurrently: the cells of a choice in the given families, none for all. The first error stops all.
 	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c tablesource.Cells) error) error
 
-	// Check refuses a choice that does not fit the table, before it is read. Nil: all fit.
+	// Check refuses a choice that does not fit the table, before reading. Nil: every choice fits.
 	Check func(context.Context, choice.Choice) error
 
 	snap  *snapshot.Snapshot
-	files int // of the region with the most
+	files int // maximum number of files in a region
 }
 
 // OfSnapshot returns a snapshot as an input.

@@ -25,22 +25,22 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Request selects what is exported, and where to.
+// A Request describes an export: its source, directory and plan.
 type Request struct {
 	From   tablesource.Ref
-	ReadBy tablesource.ReadBy // of a table; default: the files of a snapshot that is taken for the export
-	To     string             // the directory, a path or URI
+	ReadBy tablesource.ReadBy // for a table; default: the files of a snapshot that is taken for the export
+	To     string             // the directory, as a path or URI
 	Plan   *Plan
 }
 
-// JobOptions are the job options of an export as a job.
+// JobOptions are the options of an export as a job.
 type JobOptions struct {
 	State  checkpoint.Options
-	Gate   progress.Gate // where work waits before a region of a snapshot; default nowhere
+	Gate   progress.Gate // work waits here before a region of a snapshot; default: no gate
 	Events progress.Events
 }
 
-// run is one process's work on an export.
+// run is the work of one process on an export.
 type run struct {
 	env *cluster.Env
 	req Request
@@ -48,26 +48,26 @@ type run struct {
 	st  *checkpoint.Job
 
 	fsys     hdfsio.FS
-	path     string         // of the directory on fsys
-	dir      *exportdir.Dir // nil before it is the job's
+	path     string         // path of the directory on fsys
+	dir      *exportdir.Dir // nil before the job owns the directory
 	source   *tablesource.Source
 	manifest *Manifest
 }
 
-// Do exports as a job. With a state directory the same call after a crash resumes: the regions of a snapshot that have their files are not read
-// again.
+// Do exports as a job. With a state directory the same call resumes after a crash: it does not read regions of a snapshot again whose files are
+// complete.
 func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_ *Manifest, err error) {
 	j := &run{env: env, req: request, o: o}
 	if j.fsys, j.path, err = env.Resolve(request.To); err != nil {
 		return nil, err
 	}
-	if err := exportdir.Fits(ctx, j.fsys, j.path); err != nil { // before a cluster is asked
+	if err := exportdir.Fits(ctx, j.fsys, j.path); err != nil { // before contacting a cluster
 		return nil, err
 	}
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
-	var c *loader.Cluster // nil: files alone are read
+	var c *loader.Cluster // nil: only files are read
 	if request.From.Snapshot == "" || checkpoint.IsShared(o.State.Dir) {
 		if c, err = env.Dial(ctx); err != nil {
 			return nil, err
@@ -103,8 +103,8 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	return j.manifest, err
 }
 
-// finished ends an export whose process was killed between its end and the removal of its resources. If there is none, the job exports the
-// table as it is now, to a directory that must be free again.
+// finished completes an export whose process was killed between its end and the removal of temporary resources. If there is none, the job exports the
+// current table again, to a directory that must be empty.
 func (j *run) finished(ctx context.Context) (done bool, err error) {
 	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.st.Exporting.Token); err != nil {
 		return false, fail.With(fail.HDFS, err)
@@ -118,7 +118,7 @@ func (j *run) finished(ctx context.Context) (done bool, err error) {
 	return true, j.tidy(ctx)
 }
 
-// identity returns the identity of an export of a table or snapshot into a directory, whatever is written.
+// identity returns the identity of an export of a table or snapshot into a directory. It does not depend on columns or format.
 func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Identity, error) {
 	place, err := j.env.Place(j.req.To)
 	if err != nil {
@@ -127,7 +127,7 @@ func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Ident
 	return checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID).OnCluster(ctx, c)
 }
 
-// tableName returns the table, or has the name of the snapshot.
+// tableName returns the table, or a table name made from the snapshot's name.
 func (j *run) tableName() loader.TableName {
 	if j.req.From.Snapshot != "" {
 		return loader.TableName{Namespace: loader.DefaultNamespace, Qualifier: j.req.From.Snapshot}
@@ -135,7 +135,7 @@ func (j *run) tableName() loader.TableName {
 	return j.req.From.Table
 }
 
-// take makes the directory the job's own, and removes what no record says of it.
+// take claims the directory for the job, and removes files in it that have no record.
 func (j *run) take(ctx context.Context) error {
 	asked := j.req.Plan.asked()
 	x := j.st.Exporting
@@ -158,7 +158,7 @@ func (j *run) take(ctx context.Context) error {
 		return err
 	}
 	j.dir = dir
-	if !again && len(j.st.Exported) > 0 { // somebody has removed it
+	if !again && len(j.st.Exported) > 0 { // the directory was removed
 		if err := j.record(*x); err != nil {
 			return err
 		}
@@ -166,12 +166,12 @@ func (j *run) take(ctx context.Context) error {
 	return nil
 }
 
-// record notes what is exported. No region counts as exported then.
+// record records the export. Afterwards no region counts as exported.
 func (j *run) record(x checkpoint.ExportingRecord) error {
 	return j.st.Record(checkpoint.EventExporting, x)
 }
 
-// open opens the table. The regions that earlier attempts have exported count if this one reads the same snapshot.
+// open opens the table. Regions that earlier attempts have exported count only if this attempt reads the same snapshot.
 func (j *run) open(ctx context.Context) (err error) {
 	o := tablesource.Options{By: j.req.ReadBy}
 	if j.req.From.Snapshot == "" && o.By != tablesource.ByScan {
@@ -196,7 +196,7 @@ func (j *run) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// write writes the files that are missing, and the manifest.
+// write writes the missing files and the manifest.
 func (j *run) write(ctx context.Context) (err error) {
 	a := Attempt{Now: time.UnixMilli(j.st.Exporting.Now), Done: map[int]manifest.ExportedRegion{}, OnRegion: func(region int, done manifest.ExportedRegion) error {
 		if f := done.File; f != nil {
@@ -229,7 +229,7 @@ func (j *run) write(ctx context.Context) (err error) {
 	return tablesource.ByScans(err)
 }
 
-// input returns the source of the rows: the files of a snapshot, or a table.
+// input returns the input: a snapshot's files or a scanned table.
 func (j *run) input() Input {
 	s := j.source.Scanned
 	if s == nil {
@@ -244,7 +244,7 @@ func (j *run) input() Input {
 		}}
 }
 
-// end notes that the files are complete, and removes what only the job needs.
+// end records that the files are complete, and removes temporary resources of the job.
 func (j *run) end(ctx context.Context) error {
 	if err := j.st.End(ctx, &result.Result{Schema: 1, Table: j.manifest.Table, Job: j.st.Dir}, nil, false, j.o.Events); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (j *run) end(ctx context.Context) error {
 	return errors.Join(j.source.Close(ctx), j.tidy(ctx))
 }
 
-// tidy deletes the job's own snapshot, and then the token in the directory: as long as that is there, the same command continues.
+// tidy deletes the job's own snapshot, and then the token in the directory: while the token exists, the same command resumes.
 func (j *run) tidy(ctx context.Context) error {
 	err := j.st.DropAllSnapshots(ctx, j.env)
 	if err == nil {
@@ -264,8 +264,8 @@ func (j *run) tidy(ctx context.Context) error {
 	return nil
 }
 
-// giveBack removes what was written after an error that comes again, and deletes the snapshot. After any other, what is done stays for the next
-// attempt, if that can continue from it.
+// giveBack removes the files after a permanent error, and deletes the snapshot. After other errors it keeps finished work for the next attempt, if
+// that can resume from it.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	if j.dir == nil || j.st.Finished {
 		return nil

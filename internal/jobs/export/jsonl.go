@@ -8,12 +8,12 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// jsonEncoder writes an object on each line.
+// jsonEncoder writes one object per line.
 type jsonEncoder struct {
 	buffer
 	p      *Plan
 	labels [][]byte
-	bare   []bool // numbers and booleans need no quotes
+	bare   []bool // for numbers and booleans, which need no quotes
 	bytes  celltype.JSONForm
 }
 
@@ -21,12 +21,12 @@ func newJSONEncoder(w io.Writer, p *Plan, most int) *jsonEncoder {
 	e := &jsonEncoder{buffer: newBuffer(w, most), p: p, bytes: celltype.Type{}.JSON()}
 	for _, c := range p.columns {
 		name := c.name
-		if p.jsonPaths() { // written as a path; each part is one name
+		if p.jsonPaths() { // an escaped path; here each is one name
 			name = strings.NewReplacer(`\.`, `.`, `\\`, `\`).Replace(name)
 		}
 		label, err := celltype.AppendJSON(nil, []byte(name))
 		if err != nil {
-			label, _ = celltype.AppendJSON(nil, rowkey.Append(nil, []byte(name))) // ASCII has no error
+			label, _ = celltype.AppendJSON(nil, rowkey.Append(nil, []byte(name))) // ASCII cannot fail
 		}
 		e.labels = append(e.labels, append(label, ':'))
 		form := c.typ.JSON()
@@ -64,7 +64,7 @@ func (e *jsonEncoder) row(r *row) (int, error) {
 	return -1, e.full()
 }
 
-// cell writes a member of an object with every cell; the first is the key.
+// cell writes a member of an object with every cell; the first member is the key.
 func (e *jsonEncoder) cell(r *row, i int) {
 	label := r.labels[i].Of(r.data)
 	switch {
@@ -77,7 +77,8 @@ func (e *jsonEncoder) cell(r *row, i int) {
 	e.b = e.bytes.Append(e.b, r.value(i))
 }
 
-// finite distinguishes numbers, which JSON has, from the names of those that it lacks.
+// finite reports whether a value is a JSON number, not one of the special values
+// that JSON lacks.
 func finite(v []byte) bool {
 	return string(v) != "NaN" && string(v) != "Infinity" && string(v) != "-Infinity"
 }

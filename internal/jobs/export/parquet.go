@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// parquetEncoder writes Parquet files as Spark and pyarrow do by default:
-// optional columns, dictionaries, pages packed with Snappy. Columns have their
-// types where package source reads the text that the job reads; others are
-// STRING, and cells of an export without a job plain bytes.
+// parquetEncoder writes Parquet files as Spark and pyarrow do by default: optional
+// columns, dictionaries, pages compressed with Snappy. A column has its Parquet
+// type if package source reads it as the text that the job expects; other columns
+// are STRING, and cells of an export without a job plain bytes.
 type parquetEncoder struct {
 	w       *file.Writer
 	columns []parquetColumn
-	held    int // bytes of the row group
+	held    int // bytes in the row group
 	most    int
 	rows    int
 
@@ -30,11 +30,11 @@ type parquetEncoder struct {
 	levels []int16
 }
 
-// parquetColumn is a column of the row group: the values that are there, and which.
+// parquetColumn is a column of the row group: its values, and which rows have one.
 type parquetColumn struct {
 	parquetForm
 	there   []bool
-	data    []byte // of byte arrays, one after the other
+	data    []byte // byte arrays, concatenated
 	lengths []uint32
 	ints    []int32
 	longs   []int64
@@ -43,14 +43,14 @@ type parquetColumn struct {
 	bools   []bool
 }
 
-// parquetBatch is how many values are given to the library at a time.
+// parquetBatch is the number of values passed to the library at a time.
 const parquetBatch = 1024
 
-// mostParquetRows bounds a row group: what it takes besides its values.
+// mostParquetRows bounds a row group, for the memory in addition to its values.
 const mostParquetRows = 1 << 20
 
-// newParquetEncoder is for row groups of about a third of most bytes: the
-// library holds a column's pages and its dictionary with them.
+// newParquetEncoder uses row groups of about a third of most bytes: the library
+// also holds a column's pages and its dictionary.
 func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder, error) {
 	e := &parquetEncoder{columns: make([]parquetColumn, len(columns)), most: most / 3}
 	var nodes schema.FieldList
@@ -71,7 +71,8 @@ func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder
 		return nil, err
 	}
 	props := parquet.NewWriterProperties(parquet.WithDictionaryDefault(true), parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("bulkload"))
-	// Closing the library's writer would close what it writes to, if that could be closed.
+	// Closing the library's writer would close the underlying writer, if that had a
+	// Close method.
 	e.w = file.NewParquetWriter(struct{ io.Writer }{w}, root, file.WithWriterProps(props))
 	return e, nil
 }
@@ -96,7 +97,7 @@ func (e *parquetEncoder) row(r *row) (int, error) {
 	return -1, e.flush()
 }
 
-// add takes a value's text.
+// add appends a value, given as text.
 func (c *parquetColumn) add(v []byte) error {
 	var err error
 	switch c.kind {
@@ -149,7 +150,7 @@ func (e *parquetEncoder) flush() error {
 	return group.Close()
 }
 
-// column writes a column of the row group, some values at a time.
+// column writes a column of the row group, in batches.
 func (e *parquetEncoder) column(w file.ColumnChunkWriter, c *parquetColumn) (err error) {
 	data, value := 0, 0
 	for from := 0; from < len(c.there) && err == nil; from += parquetBatch {

@@ -14,16 +14,16 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// parquetForm is how the texts of a column are stored.
+// parquetForm is the Parquet representation of a column's texts.
 type parquetForm struct {
 	kind    parquet.Type
 	logical schema.LogicalType
-	width   int                              // of fixed byte arrays; else -1
-	number  func(text []byte) (int64, error) // of integers
+	width   int                              // of fixed byte arrays; otherwise -1
+	number  func(text []byte) (int64, error) // parses integers
 }
 
-// parquetFormOf returns the parquet form of a column: one whose values package source reads as the same text. Dates and timestamps have their
-// types where the job reads them in the layouts of that package.
+// parquetFormOf returns the representation of a column whose values package source reads as the same text. Dates and timestamps have their Parquet
+// types if the job reads them in the layouts of that package.
 func parquetFormOf(c *column) (parquetForm, error) {
 	plain := func(kind parquet.Type, logical schema.LogicalType) (parquetForm, error) {
 		return parquetForm{kind, logical, -1, parseNumber}, nil
@@ -60,14 +60,14 @@ func parquetFormOf(c *column) (parquetForm, error) {
 		case layout == "" && c.typ.Type == "date", layout == dateLayout:
 			return dateForm()
 		case layout == "", layout == keygen.TimestampLayout, layout == secondLayout:
-			// A timestamp of another zone is a local one: the job reads its text in that zone.
+			// A timestamp in another zone is a local one: the job parses its text in that zone.
 			return timestampForm(slices.Contains([]string{"", "UTC"}, c.typ.Zone), c.typ.Type == "timestamp" && c.typ.Encoding == "phoenix")
 		}
 	}
 	return plain(parquet.Types.ByteArray, schema.StringLogicalType{})
 }
 
-// Layouts of what package source makes of Parquet's dates and, besides that of [keygen.TimestampLayout], of timestamps.
+// Layouts that package source uses for Parquet's dates and, in addition to [keygen.TimestampLayout], for timestamps.
 const (
 	dateLayout   = "yyyy-MM-dd"
 	secondLayout = "yyyy-MM-dd HH:mm:ss"
@@ -80,11 +80,11 @@ func dateForm() (parquetForm, error) {
 	dates, err := keygen.NewDates(dateLayout, "")
 	return parquetForm{parquet.Types.Int32, schema.DateLogicalType{}, -1, func(text []byte) (int64, error) {
 		ms, _, err := dates.Parse(text)
-		return ms / 86_400_000, err // the beginning of a day
+		return ms / 86_400_000, err // the start of the day
 	}}, err
 }
 
-// errNanos is about timestamps that 64 bits of nanoseconds do not hold.
+// errNanos reports timestamps that do not fit in 64 bits of nanoseconds.
 var errNanos = errors.New("the time is before 1677 or after 2262, outside of Parquet's nanoseconds: leave the column out, or write another format")
 
 // timestampForm stores milliseconds since 1970, or nanoseconds.
@@ -93,7 +93,7 @@ func timestampForm(instant, nanos bool) (parquetForm, error) {
 	if nanos {
 		unit = schema.TimeUnitNanos
 	}
-	dates, err := keygen.NewDates(keygen.TimestampLayout, "") // local time is counted as if it were UTC
+	dates, err := keygen.NewDates(keygen.TimestampLayout, "") // local time is stored as if it were UTC
 	return parquetForm{parquet.Types.Int64, schema.NewTimestampLogicalType(instant, unit), -1, func(text []byte) (int64, error) {
 		ms, ns, err := dates.Parse(text)
 		switch {
@@ -106,7 +106,7 @@ func timestampForm(instant, nanos bool) (parquetForm, error) {
 	}}, err
 }
 
-// decimalForm stores the digits of decimals in the least bytes.
+// decimalForm stores the digits of decimals in as few bytes as possible.
 func decimalForm(precision, scale int) parquetForm {
 	f := parquetForm{parquet.Types.Int32, schema.NewDecimalLogicalType(int32(precision), int32(scale)), -1, func(text []byte) (int64, error) {
 		return parseNumber(digitsOf(text))
@@ -115,7 +115,7 @@ func decimalForm(precision, scale int) parquetForm {
 	case precision > 18:
 		f.kind = parquet.Types.FixedLenByteArray
 		most := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(precision)), nil)
-		f.width = most.BitLen()/8 + 1 // and a bit for the sign
+		f.width = most.BitLen()/8 + 1 // with a sign bit
 	case precision > 9:
 		f.kind = parquet.Types.Int64
 	}
@@ -128,7 +128,7 @@ func digitsOf(text []byte) []byte {
 	return append(slices.Clip(whole), fraction...)
 }
 
-// appendWide appends a decimal's digits as a number of a given size in bytes, the highest first.
+// appendWide appends a decimal's digits as a big-endian integer of width bytes.
 func appendWide(dst, text []byte, width int) ([]byte, error) {
 	n, ok := new(big.Int).SetString(string(digitsOf(text)), 10)
 	if !ok {

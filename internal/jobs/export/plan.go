@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Format is the form of the files.
+// Format is the file format.
 type Format string
 
 // The formats.
@@ -25,29 +25,29 @@ const (
 	CSV     Format = "csv"  // text with quotes; in the job's dialect if it has one
 	Dump    Format = "dump" // text without quotes: 0x01 between columns, 0x10 after a record
 	Parquet Format = "parquet"
-	JSONL   Format = "jsonl" // an object on each line
+	JSONL   Format = "jsonl" // one object per line
 )
 
-// Formats returns all of them.
+// Formats returns all formats.
 func Formats() []string { return []string{string(CSV), string(Dump), string(Parquet), string(JSONL)} }
 
-// Options configures what is written. Format must be given, and without a job Columns
-// too, but for JSONL.
+// Options describe the output. Format is required, and without a job so are
+// Columns, except for JSONL.
 type Options struct {
 	Format Format
-	// Job has the mapping and the dialect that files are read back with. nil:
-	// columns are cells.
+	// Job has the mapping and the dialect that can read the files back. nil: columns
+	// are cells.
 	Job *spec.Job
-	// Columns are the job's that are written, in this order; default all. Without a
-	// job they are family:qualifier, bytes as \xNN, and of JSONL the default is every cell.
+	// Columns are the job's columns to write, in this order; default all. Without a job they are
+	// family:qualifier, with bytes as \xNN; for JSONL the default is every cell.
 	Columns []string
-	// Choice selects the cells of the table that are written. Original keys are those of the job's key. Default: all.
+	// Choice selects the cells of the table to write. Original keys are by the job's key. Default: all.
 	Choice choice.Asked
-	// Workers is how many regions are read at a time. Default 1; fewer if Memory allows no more.
+	// Workers is the number of regions read concurrently. Default 1; fewer if Memory is insufficient.
 	Workers int
-	// Memory bounds what all workers hold. Default 512 MiB.
+	// Memory bounds the memory of all workers. Default 512 MiB.
 	Memory spec.Size
-	// Now is the time by which cells have expired, by default the time of the call of [Plan.Write].
+	// Now is the time for deciding which cells have expired, default the time of the call of [Plan.Write].
 	Now time.Time
 }
 
@@ -61,19 +61,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Plan is how rows become records. It does not change and may be used for
-// several snapshots.
+// A Plan converts rows to records. It is immutable and may be used for several
+// snapshots.
 type Plan struct {
 	o       Options
 	columns []column
-	byCell  []int    // columns that are cells, in the order of their cells
-	family  []string // to read; empty: all
-	open    bool     // every cell is written, whatever its name
+	byCell  []int    // columns that are cells, ordered by cell
+	family  []string // families to read; empty: all
+	open    bool     // every cell is written, with its name
 	text    *text    // of text formats
 }
 
-// Compile checks the options and makes the plan. Whether the table has the
-// families is seen by [Plan.Write]. The error says all that is wrong at once.
+// Compile checks the options and returns the plan. [Plan.Write] checks whether the
+// table has the families. The error lists all problems at once.
 func Compile(o Options) (*Plan, error) {
 	o = o.withDefaults()
 	if !slices.Contains(Formats(), string(o.Format)) {
@@ -113,8 +113,7 @@ func Compile(o Options) (*Plan, error) {
 	return p, nil
 }
 
-// choice is which cells are written. The split points of the table, which are nil as long as they are not known, say how many salts it has
-// where the key does not.
+// choice returns the cells to write. The table's split points, nil while unknown, give the number of salts if the key does not.
 func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
 	k := choice.Keys{Name: setting.Job}
 	if p.o.Job != nil && p.o.Choice.ByKey() {
@@ -129,7 +128,7 @@ func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
 // versions reports whether records are versions of rows.
 func (p *Plan) versions() bool { return p.o.Choice.Versions != 0 }
 
-// check finds what the format cannot have.
+// check refuses columns that the format does not support.
 func (p *Plan) check() error {
 	if len(p.columns) == 0 && !p.open {
 		return setting.Errorf("no column is named: give the names with %s", setting.Columns)
@@ -156,10 +155,10 @@ func (p *Plan) check() error {
 	return errors.Join(errs...)
 }
 
-// jsonPaths says that the names of columns are paths of JSON members.
+// jsonPaths reports whether column names are paths of JSON members.
 func (p *Plan) jsonPaths() bool { return p.o.Job != nil && p.o.Job.Format == "json" }
 
-// index puts the columns into the order in which cells come.
+// index sorts the columns into the order of their cells.
 func (p *Plan) index() {
 	for i := range p.columns {
 		c := &p.columns[i]
@@ -180,7 +179,7 @@ func (p *Plan) index() {
 	})
 }
 
-// Columns returns the names of the records' columns; of records with every cell none.
+// Columns returns the names of the records' columns; none for records with every cell.
 func (p *Plan) Columns() []string {
 	names := make([]string, len(p.columns))
 	for i, c := range p.columns {
@@ -189,7 +188,7 @@ func (p *Plan) Columns() []string {
 	return names
 }
 
-// Settings returns how the files are read back, by the names of a job file's fields.
+// Settings returns the settings for reading the files back, by the names of a job file's fields.
 func (p *Plan) Settings() map[string]any {
 	m := map[string]any{"format": string(p.o.Format)}
 	switch {
@@ -204,7 +203,7 @@ func (p *Plan) Settings() map[string]any {
 	return m
 }
 
-// asked returns a checksum of all that decides on what the files have.
+// asked returns a checksum of everything that determines the contents of the files.
 func (p *Plan) asked() string {
 	sum := sha256.New()
 	e := json.NewEncoder(sum)
@@ -214,7 +213,7 @@ func (p *Plan) asked() string {
 	}
 	for _, part := range []any{p.o.Format, p.Columns(), p.o.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns} {
 		if err := e.Encode(part); err != nil {
-			panic(err) // they are texts and numbers
+			panic(err) // texts and numbers always encode
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -19,33 +19,33 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A row is one record before it is encoded.
+// A row is one record before encoding.
 type row struct {
 	data   []byte
-	values []span.Span // of the plan's columns
-	labels []span.Span // of every cell, of records whose cells are not known before
+	values []span.Span // one for each column of the plan
+	labels []span.Span // names of the cells, for records with every cell
 }
 
 func (r *row) value(i int) []byte { return r.values[i].Of(r.data) }
 
-// rows makes the records of one region.
+// rows converts the cells of one region to records.
 type rows struct {
 	p     *Plan
 	out   encoder
-	most  int // bytes of a row
+	most  int // maximum bytes of a row
 	row   row
-	next  int    // of p.byCell
+	next  int    // next column, as an index of p.byCell
 	key   []byte // of the current row
-	stamp int64  // of its first cell, which all have where records are versions
-	form  []byte // what is summed of it
+	stamp int64  // timestamp of its first cell, and of all cells if records are versions
+	form  []byte // the form that the digest covers
 	cells int
 	back  []byte
 	begun bool
-	n     int64 // rows that have begun
+	n     int64 // rows begun
 
 	digest   manifest.Digest
-	noCells  int64 // rows without a column that is wanted
-	leftOver int64 // cells that no column has
+	noCells  int64 // rows without any of the columns
+	leftOver int64 // cells in no column
 }
 
 // run reads a region to its end.
@@ -68,12 +68,12 @@ func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
 		}
 	}
 	if sc.Err() != nil {
-		return sc.Err() // the current row may lack cells
+		return sc.Err() // the current row may be incomplete
 	}
 	return r.end()
 }
 
-// notThere is the value of a column whose cell has not come.
+// notThere is the value of a column whose cell has not been read.
 var notThere = span.Span{Off: math.MaxUint32, Len: 1}
 
 func (r *rows) begin(c *hfile.Cell) error {
@@ -158,7 +158,7 @@ func (r *rows) take(c *hfile.Cell) error {
 	return nil
 }
 
-// compareText is bytes.Compare of a string.
+// compareText compares a string with bytes, like bytes.Compare.
 func compareText(a string, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -169,8 +169,9 @@ func compareText(a string, b []byte) int {
 	return len(a) - len(b)
 }
 
-// appendLabel appends the name of a cell. A qualifier that is not UTF-8 is
-// written as HBase prints it, and so is one with a backslash, or two could become one.
+// appendLabel appends the name of a cell. A qualifier that is not UTF-8, or that
+// has a backslash, is written in HBase's printed form, so that different names stay
+// different.
 func appendLabel(dst []byte, c *hfile.Cell) []byte {
 	dst = append(append(dst, c.Family...), ':')
 	if utf8.Valid(c.Qualifier) && bytes.IndexByte(c.Qualifier, '\\') < 0 {
@@ -179,7 +180,7 @@ func appendLabel(dst []byte, c *hfile.Cell) []byte {
 	return rowkey.Append(dst, c.Qualifier)
 }
 
-// count sums a cell as it is stored.
+// count adds the stored form of a cell to the form that the digest covers.
 func (r *rows) count(c *hfile.Cell) {
 	for _, b := range [][]byte{c.Family, c.Qualifier, c.Value} {
 		n := len(b)
@@ -194,7 +195,7 @@ func (r *rows) put(value []byte) span.Span {
 	return s
 }
 
-// Faults of values. Which value it is, the place says.
+// Errors about values. The error's place identifies the value.
 var (
 	errEmpty   = errors.New("the cell is empty, which the job would read as no cell: store empty values (empty: store), in a format or dialect with NULL")
 	errAbsent  = errors.New("the cell is missing, which the job would read as an empty cell: set null_value, or write a format that has NULL")
@@ -272,7 +273,7 @@ func (r *rows) end() error {
 	return nil
 }
 
-// rowError is about a row that cannot be written as it is.
+// rowError is an error about a row that cannot be written unchanged.
 type rowError struct {
 	row    int64
 	column string
@@ -290,10 +291,10 @@ func (e *rowError) Unwrap() error { return e.err }
 
 func (r *rows) about(err error) error { return r.aboutColumn(&column{}, err) }
 
-// aboutColumn names the place of a value.
+// aboutColumn adds the place of a value to an error.
 func (r *rows) aboutColumn(col *column, err error) error {
 	return fail.With(fail.BadRows, fail.AboutData(r.key, "%w", &rowError{r.n, col.name, err}))
 }
 
-// mostRow bounds a row, since values have places of 32 bits.
+// mostRow bounds the size of a row, since offsets of values have 32 bits.
 const mostRow = math.MaxInt32 / 2

@@ -22,18 +22,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Attempt has the results of an earlier attempt of an export, and reports to the next one. The zero value is a first attempt.
+// Attempt has the results of an earlier attempt, and a callback that reports to the next one. The zero value is a first attempt.
 type Attempt struct {
-	Now  time.Time                       // by which cells have expired; default: the plan's
-	Done map[int]manifest.ExportedRegion // regions, by number, that have all their rows in the directory
-	// Gate is where work waits before a region. Default: it does not wait.
+	Now  time.Time                       // time for deciding which cells have expired; default: the plan's
+	Done map[int]manifest.ExportedRegion // regions, by number, whose files are complete
+	// Gate is where work waits before a region. Default: no gate.
 	Gate progress.Gate
-	// OnRegion is called when a region is complete, by several goroutines. Its error ends the export. Default: nothing is called.
+	// OnRegion is called when a region is complete, by several goroutines. Its error stops the export. Default: nothing is called.
 	OnRegion func(region int, done manifest.ExportedRegion) error
 }
 
-// Write writes the rows of a table into a directory. The caller ends it by [exportdir.Dir.Finish], or after an error by
-// [exportdir.Dir.Remove].
+// Write writes the rows of a table into a directory. Afterwards the caller calls [exportdir.Dir.Finish], or after an error [exportdir.Dir.Remove].
 func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (*Manifest, error) {
 	w := &writing{p: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
 	if w.now.IsZero() {
@@ -69,7 +68,7 @@ func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt)
 	return m, w.stopped(ctx, fail.With(fail.HDFS, err))
 }
 
-// stopped says that a stop caused a failure, if there was one: file systems have errors of their own for that.
+// stopped adds the cancellation as the cause of a failure, since file systems have their own errors for it.
 func (w *writing) stopped(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return errors.Join(cause, err)
@@ -77,7 +76,7 @@ func (w *writing) stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// kindOf returns the kind of a failure that has none.
+// kindOf returns the kind of a failure without a more specific kind.
 func kindOf(err error) fail.Kind {
 	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
 		return fail.Input
@@ -85,7 +84,7 @@ func kindOf(err error) fail.Kind {
 	return fail.HDFS
 }
 
-// writing is one run.
+// writing is one call of Write.
 type writing struct {
 	p       *Plan
 	dir     *exportdir.Dir
@@ -93,16 +92,16 @@ type writing struct {
 	in      Input
 	choice  choice.Choice
 	workers int
-	ahead   int       // bytes of each store file
-	most    int       // of an encoder, and of a row
-	now     time.Time // by which cells have expired
+	ahead   int       // read-ahead of each store file, in bytes
+	most    int       // maximum bytes of an encoder, and of a row
+	now     time.Time // time for deciding which cells have expired
 
 	mu   sync.Mutex
 	done []*manifest.ExportedRegion // by region
 }
 
-// What a worker needs at least, in bytes: for each store file what is read ahead
-// and a block, packed and unpacked; for its encoder and a row.
+// The minimum memory of a worker, in bytes: for each store file the read-ahead and
+// a block, compressed and decompressed; and for its encoder and a row.
 const (
 	leastAhead = 64 << 10
 	mostAhead  = 256 << 10
@@ -119,7 +118,7 @@ func (w *writing) share() error {
 	if w.p.o.Format == Parquet {
 		least, most = leastGroup, mostGroup
 	}
-	held := 1 // rows and an encoder, and once more a row with its versions
+	held := 1 // rows and an encoder, and another row if it has versions
 	if w.p.versions() {
 		held = 2
 	}
@@ -140,8 +139,8 @@ func (w *writing) share() error {
 	return nil
 }
 
-// region writes the file of a region, unless it has no rows, or is there already. The first has one
-// where only the first file names the columns.
+// region writes the file of a region, unless it has no rows or its file is complete. The first region
+// always has a file if only the first file has a header.
 func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error {
 	if w.done[i] != nil {
 		return nil
@@ -181,8 +180,8 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 	return nil
 }
 
-// finish writes the manifest. A table without rows has one file without rows, so that
-// readers find the columns.
+// finish writes the manifest. For a table without rows it writes one file without
+// rows, so that readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), Choice: w.p.o.Choice, ReadAs: w.p.Settings(), Files: []manifest.ExportedFile{}}
 	for _, d := range w.done {
@@ -212,7 +211,7 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 	return m, m.save(ctx, w.dir)
 }
 
-// partFile is the file of a region, which is made with its first row.
+// partFile is the file of a region, which is created with its first row.
 type partFile struct {
 	w      *writing
 	ctx    context.Context // bounds the life of the file
@@ -250,7 +249,7 @@ func (f *partFile) row(r *row) (int, error) {
 
 func (f *partFile) close() error { return f.enc.close() }
 
-// finish gives the whole file its name.
+// finish closes the file and renames it to its final name.
 func (f *partFile) finish() (*manifest.ExportedFile, error) {
 	if err := f.close(); err != nil {
 		return nil, err
@@ -264,9 +263,9 @@ func (f *partFile) finish() (*manifest.ExportedFile, error) {
 	return &manifest.ExportedFile{Name: f.name(), Region: f.w.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
 }
 
-// abort gives up a file that is not finished.
+// abort discards an unfinished file.
 func (f *partFile) abort() {
 	if f.file != nil {
-		_ = f.file.Abort() // what stays goes with the directory, or at the next attempt
+		_ = f.file.Abort() // a leftover is removed with the directory, or by the next attempt
 	}
 }

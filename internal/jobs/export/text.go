@@ -10,21 +10,21 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// text is how text is written so that its dialect reads it back.
+// text is the configuration for writing text that its dialect reads back.
 type text struct {
 	d        dialect.Dialect
-	end      string // after a record
-	ending   string // after its last value
-	byName   bool   // job files name the dialect; else csv or dump, as they are by default
-	utf8     bool   // values must be
+	end      string // record separator
+	ending   string // written after a record's last value
+	byName   bool   // job files name the dialect; otherwise plain csv or dump
+	utf8     bool   // values must be UTF-8
 	special  [256]bool
 	unescape *dialect.Unescaper
-	letters  [256]byte // after the escape, of a byte that has a letter
+	letters  [256]byte // escape letter of a byte, 0 if it has none
 }
 
-// newText chooses the dialect: the job's own where it is one of the format's
-// kind, else CSV as PostgreSQL writes it, with NULL as well as an empty text, or a
-// dump with \N for NULL.
+// newText chooses the dialect: the job's own if it fits the format; otherwise CSV
+// as PostgreSQL writes it, which distinguishes NULL from an empty text, or a dump
+// with \N for NULL.
 func newText(format Format, job *spec.Job) (*text, error) {
 	t := &text{utf8: format == CSV}
 	var err error
@@ -36,7 +36,7 @@ func newText(format Format, job *spec.Job) (*text, error) {
 	if job != nil && (kind == "" || kind == string(format)) {
 		own = job.Text()
 	}
-	if own.Fixed() { // which nothing writes
+	if own.Fixed() { // fixed columns are not supported
 		own, job = nil, nil
 	}
 	switch {
@@ -57,7 +57,7 @@ func newText(format Format, job *spec.Job) (*text, error) {
 	return t, t.prepare()
 }
 
-// plainText is csv or a dump of a job that names no dialect.
+// plainText returns the dialect of csv or a dump for a job without a configured dialect.
 func plainText(format Format, job *spec.Job) (dialect.Dialect, error) {
 	d, err := dialect.Preset(string(format))
 	if err != nil {
@@ -78,7 +78,7 @@ func plainText(format Format, job *spec.Job) (dialect.Dialect, error) {
 	return d, err
 }
 
-// prepare refuses settings that make no readable text, and finds the bytes with a meaning.
+// prepare refuses settings that cannot be read back, and finds the special bytes.
 func (t *text) prepare() error {
 	d := &t.d
 	switch {
@@ -120,13 +120,13 @@ func (t *text) prepare() error {
 	return nil
 }
 
-// sub is the end mark of DOS texts. At the end of a text a reader ignores it, unless it is in quotes or escaped.
+// sub is the DOS end-of-text character. Readers drop it at the end of a text, unless it is quoted or escaped.
 const sub = 0x1a
 
 // hasNull reports whether the dialect has a text for NULL.
 func (t *text) hasNull() bool { return len(t.d.Null) > 0 }
 
-// header reports whether a file has one.
+// header reports whether a file has a header.
 func (t *text) header(first bool) bool {
 	switch t.d.Header {
 	case dialect.HeaderNo:
@@ -137,7 +137,7 @@ func (t *text) header(first bool) bool {
 	return true
 }
 
-// settings puts what a job file needs besides the format to read the text.
+// settings adds the settings that a job file needs, in addition to the format, to read the text.
 func (t *text) settings(m map[string]any) {
 	d := &t.d
 	m["header"] = string(d.Header)
@@ -177,7 +177,7 @@ func (t *text) settings(m map[string]any) {
 	}
 }
 
-// Faults of values that text cannot have.
+// Errors about values that text cannot represent.
 var (
 	errNotUTF8   = errors.New("the value is not UTF-8: write parquet or jsonl without the job file, which take any bytes")
 	errSeparator = errors.New("the value has a separator, quote or escape, which the dialect cannot write: choose a dialect with quotes or escapes, or another format")
@@ -190,7 +190,7 @@ var (
 	errComment   = errors.New("the record would begin like a comment: leave comment out, or choose a dialect with quotes")
 )
 
-// checkName says why a header cannot have a name.
+// checkName returns why a header cannot contain a name.
 func (t *text) checkName(name string, first bool, columns int) error {
 	if !t.header(true) {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// textEncoder writes records of text.
+// textEncoder writes records as text.
 type textEncoder struct {
 	buffer
 	t     *text
@@ -63,7 +63,7 @@ func (e *textEncoder) row(r *row) (int, error) {
 	return -1, e.full()
 }
 
-// repeatsHeader reports whether the values of r are the names of the columns of a file that has a header.
+// repeatsHeader reports whether the values of r equal the column names of a file with a header.
 func (e *textEncoder) repeatsHeader(r *row) bool {
 	if len(e.names) == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// append appends a value. first says that it is the record's first.
+// append appends a value. first is true for the first value of a record.
 func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 	if t.utf8 && !utf8.Valid(v) {
 		return dst, errNotUTF8
@@ -26,7 +26,7 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 	}
 	switch raw := dst[at:]; {
 	case t.d.IsNull(raw, false):
-		// An escape before the first byte makes it another text, unless it means something there.
+		// An escape before the first byte makes it a different text, unless the escaped byte has a meaning.
 		if len(v) == 0 || t.unescape == nil || t.special[v[0]] {
 			return dst, errNull
 		}
@@ -49,23 +49,23 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 	return dst, nil
 }
 
-// bare says that a value needs no quotes.
+// bare reports whether a value needs no quotes.
 func (t *text) bare(v []byte, first bool, columns int) bool {
 	for _, c := range v {
 		if t.special[c] {
 			return false
 		}
 	}
-	if len(v) == 0 && columns == 1 { // or there is nothing on the line
+	if len(v) == 0 && columns == 1 { // otherwise the line would be empty
 		return false
 	}
 	return !t.d.IsNull(v, false) && !(first && (t.comments(v) || bytes.HasPrefix(v, bom))) && !t.trimmed(v)
 }
 
-// bom is passed over at the beginning of a file.
+// bom is the byte order mark, which readers skip at the beginning of a file.
 var bom = []byte("\xef\xbb\xbf")
 
-// comments says that a record that begins with a value could begin like a comment.
+// comments reports whether a record that begins with the value could look like a comment.
 func (t *text) comments(v []byte) bool {
 	c := t.d.Comment
 	if c == "" || len(v) >= len(c) {
@@ -104,7 +104,7 @@ func (t *text) quoted(dst, v []byte) ([]byte, error) {
 	return append(dst, quote), nil
 }
 
-// unquoted writes a value in a dialect without quotes.
+// unquoted appends a value in a dialect without quotes.
 func (t *text) unquoted(dst, v []byte) ([]byte, error) {
 	if t.unescape == nil {
 		at := len(dst)
@@ -129,7 +129,7 @@ func (t *text) unquoted(dst, v []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// separates looks for a separator in a value, or across its end.
+// separates returns an error if a value contains a separator, or could form one across its end.
 func (t *text) separates(v []byte) error {
 	plain := true
 	for _, c := range v {

@@ -17,18 +17,19 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Splits gives the first rows of a table's second and following regions. It is
-// called when the table is about to be made, with the number of the old one's regions.
+// Splits returns the start keys of a table's second and following regions. It is
+// called just before the table is created, with the number of the old table's
+// regions.
 type Splits func(ctx context.Context, regions int) ([][]byte, error)
 
-// Request is a table that is to take the place of another.
+// Request describes a table that is to replace another.
 type Request struct {
 	Old, New loader.TableName
 	Splits   Splits // nil: the old table's
 	Events   progress.Events
 }
 
-// maker is one process's work on a table.
+// maker is the work of one process on a table.
 type maker struct {
 	Request
 	env *cluster.Env
@@ -36,9 +37,9 @@ type maker struct {
 	st  *checkpoint.Job
 }
 
-// Make creates the table of a job, or finds the one that an earlier attempt of the
-// job has made. The journal names it before, and has it afterwards. Errors are of
-// kind [fail.Check] where a table is not what it should be.
+// Make creates the table of a job, or finds the one that an earlier attempt has
+// made. The journal names the table before it is created, and identifies it
+// afterwards. Errors have kind [fail.Check] if a table is not the expected one.
 func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, r Request) error {
 	m := &maker{r, env, c, st}
 	exists, err := table.Settle(ctx, c, r.New)
@@ -63,7 +64,7 @@ func (m *maker) foreign() error {
 	return fail.Errorf(fail.Check, "table %s exists, and this job did not make it: its rows would mix with the export's (drop it, or name a new table with %s)", m.New, setting.Into)
 }
 
-// same refuses another table than the one that the job has made.
+// same refuses a table that is not the one that the job has made.
 func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
 	is, err := same(ctx, m.env, m.c, m.New, was)
 	if err != nil {
@@ -75,7 +76,7 @@ func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
 	return nil
 }
 
-// same reports whether a table is certainly the one that it was.
+// same reports whether a table is certainly the recorded one.
 func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord) (bool, error) {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
@@ -95,7 +96,7 @@ func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.
 	return found != checkpoint.OtherTable && found != checkpoint.DoubtfulTable, nil
 }
 
-// create makes the table like the old one.
+// create creates the table like the old one.
 func (m *maker) create(ctx context.Context) error {
 	like, err := table.Of(ctx, m.c, m.Old)
 	if errors.Is(err, loader.ErrTableNotFound) {
@@ -117,7 +118,7 @@ func (m *maker) create(ctx context.Context) error {
 	m.Events.Note("table is created", "table", m.New.String(), "like", m.Old.String(), "regions", len(splits)+1)
 	err = m.c.CreateTable(ctx, like.Spec(m.New, splits))
 	if errors.Is(err, loader.ErrTableExists) {
-		if before == nil { // it came since Make looked, and no attempt of this job had asked for it
+		if before == nil { // another client has created it since Make looked, before any attempt of this job
 			return errors.Join(m.foreign(), m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
 		}
 		if _, err = table.Settle(ctx, m.c, m.New); err == nil {
@@ -130,7 +131,7 @@ func (m *maker) create(ctx context.Context) error {
 	return m.made(ctx)
 }
 
-// begin writes down which table is to be made, and which one is the old one.
+// begin records the name of the new table, and the identity of the old one.
 func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	t, err := m.c.Describe(ctx, m.Old)
 	if err != nil {
@@ -147,7 +148,7 @@ func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	return m.st.Record(checkpoint.EventFresh, r)
 }
 
-// adopt takes the table of an attempt that was stopped while it was made.
+// adopt uses the table of an attempt that was interrupted while creating it.
 func (m *maker) adopt(ctx context.Context) error {
 	like, err := table.Of(ctx, m.c, m.Old)
 	if err != nil {
@@ -168,7 +169,7 @@ func (m *maker) adopt(ctx context.Context) error {
 	return m.made(ctx)
 }
 
-// made writes down that the table is there.
+// made records that the table exists.
 func (m *maker) made(ctx context.Context) error {
 	t, err := m.c.Describe(ctx, m.New)
 	if err != nil {
@@ -185,8 +186,8 @@ func (m *maker) made(ctx context.Context) error {
 	return m.st.Record(checkpoint.EventFresh, r)
 }
 
-// Forget drops the table of a job that is started over, in which rows of earlier
-// attempts may be. One that may not be the job's stays, and is refused.
+// Forget drops the table of a job that starts over, since it may have rows of
+// earlier attempts. It refuses to drop a table that may not be the job's.
 func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, e progress.Events) error {
 	f := st.Fresh
 	if f == nil || f.Made == nil || st.Finished {
@@ -222,7 +223,7 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 	return st.Record(checkpoint.EventFresh, gone)
 }
 
-// Result returns the part of a run's result about the old table.
+// Result returns the description of the old table for a run's result.
 func Result(r *checkpoint.FreshRecord, t *loader.Table) *result.Fresh {
 	f := &result.Fresh{From: r.From, Before: r.Compared}
 	for key, value := range t.Attributes {

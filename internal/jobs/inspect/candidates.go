@@ -8,17 +8,17 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// strong are bytes that exports have between columns; weak ones are common within values too: that each record has them equally
-// often is a reason to ask, not to read by.
+// strong has bytes that exports use between columns. weak has bytes that are also common within values: if each record has them equally often, that
+// is a reason to ask, but not enough to decide.
 const (
 	strong = ",\t;|\x01\x02\x1f^~"
 	weak   = ": /#@!$&*+=_-"
 )
 
-// headSize is how much of a sample candidates are looked for in, and tried on first.
+// headSize is the size of the beginning of a sample where candidates are looked for, and on which they are tried first.
 const headSize = 64 << 10
 
-// separators returns the separators that a sample may have between columns.
+// separators returns the possible column separators of a sample.
 func (j *judge) separators(given string) []string {
 	switch {
 	case given != "":
@@ -44,12 +44,11 @@ func (j *judge) head() []byte {
 	return j.texts[0].data[start:min(stop, start+headSize)]
 }
 
-// longSeparators are runs of two to four bytes that are neither letters, digits, blanks, quotes nor line ends, and stand in
-// most lines.
+// longSeparators returns runs of two to four bytes that are neither letters, digits, blanks, quotes nor line ends, and occur in most lines.
 func longSeparators(head []byte) []string {
 	lines := bytes.Split(head, []byte("\n"))
 	if len(lines) > 1 {
-		lines = lines[:len(lines)-1] // the last may be cut
+		lines = lines[:len(lines)-1] // the last line may be incomplete
 	}
 	lines = lines[:min(len(lines), 100)]
 	in := map[string]int{}
@@ -84,13 +83,13 @@ func longSeparators(head []byte) []string {
 	return found[:min(len(found), 12)]
 }
 
-// parting says that a byte is one that longer separators are made of.
+// parting reports whether longer separators may contain a byte.
 func parting(c rune) bool {
 	return c > 0 && c < 0x7f && c != '\n' && c != '\r' && c != '"' && c != '\'' && c != '\\' && c != ' ' && c != '.' && c != '-' && c != ':' && c != '/' &&
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
 }
 
-// recordEnds returns the possible record separators.
+// recordEnds returns the possible ends of records.
 func (j *judge) recordEnds(given string) []string {
 	switch given {
 	case "":
@@ -128,7 +127,7 @@ func (j *judge) recordEnds(given string) []string {
 	return append(ends, long...)
 }
 
-// quotes are the possible quote bytes.
+// quotes returns the bytes that may quote values.
 func (j *judge) quotes(given string) []byte {
 	if given != "" {
 		return []byte(given)
@@ -142,8 +141,8 @@ func (j *judge) quotes(given string) []byte {
 	return quotes
 }
 
-// candidates returns the ways of cutting that the sample suggests and that get through its beginning.
-// nearest is the one that gets farthest of the others.
+// candidates returns the ways of cutting that the sample suggests and that parse its beginning. nearest
+// is the one of the others that parses the most records.
 func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())
 	for _, sep := range j.separators(g.fieldSep()) {
@@ -172,7 +171,7 @@ func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 	return found, nearest
 }
 
-// has says that a writer can have these separators.
+// has reports whether a writer can use these separators.
 func (w *writer) has(sep, end string) bool {
 	switch {
 	case w.seps != "" && !strings.Contains(w.seps, sep):
@@ -185,7 +184,7 @@ func (w *writer) has(sep, end string) bool {
 	return !w.lines || end == "" || end == "\n"
 }
 
-// read scans all of the sample by the candidates that get through it. nearest is the one that gets farthest of the others.
+// read scans the whole sample with the candidates, and returns those that parse it. nearest is the one of the others that parses the most records.
 func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
 	var whole []*scan
 	for _, s := range heads {

@@ -6,14 +6,14 @@ import (
 	"bulkload/internal/formats/celltype"
 )
 
-// cellTypes lists the types that a job file may give a column, the preferred first. It leaves out floating numbers, whose texts do
-// not come back as they were.
+// cellTypes lists the types that a job file may give a column, the preferred ones first. It omits floating-point types, since their texts are not
+// restored exactly.
 func cellTypes() []celltype.Type {
 	return []celltype.Type{{Type: "int"}, {Type: "long"}, {Type: "decimal"}, {Type: "boolean"}, {Type: "date"}, {Type: "timestamp"},
 		{Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss.SSS"}, {Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss"}}
 }
 
-// cellType holds the types whose cells give back each text of a column as it was.
+// cellType holds the types whose cells restore each text of a column exactly.
 type cellType struct {
 	left []typedCell
 	seen bool
@@ -26,7 +26,7 @@ type typedCell struct {
 	back celltype.Appender
 }
 
-// narrow leaves the types that the value fits too.
+// narrow removes the types that the value does not fit.
 func (c *cellType) narrow(v []byte) {
 	if !c.seen {
 		c.seen = true
@@ -51,7 +51,7 @@ func (c *cellType) narrow(v []byte) {
 	c.left = kept
 }
 
-// cellType returns the type that a job file gives the column, its zero value for text: only text has empty values.
+// cellType returns the type that a job file gives the column, the zero value for text: only text can have empty values.
 func (c *Column) cellType() celltype.Type {
 	if c.Empty > 0 || len(c.cell.left) == 0 {
 		return celltype.Type{}

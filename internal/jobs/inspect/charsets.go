@@ -8,21 +8,21 @@ import (
 	"bulkload/internal/formats/charset"
 )
 
-// charsets finds the character set of all texts together.
+// charsets is the detected character set of all texts.
 type charsets struct {
 	name   string   // "" for UTF-8 and ASCII
-	reason string   // what speaks for it
-	others []string // that fit too, and nothing decides between
+	reason string   // evidence for it
+	others []string // other possible sets that nothing rules out
 }
 
-// enough characters, in percent, for Chinese: leads that Korean does not have, and few of those that Japanese is full of.
+// Thresholds for detecting Chinese: a minimum of pairs, and percentages of leads that Korean does not have and of kana, which Japanese is full of.
 const (
 	enoughWide   = 32
 	chineseShare = 10
 	kanaShare    = 5
 )
 
-// detect judges the beginnings of files. given is a character set that was named.
+// detect determines the character set from the beginnings of files. given is a configured character set.
 func detect(texts []text, given string) (charsets, error) {
 	if given != "" {
 		_, err := charset.Lookup(given)
@@ -46,7 +46,7 @@ func detect(texts []text, given string) (charsets, error) {
 	return found, nil
 }
 
-// one judges one text.
+// one determines the character set of one text.
 func one(data []byte, whole bool) charsets {
 	guesses := charset.Detect(data[:min(len(data), 1<<20)], whole && len(data) <= 1<<20)
 	if len(guesses) == 0 {
@@ -80,8 +80,8 @@ func one(data []byte, whole bool) charsets {
 	return c
 }
 
-// varied reports whether a text in UTF-8 has so many different characters that it cannot be in another set by chance: a pair of GB18030 is valid
-// UTF-8 once in five.
+// varied reports whether a text in UTF-8 has so many different characters that it cannot be in another set by chance: one pair of GB18030 in five is
+// valid UTF-8.
 func varied(data []byte) bool {
 	const enough = 16 // bytes
 	seen, n := map[rune]bool{}, 0
@@ -106,7 +106,7 @@ func ascii(data []byte) bool {
 	return !slices.ContainsFunc(data, func(b byte) bool { return b >= utf8.RuneSelf })
 }
 
-// evenZeros says that zero bytes stand at even places, or at odd ones, next to none at the others, and are a third of all.
+// evenZeros reports whether the zero bytes are almost all at even offsets or almost all at odd ones, and are more than a third of all bytes.
 func evenZeros(data []byte) bool {
 	var n [2]int
 	for i, b := range data {
@@ -117,8 +117,8 @@ func evenZeros(data []byte) bool {
 	return 100*min(n[0], n[1]) <= max(n[0], n[1]) && 3*max(n[0], n[1]) > len(data)
 }
 
-// chinese says that pairs of bytes are Chinese characters and neither Korean nor Japanese ones, which have the same form: leads
-// of EUC-KR's syllables end at C8, and kana have the leads A4 and A5.
+// chinese reports whether pairs of bytes are Chinese characters rather than Korean or Japanese ones, which have the same form: leads of EUC-KR's
+// syllables end at C8, and kana have the leads A4 and A5.
 func chinese(data []byte) bool {
 	pairs, high, kana := 0, 0, 0
 	for i := 0; i+1 < len(data); i++ {
@@ -140,7 +140,7 @@ func chinese(data []byte) bool {
 	return pairs >= enoughWide && 100*high >= chineseShare*pairs && 100*kana <= kanaShare*pairs
 }
 
-// decode makes a text UTF-8. A character may be cut off at the end of a sample that is not whole.
+// decode converts a text to UTF-8. A sample that is not the whole file may end within a character.
 func decode(t *text, name string) error {
 	if name == "" {
 		return nil

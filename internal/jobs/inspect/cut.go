@@ -13,7 +13,7 @@ type field struct {
 	rewritten bool // it has escapes or doubled quotes
 }
 
-// cutter cuts text into records, by itself: what it finds is compared with the scanner that jobs use. Text is UTF-8.
+// cutter cuts text into records, independently of the scanner that jobs use: the results of both are compared. Text is UTF-8.
 type cutter struct {
 	d        *dialect.Dialect
 	unescape *dialect.Unescaper
@@ -24,7 +24,7 @@ type cutter struct {
 	quote    int // -1: none
 
 	fields []field // of the current record
-	crlf   bool    // it ended with CR LF
+	crlf   bool    // the record ended with CR LF
 	buf    []byte
 }
 
@@ -49,12 +49,12 @@ func newCutter(d *dialect.Dialect) *cutter {
 // Outcomes of next.
 const (
 	recordWhole = iota
-	recordCut   // the text ends before the record does
+	recordCut   // the text ends within the record
 	recordBad
 )
 
-// next cuts the record that begins at a place. last says that the text ends with it. next is where the next one begins, or of a
-// bad one the byte at fault.
+// next cuts the record that begins at the given offset. last is true if the text ends with it. next is the offset of the next record, or of the
+// invalid byte of a bad record.
 func (c *cutter) next(text []byte, at int, last bool) (next, outcome int) {
 	c.fields, c.crlf = c.fields[:0], false
 	f := field{from: at}
@@ -109,7 +109,7 @@ func (c *cutter) next(text []byte, at int, last bool) (next, outcome int) {
 	return len(text), recordWhole
 }
 
-// quoted passes over a value in quotes that opens at pos.
+// quoted skips a quoted value that opens at pos.
 func (c *cutter) quoted(text []byte, pos int, last bool, f *field) (next, outcome int) {
 	open := pos
 	f.quoted = true
@@ -138,7 +138,7 @@ func (c *cutter) quoted(text []byte, pos int, last bool, f *field) (next, outcom
 	return open, recordBad
 }
 
-// ends says that a field ends before a place.
+// ends reports whether a field ends before an offset.
 func (c *cutter) ends(text []byte, pos int) bool {
 	return pos >= len(text) || has(text, pos, c.sep) || has(text, pos, c.end) || c.cr && text[pos] == '\r' && (pos+1 == len(text) || has(text, pos+1, c.end))
 }
@@ -154,7 +154,7 @@ func (c *cutter) put(f field, to int) {
 	c.fields = append(c.fields, f)
 }
 
-// blank says that the current record is a line with nothing on it, which is none where records have several columns.
+// blank reports whether the current record is an empty line, which is not a record if records have several columns.
 func (c *cutter) blank() bool {
 	return c.cr && len(c.fields) == 1 && !c.fields[0].quoted && c.fields[0].from == c.fields[0].to
 }

@@ -9,21 +9,21 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// reading is one interpretation of the whole sample.
+// reading is a way to read the whole sample.
 type reading struct {
 	s    *scan
-	d    dialect.Dialect // all of it
+	d    dialect.Dialect // with all settings
 	cols []stat
-	sum  uint64 // of its values
+	sum  uint64 // checksum of its values
 }
 
-// How many coincidences are taken for none: by values of a column that have one type, by escapes and quotes that are in order.
+// How many matches cannot be a coincidence: values of a column with one type, and valid escapes and quotes.
 const (
 	enoughTyped = 5
 	enoughSigns = 8
 )
 
-// readings returns the readings of one way of cutting: with and without header, and for each text that NULL may be written as.
+// readings returns the readings of one way of cutting: with and without header, and for each possible text of NULL.
 func (s *scan) readings(g *Given, more []string) []*reading {
 	var all []*reading
 	headers := s.headers()
@@ -47,12 +47,12 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 	return all
 }
 
-// headers returns the possible meanings of the first records that the writer and the values leave open.
+// headers returns the possible header settings, as far as the writer and the values do not decide.
 func (s *scan) headers() []dialect.Header {
 	yes, no, same, filled := 0, 0, true, 0
 	enough := enoughTyped
 	if s.csv {
-		enough = 1 // CSV has names as a rule
+		enough = 1 // CSV usually has a header
 	}
 	for i := range s.files {
 		f := &s.files[i]
@@ -103,7 +103,7 @@ func (s *scan) headers() []dialect.Header {
 	return found
 }
 
-// nameable says that the first records can be names of columns.
+// nameable reports whether the first records can be column names.
 func (s *scan) nameable() bool {
 	for i := range s.files {
 		f := &s.files[i]
@@ -117,7 +117,7 @@ func (s *scan) nameable() bool {
 	return true
 }
 
-// names weighs the evidence that the first record of a file has names.
+// names reports whether there is evidence that the first record of a file is names, and evidence that it is not.
 func (f *fileScan) names(enough int) (yes, no bool) {
 	typed := 0
 	for k, name := range f.first {
@@ -138,7 +138,7 @@ func (f *fileScan) names(enough int) (yes, no bool) {
 	return typed >= enough, no
 }
 
-// unnamed says that the first value of the first record is empty and no other: as a name, of R's row names or pandas' index.
+// unnamed reports whether only the first value of the first record is empty: the missing name of R's row names or pandas' index.
 func (f *fileScan) unnamed() bool {
 	return len(f.first) > 1 && len(f.first[0]) == 0 && !slices.ContainsFunc(f.first[1:], func(v []byte) bool { return len(v) == 0 })
 }
@@ -149,7 +149,7 @@ type null struct {
 	quoted bool
 }
 
-// nulls returns the ways that the writer and the values leave open.
+// nulls returns the ways of writing NULL that the writer and the values allow.
 func (s *scan) nulls(cols []stat, more []string) []null {
 	if s.w.whole && !s.wholeColumns(cols) {
 		return nil
@@ -161,7 +161,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		return more[i-len(tokens)]
 	}
 	shown, quoted, seen := map[string]bool{}, false, map[string]bool{}
-	both := map[string]bool{} // stands with and without quotes in a column
+	both := map[string]bool{} // occurs with and without quotes in a column
 	plain, inQuotes := 0, 0
 	for i := range cols {
 		c := &cols[i]
@@ -215,7 +215,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		} else {
 			add(false, own)
 		}
-		if !s.w.free || own != "" && seen[own] && s.w.escapes { // which would have escaped a text that is the same
+		if !s.w.free || own != "" && seen[own] && s.w.escapes { // the writer would have escaped an equal text
 			break
 		}
 		for _, t := range tokens[:4] {
@@ -227,7 +227,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 	return found
 }
 
-// wholeColumns says that each column is in quotes as a whole or not at all, but for NULL.
+// wholeColumns reports whether each column is either completely quoted or not at all, except for NULL.
 func (s *scan) wholeColumns(cols []stat) bool {
 	for i := range cols {
 		c := &cols[i]

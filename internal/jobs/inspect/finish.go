@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// finish adds what is known from the whole report.
+// finish adds findings that depend on the whole report.
 func (r *Report) finish() {
 	seen := map[string]bool{}
 	for _, c := range r.Columns {
@@ -49,7 +49,7 @@ func (r *Report) finish() {
 	}
 }
 
-// noteText adds notes about what the sample of text leaves open, and about assumptions.
+// noteText notes what the sample of text does not decide for the rest of the input, and texts that were not taken for NULL.
 func (r *Report) noteText() {
 	d, s := &r.reading.d, r.reading.s
 	if !r.Sample.Whole {
@@ -85,14 +85,13 @@ func quotedText(text string, quoted bool) string {
 	return text
 }
 
-// Doubtful reports that the user has to decide something, Unreadable that there is something that a job refuses, or nothing
-// at all that it could read.
+// Doubtful reports whether a person has to decide something. Unreadable reports whether a job would refuse some input, or whether there is none.
 func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
 
 // Unreadable is described at Doubtful.
 func (r *Report) Unreadable() bool { return len(r.Refused) > 0 || len(r.Files) == 0 }
 
-// share returns a part of rows, in words.
+// share describes the share of distinct values.
 func (k *Key) share() string {
 	if k.Distinct == k.Rows {
 		return fmt.Sprintf("all %s differ", setting.Count(k.Rows, "row"))
@@ -100,7 +99,7 @@ func (k *Key) share() string {
 	return fmt.Sprintf("%s in %s", setting.Count(k.Distinct, "different value"), setting.Count(k.Rows, "row"))
 }
 
-// String returns the key as a key spec, with the measured numbers.
+// String returns the key as a key spec, with the measured counts.
 func (k *Key) String() string {
 	text := ""
 	for i, c := range k.Columns {

@@ -7,10 +7,10 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Given are the settings that decide: those of a job that are about text. What is not given is found.
+// Given holds the configured settings of a job that concern text. Other settings are detected.
 type Given struct {
 	spec spec.Spec
-	text *dialect.Dialect // what a job with these settings alone reads by, nil for a plain one
+	text *dialect.Dialect // dialect of a job with only these settings, nil for a plain one
 }
 
 // NewGiven checks settings.
@@ -37,7 +37,7 @@ func parsed(text string) string {
 func (g *Given) fieldSep() string  { return parsed(g.spec.FieldSep) }
 func (g *Given) recordSep() string { return parsed(g.spec.RecordSep) }
 
-// quote returns the byte that was given, "" where none was or there shall be no quotes.
+// quote returns the configured quote byte, "" if there is none or quotes are disabled.
 func (g *Given) quote() string {
 	if g.spec.Quote == "none" {
 		return ""
@@ -45,7 +45,7 @@ func (g *Given) quote() string {
 	return parsed(g.spec.Quote)
 }
 
-// cuts reports whether a dialect has the given quotes and escapes.
+// cuts reports whether a dialect has the configured quotes and escapes.
 func (g *Given) cuts(d *dialect.Dialect) bool {
 	s := &g.spec
 	switch {
@@ -61,7 +61,7 @@ func (g *Given) cuts(d *dialect.Dialect) bool {
 	return !(s.Quotes == "lenient" && !d.Lenient || s.Quotes == "strict" && d.Lenient) && (s.EscapeMap == "" || string(d.Map) == s.EscapeMap)
 }
 
-// nulls returns the texts for NULL that were given.
+// nulls returns the configured texts for NULL.
 func (g *Given) nulls() []string {
 	if n := g.spec.NullValue; len(n) != 1 || n[0] != "none" {
 		return slices.Clone([]string(n))
@@ -69,7 +69,7 @@ func (g *Given) nulls() []string {
 	return nil
 }
 
-// distance returns how many settings of a dialect are not those that were given by name.
+// distance returns the number of settings in which a dialect differs from the configured preset.
 func (g *Given) distance(d *dialect.Dialect) (n int) {
 	if g.spec.Dialect == "" {
 		return 0

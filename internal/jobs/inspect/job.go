@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Job returns a job file to start from, with comments that give the evidence of each guess. Table and key are left to be filled in. It is
-// nil where there is doubt, or nothing to read.
+// Job returns a draft of a job file, whose comments give the evidence for each guess. Table and key are left to be filled in. It is nil if there is a
+// doubt, or nothing to read.
 func (r *Report) Job() []byte {
 	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(r.Keys[0].Columns[0])))
 }
 
-// reasons explains the settings of text.
+// reasons explain the settings of text.
 var reasons = map[string]string{
 	"field_sep": "between columns", "record_sep": "after each record", "quote": "around values", "quotes": "a quote within a value is not escaped",
 	"escape": "before a byte that is taken literally", "escape_map": "what letters after the escape stand for", "null_value": "what stands for NULL",
@@ -138,7 +138,7 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 	r.jobCells(line)
 }
 
-// jobCells gives columns the types that all of their values have, and of a sample says them.
+// jobCells writes the types that fit all values of a column, as comments if only a sample was read.
 func (r *Report) jobCells(line func(string, ...any)) {
 	what := ""
 	line("")
@@ -165,7 +165,7 @@ func (r *Report) jobCells(line func(string, ...any)) {
 	line("  - rest: true   # all other columns, as text")
 }
 
-// about returns the comment on a column in a job file.
+// about describes a column for a job file.
 func (c *Column) about() string {
 	switch {
 	case c.Partition:
@@ -176,7 +176,7 @@ func (c *Column) about() string {
 	return fmt.Sprintf("%s, %d NULL, %d empty", c.Type, c.Nulls, c.Empty)
 }
 
-// scalar writes a text for YAML: in quotes, unless it is a word.
+// scalar formats a text for YAML: quoted, unless it is a word.
 func scalar(s string) string {
 	plain := s != ""
 	for i, c := range s {
@@ -196,7 +196,7 @@ func scalar(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// comment returns a text in one line.
+// comment returns a text as one line.
 func comment(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < 0x20 || c == 0x7f || c >= 0x80 && !strconv.IsPrint(c) {

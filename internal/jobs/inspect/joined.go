@@ -11,15 +11,15 @@ import (
 
 var mark = []byte("\ufeff")
 
-// joined says that the current record is the first one again, as where files with names were put together, and notes that. A
-// byte order mark before its first value does not count.
+// joined reports whether the current record repeats the first one, as in concatenated files with headers, and records its place. It ignores a byte
+// order mark before the first value.
 func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
 	marked := bytes.HasPrefix(data[at:], mark)
 	if marked && f.mark == nil {
 		f.mark = &Place{Byte: int64(at), Record: int64(f.records + 1)}
 	}
 	if len(c.fields) == 1 && !marked {
-		return false // equal values of one column are nothing special
+		return false // equal values of a single column are common
 	}
 	for k, fd := range c.fields {
 		v := c.value(data, fd)
@@ -36,9 +36,9 @@ func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
 	return true
 }
 
-// count sees whether the first column has the numbers of the rows.
+// count checks whether the first column has the row numbers.
 func (f *fileScan) count(v []byte) {
-	n := int64(f.records - 2) // the first row's is 0
+	n := int64(f.records - 2) // the number of the first row is 0
 	if f.records == 2 {
 		f.counted = string(v) == "0" || string(v) == "1"
 		f.fromOne = string(v) == "1"
@@ -49,7 +49,7 @@ func (f *fileScan) count(v []byte) {
 	f.counted = f.counted && string(v) == strconv.FormatInt(n, 10)
 }
 
-// putTogether returns the doubt about files that consist of several: a job reads neither names nor marks among the rows.
+// putTogether returns the doubt about files that are concatenations of several: a job would read headers or byte order marks as rows.
 func (r *reading) putTogether(paths []text) *Doubt {
 	for i := range r.s.files {
 		f, what := &r.s.files[i], "the header is repeated"
@@ -68,7 +68,7 @@ func (r *reading) putTogether(paths []text) *Doubt {
 	return nil
 }
 
-// noFirstName says that the first value of each first record is empty: as names, that is the column of R's row names or pandas' index.
+// noFirstName reports whether the first value of every first record is empty: in a header, the column of R's row names or pandas' index.
 func (s *scan) noFirstName() bool {
 	for i := range s.files {
 		if f := &s.files[i]; f.records > 0 && (len(f.first) < 2 || len(f.first[0]) > 0) {
@@ -78,8 +78,8 @@ func (s *scan) noFirstName() bool {
 	return s.records > 0
 }
 
-// nameFirst makes of a header whose first name is empty, which no job takes, a line to skip and names to give. It is false where
-// that cannot be said: files have other names, or lines are skipped already in a way of their own.
+// nameFirst replaces a header whose first name is empty, which jobs refuse, by a skipped line and configured names. It returns false if that is not
+// possible: files have different names, or lines are already skipped in another way.
 func (j *judge) nameFirst(r *reading) ([]string, bool) {
 	if r.d.Header == dialect.HeaderNo || !r.s.noFirstName() {
 		return nil, true

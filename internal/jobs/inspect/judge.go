@@ -12,21 +12,21 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// verdict is the result for a text: one reading, or several that the sample cannot distinguish.
+// verdict is the result for text: one reading, or several if the sample does not decide between them.
 type verdict struct {
-	read   *reading   // nil: nothing distinguishes one
-	others []*reading // of each group of readings that give the same values one, if there are several
-	why    string     // there is no reading, or the one lacks bytes that its writer would have written
-	place  *Place     // where that shows
+	read   *reading   // nil: undecided
+	others []*reading // if undecided, one of each group of readings with the same values
+	why    string     // why there is no reading, or which bytes contradict the chosen one
+	place  *Place     // place of the evidence
 }
 
-// mostPreamble is how many lines before a header are looked through.
+// mostPreamble is the maximum number of lines before a header.
 const mostPreamble = 20
 
-// footer is the line that psql writes after the rows.
+// footer matches the line that psql writes after the rows.
 var footer = regexp.MustCompile(`\n\([0-9]+ rows?\)\n*$`)
 
-// judge finds how the texts were written.
+// judge determines the format of the texts.
 func (j *judge) judge(g *Given) *verdict {
 	j.skip, j.end = g.spec.SkipLines, g.spec.SkipEnd
 	excel := j.excelLine(g)
@@ -53,7 +53,7 @@ func (j *judge) judge(g *Given) *verdict {
 	return v
 }
 
-// preamble looks for a header after lines that are not records, or that are like records by chance: that is doubt.
+// preamble looks for a header after lines that are not records, or that only look like records: that is a doubt.
 func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	typed := 0
 	defer func() { j.only, j.skip = nil, 0 }()
@@ -86,12 +86,12 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	return v
 }
 
-// headed reports whether the first records are names, by the types of the following values.
+// headed reports whether the first records are names, according to the types of the following values.
 func (s *scan) headed() bool {
 	return s.w.header && slices.Equal(s.headers(), []dialect.Header{dialect.HeaderYes}) && slices.ContainsFunc(s.columns(dialect.HeaderYes), func(c stat) bool { return c.typ.class() != 0 && c.typed >= enoughSigns })
 }
 
-// headed says that there is a reading with a header.
+// headed reports whether there is a reading with a header.
 func (v *verdict) headed() bool {
 	return slices.ContainsFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r != nil && r.d.Header != dialect.HeaderNo })
 }
@@ -108,7 +108,7 @@ func (j *judge) footed() bool {
 	return len(j.texts) > 0
 }
 
-// excelLine takes the separator from a first line such as sep=; of all texts.
+// excelLine uses the separator of a first line such as sep=; if all texts have the same.
 func (j *judge) excelLine(g *Given) bool {
 	sep := ""
 	for i := range j.texts {
@@ -126,7 +126,7 @@ func (j *judge) excelLine(g *Given) bool {
 	return true
 }
 
-// try finds readings with several columns.
+// try looks for readings with several columns.
 func (j *judge) try(g *Given) *verdict {
 	scans, nearest := j.read(j.candidates(g))
 	v := j.choose(g, scans)
@@ -137,7 +137,7 @@ func (j *judge) try(g *Given) *verdict {
 	return v
 }
 
-// choose takes the reading that is left, or those between which nothing decides.
+// choose returns the remaining reading, or those that the sample does not decide between.
 func (j *judge) choose(g *Given, scans []*scan) *verdict {
 	var lawful, all []*reading
 	for _, s := range scans {
@@ -175,7 +175,7 @@ func (j *judge) choose(g *Given, scans []*scan) *verdict {
 	return v
 }
 
-// groups has one reading of those that give the same values: the one whose settings are nearest to a preset's.
+// groups returns one of the readings with the same values: the one whose settings are nearest to a preset's.
 func (j *judge) groups(all []*reading) []*reading {
 	seed := maphash.MakeSeed()
 	sums := map[string]uint64{}
@@ -199,7 +199,7 @@ func (j *judge) groups(all []*reading) []*reading {
 	return groups
 }
 
-// oneColumn is text without separators. Where a byte that may be one stands in its lines, that is doubt.
+// oneColumn handles text without separators. If the lines contain a byte that may be a separator, that is a doubt.
 func (j *judge) oneColumn(g *Given, failed *verdict) *verdict {
 	sep := g.fieldSep()
 	if sep == "" {
@@ -237,7 +237,7 @@ func (j *judge) oneColumn(g *Given, failed *verdict) *verdict {
 	return v
 }
 
-// steady returns a weak separator that all lines have equally often.
+// steady returns a weak separator that occurs equally often in all lines.
 func steady(data []byte, whole bool) (byte, bool) {
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if !whole && len(lines) > 1 {
@@ -267,7 +267,7 @@ func sepText(sep string) string {
 	return dialect.Text(sep)
 }
 
-// difference returns the first place where two readings differ, as the first one cuts the text.
+// difference returns the first place where two readings differ, in the records of the first one.
 func (j *judge) difference(a, b *reading) *Place {
 	if a.d.SkipLines != b.d.SkipLines {
 		return nil

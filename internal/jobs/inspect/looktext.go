@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// lookText reads the beginnings of files of text and judges them.
+// lookText reads the beginnings of text files and determines their format.
 func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []int, share int, g *Given, o *Options) error {
 	j := &judge{}
 	for _, n := range g.nulls() {
@@ -24,7 +24,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 			j.more = append(j.more, n)
 		}
 	}
-	files := []int{} // of each text
+	files := []int{} // index of each text's file
 	for _, at := range chosen {
 		data, whole, err := heads[at].Text(ctx, share)
 		if err != nil {
@@ -80,7 +80,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	return nil
 }
 
-// verdict puts what was judged into the report.
+// verdict adds the result to the report.
 func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	switch {
 	case v.read != nil:
@@ -120,7 +120,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	r.Doubts = append(r.Doubts, d)
 }
 
-// headerDoubt asks whether the first records are names, and leaves of the readings those with the answer of the first.
+// headerDoubt reports the doubt whether the first records are names. Of the readings it keeps those with the same answer as the first.
 func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	if !slices.Contains(about(v.others), "header") || slices.Contains(about(v.others), "skip_lines") {
 		return false
@@ -142,7 +142,7 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	return true
 }
 
-// rows returns how many records are none of names.
+// rows returns the number of records without headers.
 func (r *reading) rows() int {
 	n := r.s.records
 	for i := range r.s.files {
@@ -153,7 +153,7 @@ func (r *reading) rows() int {
 	return n
 }
 
-// about names the settings in which readings differ.
+// about returns the settings in which readings differ.
 func about(all []*reading) []string {
 	var fields []string
 	a := &all[0].d
@@ -173,10 +173,10 @@ func about(all []*reading) []string {
 	return fields
 }
 
-// check reads the sample with the scanner that jobs use, which must find the same values.
+// check reads the sample with the scanner that jobs use, which must return the same values.
 func (j *judge) check(r *reading) error {
 	plain := r.d
-	plain.Charset = "" // it is UTF-8 now
+	plain.Charset = "" // the text is UTF-8 now
 	for i := range j.texts {
 		next, stop := iter.Pull(iter.Seq[*recordAt](j.records(r, i)))
 		err := j.checkText(&plain, r, i, next)
@@ -190,7 +190,7 @@ func (j *judge) check(r *reading) error {
 
 var errScanners = errors.New("a job reads the sample differently than inspect")
 
-// checkText compares one text, piece by piece.
+// checkText compares one text, value by value.
 func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*recordAt, bool)) error {
 	t := &j.texts[i]
 	at, stop := j.bounds(t)

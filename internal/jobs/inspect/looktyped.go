@@ -9,10 +9,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// errEnough ends the reading of a sample.
+// errEnough stops the reading of a sample.
 var errEnough = errors.New("enough")
 
-// mostRows is how many rows of one file are looked at where reading is by rows.
+// mostRows is the maximum number of rows of one file that are read where reading is
+// by rows.
 const mostRows = 100_000
 
 // lookTyped reads the first rows of JSON lines, Avro, Parquet and ORC.
@@ -41,7 +42,8 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 	return nil
 }
 
-// sampleRows reads the rows of one file, up to a number of bytes; ended reports that these are all.
+// sampleRows reads the rows of one file, up to share bytes; ended reports whether
+// these are all rows.
 func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.Head, share int64, resolve source.Resolve, so source.Options) (ended bool, err error) {
 	in, err := source.Open(ctx, resolve, []string{f.Path}, so)
 	if err != nil {
@@ -85,10 +87,10 @@ func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.
 
 const (
 	mostNested   = 256 // paths within nested columns
-	mostNestings = 200 // values of each that are looked at
+	mostNestings = 200 // inspected values of each nested column
 )
 
-// within adds the paths that lead into a nested column to columns of their own.
+// within adds the paths into a nested column to the columns.
 func (r *Report) within(p *profile, h *source.Head, column string, v []byte) {
 	if p.nestings == nil {
 		p.nestings = map[string]int{}
@@ -126,7 +128,7 @@ func kindType(k jsonlines.Kind) Type {
 	return TypeUnknown
 }
 
-// inner puts the paths after the columns that they lead into.
+// withInner inserts the paths after the columns that contain them.
 func withInner(columns, inner []Column) []Column {
 	var all []Column
 	for _, c := range columns {

@@ -8,26 +8,26 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Setting is one that differs from its preset: the field of a job file, and its value as job files have it.
+// Setting is a setting that differs from its preset: the field of a job file, and its value in a job file.
 type Setting struct {
 	Field string `json:"field"`
 	Value string `json:"value"`
 }
 
-// Settings are a dialect as a job has it.
+// Settings describe a dialect as a preset and settings of a job.
 type Settings struct {
 	Preset   string    `json:"dialect"`
 	Settings []Setting `json:"settings,omitempty"`
 	spec     spec.Spec
 }
 
-// Nearest returns the preset that differs in the fewest settings, with these. Among equals the dialect's own name goes first. No preset is
-// nil: any dialect that was found can be written.
+// Nearest returns the preset that differs in the fewest settings, with these settings. Among equal ones the dialect's own name is preferred. The
+// result is never nil: any detected dialect can be expressed.
 func Nearest(d *dialect.Dialect) *Settings {
 	var best *Settings
 	if d.Doubled && d.RecordSep == "\n" && d.Name != dialect.Pandas {
 		lines := *d
-		lines.RecordSep = "" // its writer leaves no CR without quotes
+		lines.RecordSep = "" // its writer leaves no unquoted CR
 		d = &lines
 	}
 	names := dialect.Separated()
@@ -36,7 +36,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 	}
 	for _, name := range names {
 		if d.Name == dialect.Excel && name != dialect.Excel || name == dialect.Excel && d.Name != dialect.Excel {
-			continue // it takes its separator from the file
+			continue // Excel takes its separator from the file
 		}
 		if s := from(name, d); s != nil && (best == nil || len(s.Settings) < len(best.Settings)) {
 			best = s
@@ -48,7 +48,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 	return best
 }
 
-// from returns a dialect as a preset with settings, nil if it cannot be said so.
+// from returns a dialect as a preset with settings, nil if that is not possible.
 func from(name string, d *dialect.Dialect) *Settings {
 	p, err := dialect.Preset(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func from(name string, d *dialect.Dialect) *Settings {
 	return s
 }
 
-// number adds the settings that are numbers.
+// number adds the numeric settings.
 func (s *Settings) number(d *dialect.Dialect) {
 	for _, n := range []struct {
 		field string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// prefer leaves out readings for others that explain better what stands there.
+// prefer drops readings if others explain the sample better.
 func (j *judge) prefer(all []*reading) []*reading {
 	csv := j.csv()
 	for _, rule := range []func(r, better *reading) bool{lineEnds, longEnds, longSeps, byEscapes, byName,
@@ -21,18 +21,18 @@ func (j *judge) prefer(all []*reading) []*reading {
 	return all
 }
 
-// csv says that the names of all files say that they are CSV.
+// csv reports whether all files have names of CSV files.
 func (j *judge) csv() bool {
 	return len(j.texts) > 0 && !slices.ContainsFunc(j.texts, func(t text) bool { return !t.csv })
 }
 
-// byName prefers CSV for a file whose name says so, if no backslash contradicts it.
+// byName: a file with the name of a CSV file, where no backslash contradicts that, is written as CSV.
 func byName(r, better *reading) bool {
 	n, _ := r.s.escaped()
 	return r.s.csv && !r.s.w.quoted && n == 0 && r.s.rawN == 0 && better.s.w.doubled && r.d.FieldSep == better.d.FieldSep
 }
 
-// lineEnds: every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
+// lineEnds: either every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
 func lineEnds(r, better *reading) bool {
 	a, b := r.s, better.s
 	if a.d.FieldSep != b.d.FieldSep {
@@ -44,7 +44,7 @@ func lineEnds(r, better *reading) bool {
 	return a.d.RecordSep == "" && b.d.RecordSep == "\n" && (a.crlf == 0 || a.lf > 0 && a.crlf > 0 && !a.w.noCR && a.w.what == b.w.what)
 }
 
-// longEnds: all values of the last column end with the same bytes, or these belong to the end of records.
+// longEnds: either all values of the last column end with the same bytes, or these belong to the record separator.
 func longEnds(r, better *reading) bool {
 	more, ok := strings.CutSuffix(better.d.RecordSep, "\n")
 	if !ok || more == "" || r.d.RecordSep != "\n" || !bytes.HasSuffix(r.s.suffix, []byte(more)) {
@@ -53,7 +53,7 @@ func longEnds(r, better *reading) bool {
 	return len(more) > 1 && r.s.records > 1 || r.s.records >= enoughSigns
 }
 
-// longSeps: all values begin or end with the same bytes, or every second column has the same ones; or these belong to the separator.
+// longSeps: either all values begin or end with the same bytes, or every second column has the same bytes, or these belong to the separator.
 func longSeps(r, better *reading) bool {
 	short, long := r.d.FieldSep, better.d.FieldSep
 	times := strings.Count(long, short)
@@ -63,7 +63,7 @@ func longSeps(r, better *reading) bool {
 	return r.s.width == (better.s.width-1)*times+1 && (times == 1 || better.s.width > 2)
 }
 
-// byEscapes: all backslashes are as an exporter escapes, by chance or because it did.
+// byEscapes: all backslashes match an exporter's escapes, by chance or because it wrote them.
 func byEscapes(r, better *reading) bool {
 	if r.s.w.escapes || !better.s.w.escapes || r.d.FieldSep != better.d.FieldSep {
 		return false
@@ -72,7 +72,7 @@ func byEscapes(r, better *reading) bool {
 	return n >= 2*enoughSigns || n >= enoughSigns && kinds > 1
 }
 
-// escaped returns how many escapes there are, and of how many kinds.
+// escaped returns the number of escapes, and the number of their kinds.
 func (s *scan) escaped() (n, kinds int) {
 	for _, m := range s.escapes {
 		if n += m; m > 0 {
@@ -82,8 +82,8 @@ func (s *scan) escaped() (n, kinds int) {
 	return n, kinds
 }
 
-// byQuotes: what stands in quotes is in order throughout, by chance or because they are quotes: in columns of text as a whole, or
-// with doubled quotes within. A file whose name says that it is CSV has quotes.
+// byQuotes: all quotes are consistent, by chance or because they are quotes: whole columns of text are quoted, or quotes within values are doubled. A
+// file with the name of a CSV file has quotes.
 func byQuotes(r, better *reading, csv bool) bool {
 	if r.s.w.quoted || !better.s.w.quoted || better.s.w.lenient || r.d.FieldSep != better.d.FieldSep || better.s.quotes == 0 {
 		return false
@@ -115,7 +115,7 @@ func byTypes(r, better *reading) bool {
 	return r.d.FieldSep != better.d.FieldSep && r.typed() == 0 && better.typed() > 0
 }
 
-// typed returns how many columns have a type.
+// typed returns the number of columns with a type.
 func (r *reading) typed() (n int) {
 	for i := range r.cols {
 		if c := &r.cols[i]; c.typ.class() != 0 && c.typed >= enoughSigns {

@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// profile describes the columns of a sample. Values are kept as checksums, of a bounded number of rows.
+// profile describes the columns of a sample. It keeps checksums of values, for a bounded number of rows.
 type profile struct {
 	columns []Column
 	at      map[string]int
 	rows    int64
 	tokens  map[Null]int64
 	seed    maphash.Seed
-	sums    []uint64 // of the current rows for keys, row by row of width each
+	sums    []uint64 // of the rows kept for keys, width checksums per row
 	width   int
 	kept    int
 	values  bool
 	row     []uint64
-	within  map[string]bool // paths of nested values that were seen
-	inner   []Column        // those that can be columns
+	within  map[string]bool // paths of nested values seen so far
+	inner   []Column        // paths that can be columns
 
-	nestings map[string]int // values of nested columns that were looked at
+	nestings map[string]int // number of inspected values of nested columns
 }
 
 const (
 	mostSums   = 2 << 20 // checksums for keys: 16 MiB
-	mostShown  = 3       // values of a column
-	mostPaired = 8       // columns whose pairs are looked at
+	mostShown  = 3       // values of a column that are shown
+	mostPaired = 8       // columns whose pairs are checked
 	mostToken  = 64
 )
 
@@ -35,7 +35,7 @@ func newProfile(values bool) *profile {
 	return &profile{at: map[string]int{}, tokens: map[Null]int64{}, seed: maphash.MakeSeed(), values: values, within: map[string]bool{}}
 }
 
-// places returns the places of a file's columns; new ones are added.
+// places returns the indexes of a file's columns, and adds new columns.
 func (p *profile) places(names []string) []int {
 	places := make([]int, len(names))
 	for i, name := range names {
@@ -48,19 +48,19 @@ func (p *profile) places(names []string) []int {
 		places[i] = at
 	}
 	if len(p.columns) > p.width {
-		p.width, p.sums, p.kept = len(p.columns), nil, 0 // rows of before lack a column
+		p.width, p.sums, p.kept = len(p.columns), nil, 0 // earlier rows lack a column
 	}
 	return places
 }
 
-// Checksums that stand for a missing value.
+// Checksums of missing values and marks of others.
 const (
 	sumNull  = 0
-	sumEmpty = 2 // an empty text: it makes no key either
+	sumEmpty = 2 // an empty text, which cannot be a key
 	sumSet   = 1
 )
 
-// keyed says that a key can be made of a value.
+// keyed reports whether a value can be a key.
 func keyed(sum uint64) bool { return sum != sumNull && sum != sumEmpty }
 
 func (p *profile) begin() {
@@ -106,7 +106,7 @@ func (p *profile) token(text string, quoted, null bool) {
 	}
 }
 
-// take puts a profile into the report.
+// take adds a profile to the report.
 func (r *Report) take(p *profile) {
 	r.Sample.Rows = p.rows
 	for k, n := range p.tokens {
@@ -142,7 +142,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// distinct counts the different values of a column, or of a pair, in the rows that were kept.
+// distinct counts the different values of a column, or of a pair, in the kept rows.
 func (p *profile) distinct(a, b int) int64 {
 	sums := make([]uint64, 0, p.kept)
 	for row := range p.kept {
@@ -159,7 +159,7 @@ func (p *profile) distinct(a, b int) int64 {
 	return int64(len(slices.Compact(sums)))
 }
 
-// nulls counts the rows without one of the values.
+// nulls counts the kept rows without one of the values.
 func (p *profile) nulls(a, b int) (n int64) {
 	for row := range p.kept {
 		if !keyed(p.sums[row*p.width+a]) || !keyed(p.sums[row*p.width+b]) {
@@ -169,8 +169,8 @@ func (p *profile) nulls(a, b int) (n int64) {
 	return n
 }
 
-// keys are columns, and pairs of columns that are not keys alone, with a different value in each row; if there are none, the
-// best ones.
+// keys returns the columns, and the pairs of columns that are not keys themselves, with a different value in each row; if there are none, the best
+// ones.
 func (p *profile) keys() []Key {
 	if p.kept < 2 {
 		return nil

@@ -10,7 +10,7 @@ type recordAt struct {
 	data       []byte
 	fields     []field
 	start, end int
-	number     int64 // in the file, from 1; a header is none
+	number     int64 // in the file, from 1; headers do not count
 }
 
 func (r *recordAt) null(k int) bool {
@@ -18,7 +18,7 @@ func (r *recordAt) null(k int) bool {
 	return r.c.d.IsNull(r.data[f.from:f.to], f.quoted)
 }
 
-// records returns the records of a text in a reading, without its header.
+// records iterates over the records of a text in a reading, without its header.
 func (j *judge) records(r *reading, i int) func(yield func(*recordAt) bool) {
 	return func(yield func(*recordAt) bool) {
 		t := &j.texts[i]

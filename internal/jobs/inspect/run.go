@@ -15,13 +15,13 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options say how much is read. The zero value is right.
+// Options bound what is read. The zero value has the defaults.
 type Options struct {
-	// Sample is how many bytes are read of all files together, unpacked. Default 16 MiB.
+	// Sample is the number of bytes that are read from all files together, uncompressed. Default 16 MiB.
 	Sample int64
-	// Memory bounds what unpackers and pages of Parquet take. Default 256 MiB.
+	// Memory bounds the memory of decompressors and Parquet pages. Default 256 MiB.
 	Memory int64
-	// Values has the report show some values of each column, which may be personal data.
+	// Values includes some values of each column in the report; they may be personal data.
 	Values bool
 }
 
@@ -29,11 +29,11 @@ const (
 	defaultSample = 16 << 20
 	mostSample    = 1 << 30
 	defaultMemory = 256 << 20
-	leastShare    = 64 << 10 // of a file's beginning: of more files than that allows, some are only listed
+	leastShare    = 64 << 10 // minimum bytes read of a file: if there are more files than that allows, some are only listed
 )
 
-// Run inspects inputs, files, directories or patterns. The settings of s decide what they say: its inputs are not looked at. What
-// cannot be read is in the report; an error is about the settings or the file system.
+// Run inspects inputs: files, directories or patterns. The settings of s constrain the result; its inputs are ignored. Unreadable inputs are in the
+// report; an error is about the settings or the file system.
 func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Spec, o Options) (*Report, error) {
 	if o.Sample <= 0 {
 		o.Sample = defaultSample
@@ -51,7 +51,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	}
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
 	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
-	if !source.Format(s.Format).Traits().Text { // how text is written is found
+	if !source.Format(s.Format).Traits().Text { // the dialect of text is detected
 		so.Format = source.Format(s.Format)
 	}
 	if err := so.Validate(); err != nil {
@@ -80,7 +80,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	return r, r.try(ctx, resolve)
 }
 
-// try reads all of a small input by the job file that is made of it: what a job refuses of it is doubt.
+// try reads all of a small input with the draft job file. If a job refuses it, that is a doubt.
 func (r *Report) try(ctx context.Context, resolve source.Resolve) error {
 	file := r.Job()
 	if file == nil || !r.Sample.Whole || len(r.Refused) > 0 {
@@ -118,7 +118,7 @@ func tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
 	return in.Close()
 }
 
-// look looks at all files, and reads the beginnings of as many as the sample allows.
+// look opens all files, and reads the beginnings of as many as the sample size allows.
 func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *Given, resolve source.Resolve, so source.Options) error {
 	var good []*source.Head
 	formats := map[string]int{}
@@ -138,7 +138,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 		}
 		f := File{Path: info.Path, Size: info.Size, Compression: info.Compression, Format: string(info.Format)}
 		if info.Size == 0 {
-			continue // nothing to look at
+			continue // nothing to read
 		}
 		if info.Format == source.FormatAuto || info.Format.Traits().Text {
 			f.Format = "text"
@@ -176,7 +176,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 // traits returns the traits of the files' format.
 func (r *Report) traits() source.Traits { return source.Format(r.Format).Traits() }
 
-// spread chooses files, evenly, so that each has a share that is worth looking at.
+// spread selects evenly distributed files so that each has a useful share of the sample.
 func spread(n int, sample int64) (chosen []int, share int64) {
 	most := int(max(1, sample/leastShare))
 	count := min(n, most)

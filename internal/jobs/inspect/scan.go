@@ -11,16 +11,16 @@ import (
 type text struct {
 	path  string
 	data  []byte
-	whole bool // it is all of the file
+	whole bool // the sample is the whole file
 	csv   bool // the file's name says that it is CSV
 }
 
-// tokens are texts that stand for NULL in exports.
+// tokens are texts that exporters write for NULL.
 var tokens = []string{"", `\N`, "NULL", "null", "Null", "(null)", "<null>", "None", "NA", "N/A", "#N/A", "-"}
 
-const tokenBackslashN = 1 // its place in tokens
+const tokenBackslashN = 1 // index in tokens
 
-// tokenOf returns the place of a text in tokens, -1 if it is none.
+// tokenOf returns the index of a text in tokens, -1 if it is not there.
 func tokenOf(raw []byte, more []string) int {
 	if len(raw) > 6 && len(more) == 0 {
 		return -1
@@ -38,13 +38,13 @@ func tokenOf(raw []byte, more []string) int {
 	return -1
 }
 
-// stat describes the values of one column.
+// stat has statistics of the values of one column.
 type stat struct {
 	typ            Type
-	typed          int // values that are not among tokens
+	typed          int // values that are not tokens
 	bare, inQuotes map[int]int
-	quoted, plain  int  // of those that are not among tokens
-	again          bool // the value of the first record comes again
+	quoted, plain  int  // of the values that are not tokens
+	again          bool // the value of the first record occurs again
 }
 
 func (s *stat) add(v []byte, f field, token int) {
@@ -70,7 +70,7 @@ func (s *stat) add(v []byte, f field, token int) {
 	}
 }
 
-// merge adds what another file has of the column.
+// merge adds another file's statistics of the column.
 func (s *stat) merge(o *stat) {
 	s.typ, s.typed, s.quoted, s.plain, s.again = join(s.typ, o.typ), s.typed+o.typed, s.quoted+o.quoted, s.plain+o.plain, s.again || o.again
 	for _, m := range []struct {
@@ -86,20 +86,20 @@ func (s *stat) merge(o *stat) {
 	}
 }
 
-// fileScan describes one file in a reading.
+// fileScan has the results for one file in a reading.
 type fileScan struct {
 	first      [][]byte // values of the first record
 	firstField []field
 	firstToken []int
-	cols       []stat // of the others
-	records    int    // all of them
-	counted    bool   // the first column counts the others, from 0 or 1
+	cols       []stat // of the other records
+	records    int    // including the first
+	counted    bool   // the first column has the row numbers, from 0 or 1
 	fromOne    bool   // from 1
-	again      *Place // the first record comes again
-	mark       *Place // a byte order mark stands before another record than the first
+	again      *Place // where the first record is repeated
+	mark       *Place // a byte order mark before a record that is not the first
 }
 
-// scan describes texts, cut as one writer would have written them.
+// scan has the results for all texts, cut according to a writer.
 type scan struct {
 	w     *writer
 	d     dialect.Dialect
@@ -107,25 +107,25 @@ type scan struct {
 	width int
 
 	records, crlf, lf int
-	escapes           [256]int // how often a byte follows an escape
-	quotes, doubled   int      // values in quotes, and those of them with doubled quotes
+	escapes           [256]int // number of escapes, by the byte that follows
+	quotes, doubled   int      // values in quotes, and how many of them have doubled quotes
 	rawN              int      // bare \N
-	suffix            []byte   // what all records end with, as the end of records is taken
-	csv               bool     // the names of all files say that they are CSV
-	lawful            bool     // its writer would have written this
-	bad               *Place   // the first fault, if there is one
+	suffix            []byte   // common suffix of all records before the record separator
+	csv               bool     // all files have names of CSV files
+	lawful            bool     // the writer would have written these bytes
+	bad               *Place   // the first fault, if any
 }
 
-// scanner of texts: what is the same for all readings.
+// judge has the texts, and the settings that are the same for all readings.
 type judge struct {
 	texts []text
-	more  []string // tokens that were given
-	only  []string // separators that are looked at; nil: all
+	more  []string // configured texts of NULL
+	only  []string // separators to try; nil: all
 	skip  int      // lines at the start of each file that are not records
 	end   int      // lines at the end
 }
 
-// start is where the first record of a text may begin, and stop where the last ends.
+// bounds returns the offset where the first record of a text may begin, and the one where the last ends.
 func (j *judge) bounds(t *text) (start, stop int) {
 	if bytes.HasPrefix(t.data, []byte("\ufeff")) {
 		start = 3
@@ -146,7 +146,7 @@ func (j *judge) bounds(t *text) (start, stop int) {
 	return start, stop
 }
 
-// scan cuts the texts, at most limit bytes of each (0: all). It ends with the first fault.
+// scan cuts the texts, at most limit bytes of each (0: all). It stops at the first fault.
 func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
 	s := &scan{w: w, d: d, csv: j.csv(), lawful: true}
 	c, l := newCutter(&s.d), w.laws(&s.d)
@@ -167,7 +167,7 @@ func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
 	return s
 }
 
-// file scans one text; it is false at a fault.
+// file scans one text; it returns false at a fault.
 func (s *scan) file(c *cutter, l *laws, f *fileScan, data []byte, at int, whole bool, more []string) bool {
 	for at < len(data) {
 		next, outcome := c.next(data, at, whole)
@@ -206,7 +206,7 @@ func (s *scan) file(c *cutter, l *laws, f *fileScan, data []byte, at int, whole 
 
 func (f *fileScan) width() int { return len(f.first) }
 
-// ends notes how a record ends.
+// ends records how a record ends.
 func (s *scan) ends(c *cutter, data []byte, at, next int) {
 	if s.records++; c.crlf {
 		s.crlf++
@@ -230,7 +230,7 @@ func (s *scan) ends(c *cutter, data []byte, at, next int) {
 	s.suffix = s.suffix[len(s.suffix)-n:]
 }
 
-// record takes the current record; it is false if its writer would not have written it.
+// record adds the current record; it returns false if the writer would not have written the record.
 func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []string) bool {
 	first, lawful := f.records == 0, true
 	if first {
@@ -274,8 +274,7 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 	return lawful
 }
 
-// columns returns the columns of all files: by name where the first records are headers, else by place. With header they are without the
-// first records.
+// columns returns the columns of all files: matched by name if the first records are headers, otherwise by position. Headers are not included.
 func (s *scan) columns(h dialect.Header) []stat {
 	var all []stat
 	at := map[string]int{}
@@ -304,7 +303,7 @@ func (s *scan) columns(h dialect.Header) []stat {
 	return all
 }
 
-// sum returns a checksum of all values of a reading, NULL among them.
+// sum returns a checksum of all values of a reading, including NULL.
 func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

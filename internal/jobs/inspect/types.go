@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Type is the apparent type of a column's values, named as in job files if these have the type.
+// Type is the apparent type of a column's values, with its name in job files if they have it.
 type Type string
 
 // Types.
@@ -20,10 +20,10 @@ const (
 	TypeTime      Type = "time"
 	TypeBoolean   Type = "boolean"
 	TypeJSON      Type = "json"
-	TypeUnknown   Type = "unknown" // there is no value
+	TypeUnknown   Type = "unknown" // there are no values
 )
 
-// class groups types between which the values of one column may change; 0 is text, which nothing is proven by.
+// class groups types that may occur in one column; 0 is text, which is no evidence.
 func (t Type) class() int {
 	switch t {
 	case TypeInt, TypeLong, TypeDecimal, TypeDouble:
@@ -38,7 +38,7 @@ func (t Type) class() int {
 	return 0
 }
 
-// typeOf returns the apparent type of one value. Digits after a leading zero are text, since codes look like that.
+// typeOf returns the apparent type of one value. Numbers with leading zeros are text: they are usually codes.
 func typeOf(v []byte) Type {
 	if len(v) == 0 || len(v) > 40 {
 		return longType(v)
@@ -77,7 +77,7 @@ func shaped(v []byte, form string) bool {
 	return true
 }
 
-// tailOfTime matches the text after hours and minutes: seconds, a fraction and a zone.
+// tailOfTime reports whether the bytes may follow hours and minutes: seconds, a fraction and a zone.
 func tailOfTime(v []byte) bool {
 	for _, c := range v {
 		if (c < '0' || c > '9') && c != ':' && c != '.' && c != '+' && c != '-' && c != 'Z' && c != ' ' {
@@ -126,7 +126,7 @@ func numberType(v []byte) Type {
 	return TypeDecimal
 }
 
-// join returns the type of a column that has values of both.
+// join returns the type of a column that has values of both types.
 func join(a, b Type) Type {
 	switch {
 	case a == TypeUnknown || a == b:

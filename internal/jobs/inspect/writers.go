@@ -2,38 +2,38 @@ package inspect
 
 import "bulkload/pkg/source/dialect"
 
-// A writer is a program that writes text, as far as it decides on what its bytes mean: what it puts in quotes, what it escapes, and
-// how. The facts are those of package dialect, as observed in files of these programs.
+// A writer describes how a program writes text, as far as it affects the meaning of the bytes: which values it quotes, and what it escapes and how.
+// The facts are those of package dialect, observed in files of these programs.
 type writer struct {
-	what   string // in messages
-	preset string // the dialect of its defaults
+	what   string // name in messages
+	preset string // dialect with its defaults
 
-	quoted     bool // values stand in quotes, all or where they need them
-	doubled    bool // a quote within them is doubled
-	lenient    bool // or written as it is
-	whole      bool // a column is in quotes as a whole, but for NULL, or not at all
-	escapes    bool // a backslash stands before what it escapes
-	quotedOnly bool // in quotes only
+	quoted     bool // values are quoted, all or where they need it
+	doubled    bool // a quote within quotes is doubled
+	lenient    bool // or written unchanged
+	whole      bool // a column is quoted in all records, except for NULL, or in none
+	escapes    bool // it escapes with a backslash
+	quotedOnly bool // it escapes only within quotes
 	letters    dialect.Map
-	// must are bytes that are always escaped, in addition to the escape itself.
+	// must are bytes that are always escaped, in addition to the escape character.
 	must string
-	// mustSep: the separator, or the first byte of a longer one, is escaped outside of quotes; mustEnd: that of the records' end;
-	// mustQuote: the quote.
+	// mustSep: the separator, or the first byte of a longer one, is escaped outside quotes; mustEnd: likewise the record separator; mustQuote: the
+	// quote.
 	mustSep, mustEnd, mustQuote bool
-	may                         string // bytes that are sometimes
-	noCR                        bool   // a value with a CR is in quotes
+	may                         string // bytes that are sometimes escaped
+	noCR                        bool   // values with a CR are quoted
 
-	seps   string // the separators that it has, if it does not have any
-	header bool   // its first record may be the names
-	named  bool   // and is
-	null   string // what stands for NULL
-	free   bool   // or any other text
-	lines  bool   // records end with LF or CR LF only
-	ends   string // or with this only
-	noNull bool   // nothing is NULL, unless free says otherwise
+	seps   string // the separators that it supports; empty: any
+	header bool   // its first record may be a header
+	named  bool   // and always is
+	null   string // text for NULL
+	free   bool   // or any other text for NULL
+	lines  bool   // records end only with LF or CR LF
+	ends   string // the only record separator; empty: any
+	noNull bool   // it has no NULL, unless free is set
 }
 
-// writers returns the writers that are known.
+// writers returns the known writers.
 func writers() []*writer {
 	return []*writer{
 		{what: "CSV with doubled quotes", preset: dialect.PostgresCSV, quoted: true, doubled: true, noCR: true, header: true, free: true, lines: true},
@@ -54,7 +54,7 @@ func writers() []*writer {
 	}
 }
 
-// dialect returns the dialect of a writer with separators and a quote. What is NULL and the header are found later.
+// dialect returns the dialect of a writer with separators and a quote. NULL and the header are determined later.
 func (w *writer) dialect(sep, end string, quote byte) dialect.Dialect {
 	d := dialect.Dialect{Name: w.preset, FieldSep: sep, RecordSep: end, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 	if w.quoted {
@@ -66,13 +66,13 @@ func (w *writer) dialect(sep, end string, quote byte) dialect.Dialect {
 	return d
 }
 
-// laws say of each byte of a value how its writer writes it: as the letter after the escape, or 0 for the byte itself.
+// laws define how the writer writes each byte of a value: as the given letter after the escape, or if it is 0, unchanged.
 type laws struct {
-	outside, within [256]byte // must, without quotes and within
+	outside, within [256]byte // escapes that are required outside and within quotes
 	may             [256]bool
 	unescape        *dialect.Unescaper
 	escape, quote   byte
-	escapes         bool // outside of quotes
+	escapes         bool // outside quotes
 	noCR            bool
 }
 
@@ -126,8 +126,8 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 	return l
 }
 
-// hold reports whether the writer would have written these bytes, which a field has and which are not its text for NULL. It counts the
-// escapes, by what follows them.
+// hold reports whether the writer would have written the bytes of a field, which is not its text for NULL. It counts the escapes by the byte that
+// follows.
 func (l *laws) hold(raw []byte, quoted bool, seen *[256]int) bool {
 	if !quoted && l.noCR {
 		for _, b := range raw {
@@ -158,7 +158,7 @@ func (l *laws) hold(raw []byte, quoted bool, seen *[256]int) bool {
 		if n != 1 || table[v] != raw[i] && !(l.may[v] && v == raw[i]) {
 			return false
 		}
-		if raw[0] != '{' && raw[0] != '[' { // JSON has escapes of its own
+		if raw[0] != '{' && raw[0] != '[' { // JSON has its own escapes
 			seen[raw[i]]++
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// abandon removes the files of a build that cannot be continued: one without a
-// journal, or one whose input or settings must be changed first.
+// abandon removes the results of a build that cannot be resumed: one without a
+// journal, and one whose input or settings must be changed first.
 func (j *run) abandon(ctx context.Context, cause error) error {
 	kind := fail.KindOf(cause)
 	if j.st.Log == nil {
 		return j.stage.Remove(ctx)
 	}
-	// Incomplete or changed runs are useless.
+	// Incomplete or damaged runs are useless.
 	if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
 		j.st.EndSpill(j.o.Events)
 	}

@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// already returns the result of a job that was done before. It looks for the job's rows
-// in the table, with the current settings of the verification.
+// already returns the result of a job that was done before. It verifies the rows in
+// the table with the job's current settings, not with those of then.
 func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result
 	j.st.Answer(ctx, j.env, r, j.o.Events)
@@ -35,7 +35,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		err = j.stillThere(ctx, j.targets[i], all[i], r)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {
-		return r, err // an unreadable table is no evidence about its rows
+		return r, err // a read failure is no evidence about the table's contents
 	}
 	if err != nil {
 		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
@@ -43,7 +43,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 	return r, nil
 }
 
-// doneReplacing refuses a job with Replace that was done without it.
+// doneReplacing refuses a job that replaces its table's rows now, but was done without that.
 func (j *run) doneReplacing() error {
 	if !j.spec.Replace || j.st.History.Replace != nil {
 		return nil
@@ -51,7 +51,7 @@ func (j *run) doneReplacing() error {
 	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, and the table may have other rows: %s replaces it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 }
 
-// stillThere checks that a table still has the rows of an earlier load.
+// stillThere verifies the rows of a table that the job has filled before.
 func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r *result.Result) (err error) {
 	if t.number > 0 {
 		own := &result.Result{}

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// build makes the HFiles of all tables, or the missing ones.
+// build builds the HFiles of all tables, or the missing ones.
 func (j *run) build(ctx context.Context) ([]*built, error) {
 	if j.st.Built != nil {
 		m, err := j.st.Resume().Manifests(j.buildTables())
@@ -40,7 +40,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()
-		sample = samplesPerRegion // by which a later run checks that the table still has the rows
+		sample = samplesPerRegion // so that a later run can check that the table still has the rows
 	}
 	if j.input == nil {
 		return nil, j.lostInput(ctx)
@@ -62,13 +62,13 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	files := j.allBuilt(m)
 	if err := j.expected(m); err != nil {
-		return nil, err // the files stay: with other expectations the job resumes
+		return nil, err // the files are kept: the job resumes with other expectations
 	}
 	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
-	submitted := j.yarn().Submission() // there is none after the record is written
+	submitted := j.yarn().Submission() // the record clears the submission
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	return files, nil
 }
 
-// expected compares the records that were read with the job's expectations. A build without a journal has done so itself.
+// expected checks the records that were read against the job's expectations. A build without a journal has already done so.
 func (j *run) expected(m []*manifest.Manifest) error {
 	if j.st.Log == nil {
 		return nil
@@ -85,7 +85,7 @@ func (j *run) expected(m []*manifest.Manifest) error {
 	return build.Met(m, j.spec.Checks(), func(n int) []int64 { return earlierRecords(j.st.Dir, j.o.JobFile, n) }, j.o.Events)
 }
 
-// allBuilt puts the manifests of all tables into the result.
+// allBuilt adds the manifests of all tables to the result.
 func (j *run) allBuilt(m []*manifest.Manifest) []*built {
 	j.result.SetManifests(j.specTargets(), m)
 	files := make([]*built, len(m))
@@ -95,12 +95,12 @@ func (j *run) allBuilt(m []*manifest.Manifest) []*built {
 	return files
 }
 
-// filling is the load and the verification of one table. The tables before it in the order of loading are done.
+// filling is the load and verification of one table, after the tables before it in loading order.
 type filling struct {
 	run    *run
 	target *target
 	rows   *loaded
-	result *result.Result // of the table: the job's result, or that of a further table
+	result *result.Result // the job's result, or that of a further table
 }
 
 func (f *filling) load(ctx context.Context, b *built) (err error) {
@@ -139,7 +139,7 @@ func (f *filling) verify(ctx context.Context) (*verified, error) {
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)
 }
 
-// report adds the result of a further table to the job's result.
+// report copies the state of a further table to the job's result.
 func (f *filling) report() {
 	if n := f.target.number; n > 0 {
 		own, r := &f.run.result.Tables[n-1], f.result
@@ -147,8 +147,7 @@ func (f *filling) report() {
 	}
 }
 
-// verify compares a table with its manifest. Meanwhile it checks whether it is still the table of the plan: if not,
-// that is the only error.
+// verify compares a table with its manifest. Concurrently it checks that the table is still the one of the plan: if it is not, only that is reported.
 func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,9 +177,9 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
 		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait}
 	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
-	j.copying.Wait() // where there was nothing to load
+	j.copying.Wait() // if there was nothing to load
 	if err != nil {
-		j.st.Fail(ctx, err) // before the copy
+		j.st.Fail(ctx, err) // so that the copy includes the failure
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.Publish(ctx, j.stage.Dir, j.o.Events)

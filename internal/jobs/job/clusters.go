@@ -26,13 +26,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// builtDir is the directory for the HFiles of a job of several clusters, in its state directory.
+// builtDir is the directory for HFiles in the state directory of a job for several clusters.
 const builtDir = "hfiles"
 
-// destination is one of the clusters to which the files are loaded.
+// destination is one of the clusters that receive the files.
 type destination struct {
 	env  *cluster.Env
-	conf string // directory of its configuration; empty: the command's own
+	conf string // configuration directory; empty: the command's own
 }
 
 func (d destination) String() string {
@@ -42,17 +42,17 @@ func (d destination) String() string {
 	return d.conf
 }
 
-// clustersRun is one process's work on a job of several clusters.
+// clustersRun is the work of one process on a job for several clusters.
 type clustersRun struct {
 	run
 	destinations []destination
-	manifests    []*manifest.Manifest // of the build, one for each table
+	manifests    []*manifest.Manifest // of the built files, one for each table
 }
 
-// RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. The HFiles are built once, on
-// local disk next to the journal, and [LoadDir] loads them into each cluster, as a job with its own journal. The loads run at the same
-// time, and a failing load does not delay the others. The same call after a crash or a failure resumes, and loads into the clusters that are
-// missing. The HFiles stay until all clusters have them.
+// RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. It builds the HFiles once, on local
+// disk next to the journal, and loads them into each cluster with [LoadDir], as a job with its own journal. The loads run concurrently, and a failed
+// load does not stop the others. The same call resumes after a crash or a failure, and loads into the remaining clusters. The HFiles are kept until
+// all clusters have loaded them.
 func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	table, err := cluster.TableName(s)
@@ -60,7 +60,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return nil, err
 	}
 	if s.Verify == "sample" {
-		s.Verify = "full" // by the digest of all rows in the manifest
+		s.Verify = "full" // of all rows, whose digest is in the files' manifest
 	}
 	if err := checkClusters(o, s); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	return j.result, st.Steps(ctx, o.Gate, j.steps())
 }
 
-// checkClusters refuses options that a job of several clusters does not support.
+// checkClusters refuses options that a job for several clusters does not support.
 func checkClusters(o RunOptions, s spec.Job) error {
 	refuse := func(c abilities.Column) error {
 		return fail.With(fail.Config, abilities.Refusal(abilities.Clusters, c))
@@ -152,7 +152,7 @@ func checkClusters(o RunOptions, s spec.Job) error {
 	return checkDuplicatesFile(o, s)
 }
 
-// openDestinations returns the clusters, that of env first. With an error it returns those that were opened.
+// openDestinations opens the clusters, starting with that of env. If there is an error it returns the clusters opened so far, too.
 func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
 	all := []destination{{env: env}}
 	for _, conf := range also {
@@ -189,8 +189,8 @@ func (j *clustersRun) steps() []checkpoint.Step {
 	}
 }
 
-// look checks the clusters that can be reached. The build divides its rows by the tables of the first of them. Clusters that cannot be
-// reached are checked when the files are loaded.
+// look checks the clusters that can be reached. The build divides its rows by the tables of the first of them. The other clusters are checked when
+// the files are loaded.
 func (j *clustersRun) look(ctx context.Context) error {
 	type seen struct {
 		c     *loader.Cluster
@@ -209,7 +209,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 			return nil
 		}
 		s.facts, s.err = j.lookAt(ctx, d, s.c)
-		return nil // the others are checked, too
+		return nil // the other clusters are checked too
 	})
 	var unreached, refused error
 	var facts []*cluster.Facts
@@ -244,7 +244,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 	return j.setTargets(facts)
 }
 
-// lookAt checks the dependencies of the load into a cluster, and returns the facts of each table.
+// lookAt checks the prerequisites of the load into a cluster, and returns the facts of each table.
 func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (all []*cluster.Facts, err error) {
 	for _, t := range j.spec.Targets() {
 		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
@@ -268,7 +268,7 @@ func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Clust
 	return all, nil
 }
 
-// buildOnce builds the HFiles on local disk, or finds them built.
+// buildOnce builds the HFiles on local disk, unless they are already built.
 func (j *clustersRun) buildOnce(ctx context.Context) error {
 	if j.st.Built == nil {
 		files, err := j.makeFiles(ctx)
@@ -294,7 +294,7 @@ func (j *clustersRun) buildOnce(ctx context.Context) error {
 	return nil
 }
 
-// end removes the HFiles, and records the end of the job.
+// end records that the job is done, and removes the HFiles.
 func (j *clustersRun) end(ctx context.Context) error {
 	j.result.Elapsed = time.Since(j.started)
 	err := j.st.End(ctx, j.result, nil, false, j.o.Events)
@@ -329,7 +329,7 @@ func (j *clustersRun) loadsUndone() error {
 	return nil
 }
 
-// alreadyDone answers for a job that was done before. It removes HFiles that a process killed at its end has left.
+// alreadyDone returns the result of a job that was done before. It removes HFiles that a process killed at its end has left.
 func (j *clustersRun) alreadyDone() {
 	*j.result = *j.st.Result
 	j.result.Already, j.result.Job, j.result.DoneAt = true, j.st.Dir, j.st.FinishedAt

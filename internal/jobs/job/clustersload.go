@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// loadAll loads the files into the clusters that do not have them, in parallel, and waits for all of them. The journal records each finished one.
+// loadAll loads the files concurrently into the clusters that do not have them, and waits for all loads. It records each finished cluster.
 func (j *clustersRun) loadAll(ctx context.Context) error {
 	j.result.Clusters = make([]result.Cluster, len(j.destinations))
 	errs := make([]error, len(j.destinations))
@@ -49,12 +49,12 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// eventsOf returns the events of the load into one cluster. Phases and progress are shown for only one of the clusters.
+// eventsOf returns the events of the load into one cluster. Only one of them shows its phases and progress.
 func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
 	e := progress.Events{}
 	if shown {
 		e = all
-		e.OnOpen, e.OnStart = nil, nil // the job reports its own start
+		e.OnOpen, e.OnStart = nil, nil // the job has already begun
 	}
 	e.OnNote = func(msg string, kv ...any) { all.Note(msg, append([]any{"cluster", d.String()}, kv...)...) }
 	e.OnWarn = func(msg string, kv ...any) { all.Warn(msg, append([]any{"cluster", d.String()}, kv...)...) }
@@ -80,7 +80,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 		return r, err
 	}
 	state := j.o.State
-	state.Restart = false // the files are new, and so are their loads
+	state.Restart = false // the files are new, so are their loads
 	for i, t := range j.spec.Targets() {
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
 			continue // no rows
@@ -102,7 +102,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	return r, nil
 }
 
-// saltOn refuses a cluster whose tables have another number of salts than the built keys: its readers would not find the rows.
+// saltOn refuses a cluster whose tables have other numbers of salts than the keys were built for: its readers would not find the rows.
 func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 	targets := j.spec.Targets()
 	if !slices.ContainsFunc(targets, salted) {
@@ -129,10 +129,10 @@ func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 	return nil
 }
 
-// salted reports whether the split points of a table give its keys their salt.
+// salted reports whether the salt of a table's keys depends on the table's split points.
 func salted(t spec.Target) bool { return keygen.NeedsRegions(t.RowKey()) && t.Regions == 0 }
 
-// sameSalts refuses tables whose split points give keys another salt than those of the first cluster.
+// sameSalts refuses tables whose split points give another salt modulus than those of the first cluster.
 func (j *clustersRun) sameSalts(first, facts []*cluster.Facts) error {
 	for i, t := range j.spec.Targets() {
 		was, err := t.SaltModulus(first[i].Splits)
@@ -161,7 +161,7 @@ func otherSalt(table string, n, was int) error {
 	return fail.With(fail.Check, setting.Errorf("table %s has %d salts there, and the keys are built for %d: %s names the number for all clusters", table, n, was, setting.SaltBuckets))
 }
 
-// sum puts the totals of the clusters into the result: the longest times, and the verification of the first cluster.
+// sum adds the totals of the clusters to the result: the longest times, and the first verification.
 func (j *clustersRun) sum() {
 	r := j.result
 	for _, c := range r.Clusters {

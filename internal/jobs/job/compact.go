@@ -15,8 +15,8 @@ const (
 	compactMajor = "major"
 )
 
-// compactLoaded requests compactions of the families of a loaded table, how being minor or major. Servers compact at
-// their own pace. The load is done, so errors are only warnings.
+// compactLoaded requests compactions of the families of a loaded table; how is minor or major. Region servers run them asynchronously. Since the load
+// is done, a failure is only a warning.
 func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts, how string, e progress.Events) {
 	if how != compactMinor && how != compactMajor {
 		return

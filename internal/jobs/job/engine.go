@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// submissions is the part of a job's journal about YARN.
+// submissions records YARN jobs in a job's journal.
 type submissions struct{ st *checkpoint.Job }
 
 func (s submissions) Submitting(m mapreduce.Submission) error {
@@ -35,14 +35,14 @@ func (s submissions) Ended(m mapreduce.Submission, how string) error {
 	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
 }
 
-// OnYARN has a job's settings and state of YARN, whatever it builds there.
+// OnYARN runs the YARN jobs of a job.
 type OnYARN struct {
 	Env     *cluster.Env
 	Journal *checkpoint.Job
 	Events  progress.Events
 }
 
-// Submission returns the job on YARN that an earlier attempt has submitted, nil if there is none.
+// Submission returns the YARN job that an earlier attempt has submitted, nil if there is none.
 func (y OnYARN) Submission() *mapreduce.Submission {
 	if y.Journal.Submission == nil {
 		return nil
@@ -51,7 +51,7 @@ func (y OnYARN) Submission() *mapreduce.Submission {
 	return &s
 }
 
-// SameEngine refuses to build files here that are being built on YARN.
+// SameEngine refuses to build locally if a build on YARN has begun.
 func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 	s := y.Submission()
 	if s == nil || asked != nil || y.Journal.Finished {
@@ -61,7 +61,7 @@ func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 		s.Tag, s.Application, setting.Engine, setting.Restart))
 }
 
-// End ends a job's application on YARN before its checkpoint is discarded.
+// End ends the job's YARN job before the checkpoint is discarded.
 func (y OnYARN) End(ctx context.Context) error {
 	s := y.Submission()
 	if s == nil {
@@ -70,8 +70,8 @@ func (y OnYARN) End(ctx context.Context) error {
 	return mapreduce.Kill(ctx, y.Env, *s)
 }
 
-// Build makes the HFiles of all tables, whose manifests are written, by a job on YARN. Rejects and filtered are
-// the local files of bad records and of those that the filter leaves out, empty for none.
+// Build builds the HFiles of all tables with a YARN job, and writes their manifests. rejects and filtered are the local files for bad records and for
+// records that the filter drops; empty for none.
 func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects, filtered string) ([]*manifest.Manifest, *result.YARN, error) {
 	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects, Filtered: filtered}
 	a, err := e.Build(ctx, plan, stageIn(st).out, st.Location)
@@ -86,7 +86,7 @@ func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(conte
 	return a.Manifests, onYARN(y.Submission(), a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
 }
 
-// Drop removes the files of a job on YARN apart from its HFiles, after these were taken.
+// Drop removes the files of a YARN job next to its HFiles, after these were taken.
 func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 	if s == nil {
 		return
@@ -98,7 +98,7 @@ func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 
 func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
 
-// onYARN returns the part of a result about the job on YARN.
+// onYARN returns the description of a YARN job for a result.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
 	if s != nil {
@@ -120,7 +120,7 @@ func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	return y
 }
 
-// sharePlan returns the job's plan for the tasks of its nodes, with its tables as they are called.
+// sharePlan returns the job's plan for the tasks on the nodes, with qualified table names.
 func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	asked := j.spec.Spec()
 	asked.Timestamp, asked.Tables = j.work.Timestamp, slices.Clone(asked.Tables)
@@ -143,7 +143,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The weights of an earlier submission: a job that is submitted again is divided in the same way.
+	// Use the weights of an earlier submission: a job that is submitted again must distribute regions as before.
 	if p.Weights = j.st.History.Weights; len(p.Weights) != p.Regions() {
 		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	return p, j.sameFiles(p)
 }
 
-// sameFiles reports whether a plan for tasks has the same input files as the job's plan.
+// sameFiles checks that a plan for tasks has the same input as the job's plan.
 func (j *run) sameFiles(p *share.Plan) error {
 	var was, is []int64
 	for _, f := range j.input.Source.Files() {
@@ -167,7 +167,7 @@ func (j *run) sameFiles(p *share.Plan) error {
 	return nil
 }
 
-// CheckEngine refuses jobs that cannot run on YARN; nil means that YARN is not used.
+// CheckEngine refuses jobs that cannot run on YARN; y is nil for a local build.
 func CheckEngine(env *cluster.Env, y *mapreduce.Settings, state checkpoint.Options, s spec.Job) error {
 	if y == nil {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// freshTable is a new table that a job creates to replace its own.
+// freshTable is a table that a job makes to replace its own.
 type freshTable struct {
 	fresh.Request
-	job spec.Job // the job as one that fills only the new table
+	job spec.Job // the job that fills only the new table
 }
 
-// inPlaceOf returns the new table of a job, nil for a job that loads the table that it names.
+// inPlaceOf returns the table to make, nil for a job that loads the table that it names.
 func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	wrong := func(format string, args ...any) (*freshTable, error) {
 		return nil, fail.With(fail.Config, setting.Errorf(format, args...))
@@ -74,7 +74,7 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	return fresh.Make(ctx, env, c, st, f.Request)
 }
 
-// before returns the table with which the export is compared.
+// before returns the table that the export is compared with.
 func (j *run) before() loader.TableName {
 	if j.fresh != nil {
 		return j.fresh.Old
@@ -82,7 +82,7 @@ func (j *run) before() loader.TableName {
 	return j.facts.Name
 }
 
-// compares reports whether the export is compared with the earlier content of its table.
+// compares reports whether the export is compared with the previous contents of the table.
 func (j *run) compares() bool {
 	if j.fresh != nil {
 		return j.fresh.compares()
@@ -90,11 +90,11 @@ func (j *run) compares() bool {
 	return j.spec.Replace
 }
 
-// compares reports whether a snapshot of the old table is taken, with which the export is compared.
+// compares reports whether the export is compared with a snapshot of the old table.
 func (f *freshTable) compares() bool { return !f.job.MaxDeletes().All() }
 
 // compareFresh refuses an export that lacks too many rows of the old table, before
-// it is loaded. If all of them may be missing, it compares nothing.
+// it is loaded. It does not compare if all rows may be missing.
 func (j *run) compareFresh(ctx context.Context, b *built) error {
 	j.result.Fresh = fresh.Result(j.st.Fresh, j.facts.Table)
 	if j.st.AnyLoading() {
@@ -112,7 +112,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	return j.st.Record(checkpoint.EventFresh, r)
 }
 
-// fitsBefore compares the export with the old table if the options require it, and returns nil otherwise.
+// fitsBefore compares the export with the old table if that is requested, and returns nil if not.
 func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
 	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
 		return nil, err
@@ -134,7 +134,7 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	if err != nil {
 		return nil, err
 	}
-	// Every cell of the old table counts as older: it is in the export or missing there.
+	// Every cell of the old table is older than the new table: it is in the export or missing.
 	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.o.Events})
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)

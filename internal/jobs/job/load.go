@@ -24,42 +24,42 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// LoadOptions configures [LoadDir].
+// LoadOptions are the options of [LoadDir].
 type LoadOptions struct {
-	Verify  string // full, when the directory has a manifest, or off
+	Verify  string // full, if the directory has a manifest, or off
 	Staging string // directory on HDFS for uploaded files, default [staging.Base]
 	Stage   loader.Stage
-	// Snapshot and KeepSnapshots are as in [RunOptions].
+	// Snapshot and KeepSnapshots: see [RunOptions].
 	Snapshot      string
 	KeepSnapshots int
-	// MaxFiles is the limit of files for one family of a region, default that of the configuration, else 32. More files are merged.
+	// MaxFiles is the maximum number of files for one family of a region, default the configuration's, else 32. More files are merged.
 	MaxFiles int
-	// LoadConcurrency is the number of concurrent calls to regions of the table, default 2 for each region server, 8 while they are quick.
+	// LoadConcurrency is the number of regions of the whole table that load concurrently, default 2 per region server, 8 while they are fast.
 	LoadConcurrency int
-	// CompactAfter is as in [RunOptions].
+	// CompactAfter: see [RunOptions].
 	CompactAfter string
-	// Quiet is as in [RunOptions].
+	// Quiet: see [RunOptions].
 	Quiet   bool
 	Uploads upload.Options
-	// TrustFiles skips the reading of all files before the load: a damaged file is loaded as it is.
+	// TrustFiles skips the reading of all files before the first is loaded: damaged files are loaded unchanged.
 	TrustFiles bool
-	// Unreplicated excludes the load from replication.
+	// Unreplicated excludes the load from replication to peers.
 	Unreplicated bool
-	// PhoenixIndexes is "ignore" to load a table with Phoenix indexes. Default: such a table is refused.
+	// PhoenixIndexes is ignore to load a table that has Phoenix indexes. Default: the load is refused.
 	PhoenixIndexes string
-	// Replace makes the table hold exactly the rows of the directory, which needs a manifest. MaxDeletes and ReplaceRejected are as in
-	// [spec.Spec], Into and Splits as in [RunOptions].
+	// Replace makes the table hold exactly the contents of the directory, which needs a manifest. MaxDeletes and ReplaceRejected: see [spec.Spec]. Into
+	// and Splits: see [RunOptions].
 	Replace         bool
 	MaxDeletes      string
 	ReplaceRejected bool
 	Into            string
 	Splits          fresh.Splits
 	State           checkpoint.Options
-	Gate            progress.Gate // where the load waits between its steps, default: no wait
+	Gate            progress.Gate // the load waits here between its steps, default: no gate
 	Events          progress.Events
 }
 
-// phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.
+// phoenix refuses a table with Phoenix indexes, unless the caller ignores them.
 func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o LoadOptions) error {
 	check := preflight.Phoenix(ctx, c, facts.Table, o.PhoenixIndexes)
 	switch check.Severity {
@@ -71,9 +71,9 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 	return nil
 }
 
-// copying copies local HFiles into a staging directory, each verified and then
-// renamed, as a build writes them. It sets the facts of the copies in the list, and first removes the files that an
-// earlier attempt has left there.
+// copying copies local HFiles into a staging directory. As in a build, each file is
+// verified and then renamed. It fills in the checksums and ids of the copies. It
+// first removes the files that an earlier attempt has left there.
 func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, facts *cluster.Facts, o LoadOptions) (st *stage, err error) {
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 	return st, nil
 }
 
-// policies returns the storage policies of a table's families for a job's files. If HDFS refuses them, the files are loaded without.
+// policies returns the storage policies of a table's families for files of a job. If HDFS refuses a policy, the files are loaded without it.
 func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 	return build.Policies{Of: facts.Policies, Refused: func(_ context.Context, family, policy string, err error) {
 		e.Warn("the files do not get the storage policy of their family", "family", family, "policy", policy, "error", err,
@@ -119,8 +119,8 @@ func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 	}}
 }
 
-// copyFile copies one file of another output into this one. The bytes that are
-// sent has the files that were checked, and those that are read back.
+// copyFile copies one file of another output into this one. It compares the
+// checksums of the bytes read, and of the copy when it is read back.
 func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near cells.Near, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
@@ -159,11 +159,11 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
-// toldWriter reports the bytes written.
+// toldWriter reports the number of bytes written, and computes their checksum.
 type toldWriter struct {
 	to   io.Writer
 	told func(bytes int64)
-	sum  uint32 // CRC-32C of it
+	sum  uint32 // CRC-32C of the bytes
 }
 
 func (w *toldWriter) Write(p []byte) (int, error) {

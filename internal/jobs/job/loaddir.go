@@ -23,26 +23,26 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// dirLoad is one process's work on the load of a directory.
+// dirLoad is the work of one process on the load of a directory.
 type dirLoad struct {
-	run      // the parts that it shares with a run: cluster, journal, facts, result
+	run      // parts shared with a run: cluster, journal, facts, result
 	o        LoadOptions
-	given    string           // the directory as the caller names it
-	old      loader.TableName // the table as the caller names it: the loaded table, or the one that it replaces
+	given    string           // the directory as the caller gave it
+	old      loader.TableName // the table as the caller gave it: the loaded table, or the one that it replaces
 	at       hdfsio.Location
-	out      build.Output       // of it
-	manifest *manifest.Manifest // in the directory; nil: none
-	files    []manifest.File    // in the directory
-	all      manifest.Manifest  // of the files to load
+	out      build.Output       // of the directory
+	manifest *manifest.Manifest // of the directory; nil: none
+	files    []manifest.File    // files in the directory
+	all      manifest.Manifest  // files to load
 }
 
-// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
-// or another program. Files on the cluster's HDFS are moved into the table;
-// local files are uploaded first, and stay. With a manifest the table is
-// verified by it. Every file is read completely before the first is loaded.
-// With a state directory the same call after a crash resumes, and after a
-// success does nothing while there is nothing new in the directory. With
-// Replace it also takes the steps of a run that replaces.
+// LoadDir loads a directory of HFiles, DIR/family/file, written by a build or by
+// another program. Files on the cluster's HDFS are moved into the table; local ones
+// are uploaded first and kept. If there is a manifest, the table is verified
+// against it. Every file is read completely before the first is loaded. With a
+// state directory the same call resumes after a crash. After a success it does
+// nothing unless there are new files in the directory. With Replace it also takes
+// the steps of a replacing run.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
 	d := &dirLoad{o: o, given: dir}
 	d.started = time.Now()
@@ -98,7 +98,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	return d.result, nil
 }
 
-// open finds the directory and its manifest, and the files of a local one.
+// open opens the directory, and reads its manifest and the list of local files.
 func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.at, err = d.env.Conf.Resolve(d.given); err != nil {
 		return fail.With(fail.Config, err)
@@ -120,10 +120,10 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	return d.list(ctx)
 }
 
-// list finds the files, which must agree with the manifest.
+// list lists the files, which must match the manifest.
 func (d *dirLoad) list(ctx context.Context) (err error) {
 	if d.replaces() && d.manifest.Digest.Rows == 0 {
-		return nil // refuseExport gives the reason
+		return nil // refuseExport reports this
 	}
 	if d.files, err = ListHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
 		return err
@@ -134,8 +134,8 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 	return nil
 }
 
-// identity distinguishes the load from those of other directories, and of earlier contents of the directory: by its
-// manifest, or by its files if they stay, or by the directory itself.
+// identity distinguishes the load from loads of other directories, and of earlier contents of the directory: by its manifest, or by its files if they
+// are kept, or by the directory itself.
 func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
 	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
 	switch {
@@ -168,8 +168,8 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 	return id, nil
 }
 
-// again decides how to handle an earlier load of the directory. It is ignored with Restart, and if it was done and there are
-// files again. A load that was undone, or is being undone, does not count as done.
+// again discards an earlier load of the directory with Restart, and also if it was done and there are files again. It refuses a load that was undone,
+// or is being undone.
 func (d *dirLoad) again(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {

@@ -12,12 +12,12 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// cuts returns the directory of cut or merged files, for a directory that belongs to the caller.
+// cuts returns the directory for cut or merged files, separate from the caller's own files.
 func (d *dirLoad) cuts() string {
 	return path.Join(d.at.Path, build.LoadingPrefix+d.st.Digits())
 }
 
-// removeCuts removes cut or merged files: the table, or the remaining files, have their rows.
+// removeCuts removes cut or merged files: the table, or the files that are kept, have their rows.
 func (d *dirLoad) removeCuts(ctx context.Context) error {
 	if d.at.Local() {
 		return nil
@@ -30,10 +30,10 @@ func (d *dirLoad) removeCuts(ctx context.Context) error {
 	return nil
 }
 
-// fenced is the suffix of a file that a load has renamed to resolve a lost answer.
+// fenced matches the suffix that is added to a file's name when a load resolves a lost answer.
 var fenced = regexp.MustCompile(`\.r[0-9]+$`)
 
-// onlyKnown refuses files that were added to the directory since its load began: it would not be known whether they are loaded.
+// onlyKnown refuses files that were added to the directory after its load began: it would be unknown which of them are loaded.
 func (d *dirLoad) onlyKnown(ctx context.Context) error {
 	known := map[string]bool{}
 	for _, f := range d.st.Replaced {
@@ -50,10 +50,10 @@ func (d *dirLoad) onlyKnown(ctx context.Context) error {
 	})
 }
 
-// errSome ends a search.
+// errSome stops a search.
 var errSome = errors.New("there is a file")
 
-// holdsFiles reports whether a directory of a family has a file.
+// holdsFiles reports whether a family's directory has any file.
 func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
 	err := d.eachFile(ctx, func(string) error { return errSome })
 	if errors.Is(err, errSome) {
@@ -62,7 +62,7 @@ func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// eachFile calls do for each file in the directories of families.
+// eachFile calls do for each file in a family's directory.
 func (d *dirLoad) eachFile(ctx context.Context, do func(name string) error) error {
 	entries, err := d.out.FS.ReadDir(ctx, d.at.Path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// target returns the table to load: the given one, or the new one that replaces it. It stores the given one.
+// target returns the table to load: the given one, or the one that is made to replace it. It keeps the name of the given one.
 func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	asked := spec.Spec{Table: table, Replace: d.o.Replace, MaxDeletes: d.o.MaxDeletes, ReplaceRejected: d.o.ReplaceRejected}
 	if d.spec, err = asked.ResolveTable(); err != nil {
@@ -33,10 +33,10 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	return d.old, nil
 }
 
-// replaces reports whether the directory is to replace the whole content of its table.
+// replaces reports whether the table is to have only the contents of the directory.
 func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
 
-// checkReplacing refuses a directory that is not known to be a whole export.
+// checkReplacing refuses a directory that may not be a complete export.
 func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	switch {
 	case !d.replaces():
@@ -54,7 +54,7 @@ func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	return nil
 }
 
-// keepsMoved refuses to drop a new table into which files of the directory were moved, since no other copy exists.
+// keepsMoved refuses to drop a new table into which files of the directory were moved, since there is no other copy of them.
 func (d *dirLoad) keepsMoved() error {
 	if d.at.Local() || d.st.Finished || !d.st.AnyLoading() {
 		return nil

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// findTable reads the facts of the table.
+// findTable reads the facts of the table, and checks that it can be loaded.
 func (d *dirLoad) findTable(ctx context.Context, table string, families []string) (err error) {
 	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, families...); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (d *dirLoad) findTable(ctx context.Context, table string, families []string
 	return phoenix(ctx, d.c, d.facts, d.o)
 }
 
-// conflicts refuses files with different values for one cell. Files of a build do not overlap, and are not read.
+// conflicts refuses files that have different values for the same cell. Files of a build do not overlap, and are not read.
 func (d *dirLoad) conflicts(ctx context.Context) error {
 	var files []loader.HFile
 	for _, f := range d.all.Files {
@@ -50,7 +50,7 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 	return err
 }
 
-// steps returns the steps of a load; if it has begun to load files, only the later ones.
+// steps returns the steps of a load. If the load of files has begun, the steps before it are skipped.
 func (d *dirLoad) steps(table string) []checkpoint.Step {
 	var p *checkpoint.PlanRecord
 	var staged hdfsio.Location
@@ -84,7 +84,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 	}
 }
 
-// find finds the files and the table, and plans the load and the directory for uploads.
+// find finds the files and the table, plans the load, and chooses the staging directory of local files.
 func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecord, hdfsio.Location, error) {
 	if d.replaces() {
 		if err := d.refuseExport(d.manifest, d.old); err != nil {
@@ -107,7 +107,7 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 			return nil, hdfsio.Location{}, cluster.Failure(err)
 		}
 	}
-	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the writer of the cells chose their timestamps
+	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the writer of the files has set the timestamps
 	if d.manifest != nil {
 		d.all = *d.manifest
 		d.all.Files = slices.Clone(d.manifest.Files)
@@ -116,7 +116,7 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 	return d.plan(ctx)
 }
 
-// prove reads the files completely, unless copying them does.
+// prove reads all files completely, except those that are checked while they are copied.
 func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
 	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
 	d.begin(prove, staged)
@@ -139,8 +139,8 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 	return err
 }
 
-// plan returns the record that is written before any other step, with the staging directory of local files or of delete markers: that of
-// an earlier attempt, if there is one.
+// plan returns the record of the plan, with the staging directory for local files or delete markers, which is the one of an earlier attempt if there
+// is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
 	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
 		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
@@ -161,7 +161,7 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 	return p, staged, err
 }
 
-// begin reports the start of the attempt.
+// begin reports the begin of the attempt.
 func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
 	begun := progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: d.result.Table, Attempt: len(d.st.Attempts) + 1, Inputs: []string{d.given},
 		Files: len(d.files), Bytes: totalBytes(d.files), Phases: []string{"load"}}
@@ -186,7 +186,7 @@ func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
 
 func (d *dirLoad) verifies() bool { return d.manifest != nil && d.o.Verify == "full" }
 
-// resume continues the load of an earlier attempt, whose files are in the journal.
+// resume resumes a load that an earlier attempt has begun, with the files that the journal lists.
 func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 	p := d.st.Plan
 	if err := d.findTable(ctx, table, d.families()); err != nil {
@@ -210,7 +210,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		if err := d.onlyKnown(ctx); err != nil {
 			return err
 		}
-		// Files that were incomplete at the end of the earlier attempt are written again.
+		// Files that were incomplete when the previous attempt ended are written again.
 		if err := d.out.FS.RemoveAll(ctx, path.Join(d.cuts(), build.WritingDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fail.With(fail.HDFS, err)
 		}
@@ -244,7 +244,7 @@ func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
 	return d.st.Record(checkpoint.EventVerified, seen.verification)
 }
 
-// sameTable checks the table again after all files are loaded.
+// sameTable checks again, after all files are loaded, that the table is the recorded one.
 func (d *dirLoad) sameTable(ctx context.Context) error {
 	if d.st.Plan.Made == nil {
 		return nil
@@ -252,14 +252,14 @@ func (d *dirLoad) sameTable(ctx context.Context) error {
 	return d.stillTheSame(ctx, d.st.Plan.Made, d.result.Table, d.families())
 }
 
-// end notes that nothing is left to do, and removes what is not needed any more.
+// end records that the job is done, and removes temporary files.
 func (d *dirLoad) end(ctx context.Context) error {
 	if !d.at.Local() {
 		if err := d.removeCuts(ctx); err != nil {
 			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
-	var staged *staging.Dir // that of local files, and of delete markers
+	var staged *staging.Dir // for local files, and for delete markers
 	if at := d.st.Plan.Staging; at != "" {
 		var err error
 		if staged, err = staging.At(d.env, at); err != nil {
@@ -270,7 +270,7 @@ func (d *dirLoad) end(ctx context.Context) error {
 	return d.st.End(ctx, d.result, staged, false, d.o.Events)
 }
 
-// already returns the answer to a load that was done before.
+// already returns the result of a load that was done before.
 func (d *dirLoad) already(ctx context.Context, table string) error {
 	r := d.result
 	d.st.Answer(ctx, d.env, r, d.o.Events)

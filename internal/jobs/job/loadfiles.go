@@ -22,22 +22,22 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// loadWay is how files come into HBase.
+// loadWay describes how files are loaded into HBase.
 type loadWay struct {
 	stage    loader.Stage
 	maxFiles int // 0: the loader's default
-	calls    int // to regions at a time; 0: the loader's default
+	calls    int // concurrent calls to regions; 0: the loader's default
 	gate     progress.Gate
-	shared   bool   // others may have written cells of the job's timestamp: it was given, not made for this job
-	proven   bool   // every file was read as a whole just now
-	root     string // HBase's directory, a path; empty: not known
-	local    bool   // peers of replication leave it out
-	cuts     string // directory of files that are cut or merged, a path; empty: that of the files
-	before   func() // waits for what must be done before the load begins, while files are proven; nil: nothing
+	shared   bool   // others may have written cells with the job's timestamp: it was given, not assigned to this job
+	proven   bool   // every file has just been read completely
+	root     string // path of HBase's directory; empty: unknown
+	local    bool   // the load is not replicated to peers
+	cuts     string // path of the directory for cut or merged files; empty: that of the files
+	before   func() // waits for prerequisites of the load, while files are checked; nil: none
 }
 
-// maxFiles returns the configuration's bound of files for a family of a region
-// (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) by default.
+// maxFiles returns the maximum number of files for a family of a region, by default
+// the configuration's (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6).
 func maxFiles(env *cluster.Env, given int) int {
 	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
 		return n
@@ -45,8 +45,8 @@ func maxFiles(env *cluster.Env, given int) int {
 	return given
 }
 
-// loadFiles hands the files to HBase, each region's once. What the journal
-// knows to be loaded is not sent again; outcomes that it does not know are resolved.
+// loadFiles loads the files into HBase, each exactly once. Files that the journal
+// knows to be loaded are not sent again; unknown outcomes are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
 	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
 	if len(m.Files) == 0 && !log.Loading {
@@ -71,7 +71,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local}
 	if log.History.Replace != nil {
-		req.Timestamp = 0 // files with markers have no cell of the timestamp
+		req.Timestamp = 0 // files with delete markers have no cells of the timestamp
 	}
 	if !log.Loading {
 		var files []loader.HFile
@@ -101,9 +101,9 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	if err != nil {
 		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
-	// What was cut or merged is in the table by other files. Where the files
-	// are the caller's own, it must not be loaded again.
-	for _, uri := range log.Replaced { // in earlier attempts
+	// Other files in the table have the rows of files that were cut or merged. If the
+	// files belong to the caller, these must not be loaded again.
+	for _, uri := range log.Replaced { // by earlier attempts
 		if name := pathOf(uri); !slices.Contains(l.replaced, name) {
 			l.replaced = append(l.replaced, name)
 		}
@@ -117,8 +117,8 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	return rows, nil
 }
 
-// ownTimestamp returns the timestamp of every cell of a job, 0 where columns give it
-// the cells' own.
+// ownTimestamp returns the timestamp of every cell of a job, 0 if columns give the
+// cells' timestamps.
 func ownTimestamp(m *manifest.Manifest) int64 {
 	if m.Stamped {
 		return 0
@@ -126,9 +126,9 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 	return m.Timestamp
 }
 
-// undecidedHint says how a job can end when a file's outcome stays
-// unknown: loaded again with the same timestamps, a cell that is there
-// already stays as it is, and newer cells of others stay visible.
+// undecidedHint explains how a job can be finished if a file's outcome stays
+// unknown: after another load with the same timestamps, existing cells are
+// unchanged, and newer cells of others stay visible.
 func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
 	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil || log.History.Undo != nil {
 		return setting.Text{}
@@ -140,7 +140,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting
 	return setting.Textf("; if the outcome stays unknown, give %s, which loads all again with the same timestamps (rows deleted meanwhile come back)", again)
 }
 
-// journaledLoad writes what a load does into the journal.
+// journaledLoad records the events of a load in the journal.
 type journaledLoad struct {
 	log      *checkpoint.Job
 	events   progress.Events
@@ -199,7 +199,7 @@ func (l *journaledLoad) hooks() loader.Events {
 				}
 			}
 			if len(files) < len(e.Files) {
-				return nil // the others stay sent
+				return nil // the outcome of the others stays unknown
 			}
 			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: files})
 		},

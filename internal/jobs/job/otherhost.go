@@ -16,11 +16,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// elsewhere refuses to begin a job that was begun already: where its files
-// will be there is the copy of a journal of the same job, but the journal
-// itself is not in the state directory. It is on another machine, or lost.
-// The copy is older than the journal, so that no process can resume from it, and to
-// start over would load again what may be loaded.
+// elsewhere refuses to begin a job that has already begun elsewhere: the staging
+// directory has a copy of a journal of the same job, but the journal itself is not
+// in the state directory. It is on another machine, or lost. The copy is older than
+// the journal, so no process can resume from it, and starting over could load again
+// files that are already loaded.
 func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if j.others == nil {
 		return nil
@@ -31,7 +31,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	}
 	parent := path.Dir(mine.Path)
 	list, err := j.others.wait()
-	if j.streams.Count() > 0 { // which were read since
+	if j.streams.Count() > 0 { // reading them took time since the list was made
 		list, err = fsys.ReadDir(ctx, parent)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
 		if err != nil || trace.ID() != j.st.ID[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
-			continue // another's, which cannot be read, or one that is not to be resumed
+			continue // of another job, unreadable, or not to be resumed
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
@@ -61,15 +61,15 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	return nil
 }
 
-// jobFiles is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
-// NameNode is dialled at the same time as HBase's servers.
+// jobFiles lists the directory with the files of jobs concurrently with the request for the table's facts, so that the NameNode and HBase's servers
+// are dialed concurrently.
 type jobFiles struct {
 	done chan struct{}
 	list []fs.FileInfo
 	err  error
 }
 
-// listOthers begins to list where the files of a job that begins will be. A job that resumes, or starts over, needs no list.
+// listOthers starts to list the directory where the files of a new job will be. A job that resumes, or starts over, needs no list.
 func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *jobFiles {
 	if st.Log == nil || st.History.Plan != nil || o.State.Restart {
 		return nil
@@ -92,7 +92,7 @@ func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o Run
 	return l
 }
 
-// wait returns the content of the directory.
+// wait waits for the list and returns it.
 func (l *jobFiles) wait() ([]fs.FileInfo, error) {
 	<-l.done
 	return l.list, l.err

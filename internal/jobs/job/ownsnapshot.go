@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RecordSnapshot gives the job's own snapshot of r's place. It records r if there is none, under a new name if r has no name.
+// RecordSnapshot returns the job's own snapshot of r's place. If there is none it records r, with a new name if r has no name.
 func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.ReadSnapshotRecord) (checkpoint.ReadSnapshotRecord, error) {
 	if known, ok := st.OwnSnapshots[r.Place]; ok {
 		return known, nil
@@ -23,7 +23,7 @@ func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.Rea
 	return r, st.Record(checkpoint.EventReadSnapshot, r)
 }
 
-// OpenSnapshot opens the files of the job's own snapshot of a place, and takes it of the table if it is not there.
+// OpenSnapshot opens the files of the job's own snapshot of a place, and takes the snapshot of the table if it does not exist.
 // [checkpoint.Job.DropSnapshots] deletes it.
 func OpenSnapshot(ctx context.Context, env *cluster.Env, st *checkpoint.Job, table loader.TableName, place string) (*tablesource.Source, error) {
 	r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: place})

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// pace returns the speed of a job that was done in one attempt; nil if a part was done before, or if there was nothing to do.
+// paceOf returns the pace of a job that was done in one attempt; nil if a part of it was done before, or if it had nothing to do.
 func paceOf(r *result.Result) *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
@@ -26,11 +26,11 @@ func paceOf(r *result.Result) *progress.Pace {
 	return p
 }
 
-// mostJournals is how many jobs are looked at for one that was done.
+// mostJournals is the maximum number of jobs that are searched for a finished one.
 const mostJournals = 8
 
-// earlierPace finds the newest job of the same table that was done in one go, among those whose state is next to this
-// one's. It is only displayed, so files that cannot be read are ignored.
+// earlierPace returns the pace of the newest job of the same table that was done in one attempt, among those with state next to this one's. It is
+// information for people, so unreadable state is ignored.
 func earlierPace(dir string) *progress.Pace {
 	for r := range earlierResults(dir, mostJournals) {
 		if p := paceOf(r); p != nil {
@@ -40,8 +40,8 @@ func earlierPace(dir string) *progress.Pace {
 	return nil
 }
 
-// earlierRecords returns how many records the last n jobs of the same table and job file had that are done, the newest first: those that
-// were neither rejected nor filtered.
+// earlierRecords returns the numbers of records of the last n finished jobs of the same table and job file, the newest first, without rejected and
+// filtered records.
 func earlierRecords(dir, jobFile string, n int) (records []int64) {
 	for r := range earlierResults(dir, 8*n) {
 		if m := r.Manifest; m != nil && r.JobFile == jobFile && len(records) < n {
@@ -51,7 +51,7 @@ func earlierRecords(dir, jobFile string, n int) (records []int64) {
 	return records
 }
 
-// earlierResults returns the earlier results of jobs of the same table that are done, among the newest ones whose state is next to this one's.
+// earlierResults iterates over the results of finished jobs of the same table, among the newest with state next to this one's.
 func earlierResults(dir string, most int) iter.Seq[*result.Result] {
 	return func(yield func(*result.Result) bool) {
 		if dir == "" {

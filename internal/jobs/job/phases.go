@@ -12,32 +12,32 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// The phases of a job are types, each made of the one before: what was not
-// built cannot be loaded, what was not loaded cannot be verified, and what was
-// not verified is not done.
+// The phases of a job are types, each made from the one before: only built files
+// can be loaded, only a loaded table can be verified, and only a verified job is
+// done.
 
-// built is a job whose HFiles are all there, and whose rows add up. It is made
-// by run.build, and by LoadDir of files that it has read.
+// built is a job whose HFiles are complete and whose row counts match. It is made
+// by run.build, and by LoadDir for files that it has read.
 type built struct {
 	manifest *manifest.Manifest
-	markers  []loader.HFile // that are loaded with the files of the manifest
+	markers  []loader.HFile // loaded together with the files of the manifest
 }
 
-// loaded is a job after HBase has taken every file. It is made by loadFiles,
-// and of a journal that says so.
+// loaded is a job after HBase has loaded every file. It is made by loadFiles, also
+// from a journal that has this state.
 type loaded struct {
 	manifest *manifest.Manifest
 	facts    *cluster.Facts
-	stores   *verify.Stores // nil where only rows are compared
+	stores   *verify.Stores // nil if only rows are compared
 }
 
-// verified is a job whose table was held to its manifest, as far as the mode asks for.
+// verified is a job whose table was compared with its manifest, to the extent of the verification mode.
 type verified struct {
 	verification *result.Verification
 }
 
-// verify compares the table with the written rows. Its result is in the
-// result, also with an error.
+// verify compares the table with the files that were written. The findings are in
+// the result, also if there is an error.
 func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e progress.Events, r *result.Result) (*verified, error) {
 	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, l.stores, e, r); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e p
 	return &verified{r.Verify}, nil
 }
 
-// storesReadable refuses a job that is to be verified by its files where these cannot be looked at.
+// storesReadable refuses a job that is to be verified by its files if these cannot be read.
 func (j *run) storesReadable(ctx context.Context) error {
 	if j.spec.Verify != "files" || j.st.Finished {
 		return nil
@@ -68,7 +68,7 @@ func (j *run) storesReadable(ctx context.Context) error {
 	return nil
 }
 
-// hbaseRoot returns the path of HBase's directory on its file system, empty if the configuration does not say.
+// hbaseRoot returns the path of HBase's directory on its file system, empty if it is not configured.
 func hbaseRoot(env *cluster.Env) string {
 	root := env.Conf.Value(cluster.RootDirKey)
 	if root == "" {

@@ -11,14 +11,13 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// preflightRun is a preflight that runs while the files are built.
+// preflightRun is a preflight that runs concurrently with the build.
 type preflightRun struct {
 	done chan struct{}
-	err  error // read it when done is closed
+	err  error // valid when done is closed
 }
 
-// refused waits for the preflight, and gives the reason if it refuses the job. It does not of a job that is stopped. A nil one has
-// passed.
+// refused waits for the preflight, and returns its refusal of the job, if any. It returns nil for a job that is stopped. A nil preflight has passed.
 func (p *preflightRun) refused() error {
 	if p == nil {
 		return nil
@@ -27,13 +26,13 @@ func (p *preflightRun) refused() error {
 	return p.err
 }
 
-// buildChecked builds the files, or finds them built, and checks the job's dependencies. The check waits for servers, and so
-// does the building, so they are under way at the same time: no file gets its name before the look has ended, and when it ends
-// with a refusal the build is cancelled, what it made is removed, and the refusal is the job's error whatever the build's is.
+// buildChecked builds the files, or finds them built, and checks the prerequisites of the job. Both wait for servers, so they run concurrently: no
+// file gets its final name before the check has ended. If the check refuses the job, the build is cancelled, its results are removed, and the refusal
+// is the job's error, whatever the build's error is.
 //
-// A check comes first if the build begins with a step that affects others, an application on YARN or a snapshot of the table, and if the
-// configuration does not say whether HBase's directory is in an encryption zone: rows must not be written outside of it.
-// An attempt that continues with a load has none: files may be in HBase's hands.
+// The check comes first if the build begins with effects on others, an application on YARN or a snapshot of the table, and if the configuration does
+// not show whether HBase's directory is in an encryption zone: rows must not be written outside of it. An attempt that resumes a load has no check:
+// HBase may already have files.
 func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	switch {
 	case j.st.AnyLoading():
@@ -63,12 +62,12 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	}
 	j.preflight = nil
 	if err == nil {
-		err = context.Cause(ctx) // the look ended early of a job that is stopped
+		err = context.Cause(ctx) // the check of a stopped job ends early
 	}
 	return files, err
 }
 
-// makeFiles opens the staging directory, and gives the files of the job.
+// makeFiles opens the staging directory, and builds or finds the files of the job.
 func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 	if err := j.reopen(ctx); err != nil {
 		return nil, err
@@ -88,13 +87,13 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 	return j.build(ctx)
 }
 
-// earlierWork has the files of earlier attempts that this one can use.
+// earlierWork describes the results that earlier attempts have left.
 type earlierWork struct {
-	files bool // complete, in the staging directory
-	runs  bool // all rows, sorted
+	files bool // complete files in the staging directory
+	runs  bool // sorted runs of all rows
 }
 
-// takeBack removes what an attempt has made that the preflight has refused.
+// takeBack removes the results of an attempt that the preflight has refused.
 func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	if !before.runs && j.st.Log != nil {
 		j.st.EndSpill(j.o.Events)
@@ -113,7 +112,7 @@ func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	}
 }
 
-// takeBackStaging removes the directory of the plan, also one that was not made to its end.
+// takeBackStaging removes the staging directory of the plan, even if its creation was incomplete.
 func (j *run) takeBackStaging(ctx context.Context) error {
 	if j.stage != nil {
 		return j.stage.TakeBack(ctx, j.newBase)
@@ -125,7 +124,7 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	return dir.TakeBack(ctx, j.newBase)
 }
 
-// making notes the directory that HBase makes for a check, gone that it is gone.
+// making records the directory that HBase creates for a check; gone records its removal.
 func (j *run) making(table loader.TableName, make func() (string, error)) error {
 	return j.st.RecordMade(checkpoint.EventChecking, func() (any, error) {
 		token, err := make()
@@ -137,11 +136,11 @@ func (j *run) gone(table loader.TableName, token string) error {
 	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
-// check checks the job's dependencies. It does not change the job.
+// check checks the prerequisites of the job. It does not change the job.
 func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
-		spec.Regions = t.plan.Modulus // which split points need not say any more
+		spec.Regions = t.plan.Modulus // now independent of the split points
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: baseOf(j.st.History.Plan.Staging), Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Snapshot: j.o.Snapshot != "",
 			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)

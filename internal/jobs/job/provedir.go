@@ -15,9 +15,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// proveDir proves the files of a directory that is to be loaded, and puts in
-// which files it has read. Local ones with a known checksum are compared with
-// it while they are uploaded.
+// proveDir checks the files of a directory that is to be loaded, and fills in the
+// checksums of the files that it has read. Local files with a known checksum are
+// checked while they are uploaded.
 func proveDir(ctx context.Context, out build.Output, files []manifest.File, local bool, o LoadOptions) error {
 	var work []filecheck.Target
 	var which []int
@@ -46,10 +46,10 @@ func proveDir(ctx context.Context, out build.Output, files []manifest.File, loca
 	return nil
 }
 
-// mostRefused is how many damaged files a message names.
+// mostRefused is the maximum number of damaged files that a message names.
 const mostRefused = 5
 
-// refuse returns the end of a load some of whose files are damaged.
+// refuse returns the error of a load with damaged files.
 func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	var errs []error
 	slices.SortFunc(damaged, func(a, b *filecheck.DamagedError) int { return cmp.Compare(a.Path, b.Path) })

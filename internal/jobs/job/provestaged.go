@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// proveStaged proves the files of a run that are about to be loaded. Those of
-// a load that has begun are proven where they still are at their sources.
+// proveStaged checks the files of a run that are about to be loaded. If the load
+// has begun, it checks the files that are still at their sources.
 func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *checkpoint.Job, gate progress.Gate, e progress.Events) error {
 	var work []filecheck.Target
 	if !log.Loading {

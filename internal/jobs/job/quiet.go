@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// keepQuiet has HBase neither split nor merge nor normalize regions of the job's tables, if that is asked for.
+// keepQuiet switches off splits, merges and normalization of the job's tables, if requested.
 func (j *run) keepQuiet(ctx context.Context, asked bool) error {
 	if !asked {
 		return nil
@@ -36,13 +36,13 @@ func (j *run) keepQuiet(ctx context.Context, asked bool) error {
 	return nil
 }
 
-// giveBack gives the tables back before the job is done.
+// giveBack restores the tables before the job is done.
 func (j *run) giveBack(ctx context.Context) error {
 	j.st.GiveBackTables(ctx, j.c, j.o.Events)
 	return nil
 }
 
-// keepsOpen says that a version of HBase is known to change a table without opening its regions again.
+// keepsOpen reports whether a version of HBase is known to change a table without reopening its regions.
 func keepsOpen(version string) bool {
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 {

@@ -14,7 +14,7 @@ import (
 // RejectsName is the name of the file of bad records in a job's state directory.
 const RejectsName = "rejects.jsonl"
 
-// checkDuplicatesFile refuses a file of duplicates where one process does not have all records of a key, or no file has them.
+// checkDuplicatesFile refuses a file of duplicates if no single process has all records of a key, or if no file can hold them.
 func checkDuplicatesFile(o RunOptions, s spec.Job) error {
 	if o.DuplicatesFile == "" {
 		return nil
@@ -30,8 +30,8 @@ func checkDuplicatesFile(o RunOptions, s spec.Job) error {
 	return build.CheckDuplicatesFile(s)
 }
 
-// keepRejects puts the bad records of a job that names no file for them into its state directory. What a killed attempt
-// has left there unfinished goes: the job's lock is held.
+// keepRejects puts the bad records of a job without a configured file into its state directory. It removes an unfinished file of a killed attempt,
+// since the job's lock is held.
 func (o *RunOptions) keepRejects(dir string) error {
 	if o.RejectFile != "" || dir == "" {
 		return nil

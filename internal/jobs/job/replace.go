@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// CheckReplace refuses, without a cluster, a job that cannot replace its table as the options say.
+// CheckReplace refuses, without contacting a cluster, a job that cannot replace its table with the given options.
 func CheckReplace(o RunOptions, s spec.Job) error {
 	if into, err := inPlaceOf(o, s); into != nil || err != nil {
 		return err
@@ -29,7 +29,7 @@ func CheckReplace(o RunOptions, s spec.Job) error {
 	return checkReplace(s)
 }
 
-// checkReplace refuses a replacing run where it cannot work.
+// checkReplace refuses unsupported settings of a replacing run.
 func checkReplace(s spec.Job) error {
 	if !s.Replace {
 		return nil
@@ -43,7 +43,7 @@ func checkReplace(s spec.Job) error {
 	return refuseOwnRows(s.Table, s.Inputs)
 }
 
-// refuseOwnRows refuses the table itself among inputs.
+// refuseOwnRows refuses inputs that include the table itself.
 func refuseOwnRows(table string, inputs []string) error {
 	own, err := loader.ParseTableName(table)
 	if err != nil {
@@ -61,8 +61,8 @@ func refuseOwnRows(table string, inputs []string) error {
 	return nil
 }
 
-// replaceable sees, before anything is built, that a snapshot can be taken of the
-// table and read.
+// replaceable checks, before anything is built, that a snapshot of the table can be
+// taken and read.
 func (j *run) replaceable(ctx context.Context) error {
 	if !j.compares() || j.st.AnyLoading() {
 		return nil
@@ -77,9 +77,9 @@ func (j *run) replaceable(ctx context.Context) error {
 	return j.afterCompared(ctx, err)
 }
 
-// replace writes the delete markers by which the table holds exactly the export
-// after the load, of a snapshot that is taken for it. Each attempt does so again
-// until the load has begun: others may have written meanwhile.
+// replace writes the delete markers that make the table hold exactly the export
+// after the load, based on a snapshot that is taken for this. Each attempt does so
+// again until the load has begun, since others may have written meanwhile.
 func (j *run) replace(ctx context.Context, b *built) error {
 	if j.fresh != nil {
 		return j.compareFresh(ctx, b)
@@ -94,7 +94,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if err := j.endCompared(ctx); err != nil {
 		return err
 	}
-	if j.st.History.Replace != nil { // that was for markers which this attempt writes again, or not at all
+	if j.st.History.Replace != nil { // for markers of an earlier attempt, which are written again or not needed
 		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 		return nil
 	}
 	err := j.refuseExport(b.manifest, j.before())
-	if err == nil && !j.proven { // before the snapshot, so that little is written between that and the load
+	if err == nil && !j.proven { // before the snapshot, to keep the time from the snapshot to the load short
 		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
 			j.proven = true
 		}
@@ -114,7 +114,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	return err
 }
 
-// refuseExport refuses exports that are not tables's whole content.
+// refuseExport refuses an export that cannot be the table's whole content.
 func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 	switch {
 	case m.Stamped && j.fresh == nil:
@@ -128,7 +128,7 @@ func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 	return nil
 }
 
-// compare takes the snapshot, and writes the markers if the load may delete rows.
+// compare takes the snapshot, and writes the markers if the limit allows them.
 func (j *run) compare(ctx context.Context, b *built) error {
 	j.o.Events.Phase("replace")
 	src, err := j.takeCompared(ctx)
@@ -188,10 +188,10 @@ func (j *run) exported(m *manifest.Manifest) *replace.Export {
 	return e
 }
 
-// refusedHint returns advice for a table that is not replaced.
+// refusedHint advises what to do if a table is not replaced.
 func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	switch {
-	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files are built already
+	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files were built by another job
 		return setting.Textf("stop all writers of the table, and build the files again with a later timestamp")
 	case s.Newer > 0 || s.Foreign > 0:
 		return setting.Textf("stop all writers of the table, and run the command with %s, which takes a later timestamp", setting.Restart)
@@ -199,8 +199,8 @@ func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	return setting.Textf("check that the export is complete; the same command with a higher %s N or P%% continues (now %s)", setting.MaxDeletes, l)
 }
 
-// replaced checks that readers find exactly the rows of the export, and
-// deletes the snapshot.
+// replaced verifies that readers see exactly the rows of the export, and deletes
+// the snapshot.
 func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
 	if j.st.History.Replace == nil {
 		return nil
@@ -224,17 +224,17 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 	return j.dropCompared(ctx)
 }
 
-// countWorkers is the number of regions that are counted in parallel.
+// countWorkers is the number of regions that are counted concurrently.
 const countWorkers = 4
 
-// takeCompared takes the snapshot with which the export is compared, after the snapshot of an earlier attempt was deleted.
+// takeCompared opens the snapshot that the export is compared with, and takes it if there is none from an earlier attempt.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	return OpenSnapshot(ctx, j.env, j.st, j.before(), checkpoint.PlaceCompared)
 }
 
-// afterCompared deletes the snapshot if it is no longer needed: after an error, and
-// before there are markers. Of a job that is stopped the master may still be taking
-// it, so that the next attempt deletes it.
+// afterCompared deletes the snapshot if nothing needs it: after an error, and
+// before there are markers. If the job is stopped, the master may still be taking
+// the snapshot, so the next attempt deletes it.
 func (j *run) afterCompared(ctx context.Context, err error) error {
 	if err == nil && j.st.History.Replace != nil || ctx.Err() != nil && j.st.Log != nil {
 		return err
@@ -242,12 +242,12 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 	return errors.Join(err, j.dropCompared(ctx))
 }
 
-// endCompared deletes the snapshot with which the export was compared, also that of an earlier attempt.
+// endCompared deletes the snapshot that the export was compared with, including one of an earlier attempt.
 func (j *run) endCompared(ctx context.Context) error {
 	return fail.With(fail.Load, j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceCompared))
 }
 
-// dropCompared is endCompared, also after ctx has ended.
+// dropCompared calls endCompared, even if ctx has ended.
 func (j *run) dropCompared(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()

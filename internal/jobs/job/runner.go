@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// run is one process's work on a job.
+// run is the work of one process on a job.
 type run struct {
 	env    *cluster.Env
 	spec   spec.Job
@@ -35,30 +35,30 @@ type run struct {
 	started time.Time
 
 	fresh   *freshTable // nil: the job loads the table that it names
-	targets []*target   // all tables that the job fills, in the order of loading; the fields spec, facts and work belong to the first
+	targets []*target   // all tables of the job, in loading order; facts and work are also those of the first one
 
 	work    *cells.Plan
 	streams *streams.Inputs
-	input   *build.Input // nil: a stream or snapshot was removed that is no longer needed
+	input   *build.Input // nil: a stream or a table's snapshot is gone, and no longer needed
 	stage   *stage
-	tables  []*tablesource.Source // inputs
+	tables  []*tablesource.Source // input tables
 
-	local string // local directory in which the files are built; empty: they are built in the staging directory
+	local string // local directory where the files are built; empty: they are built in the staging directory
 
 	markers func(ctx context.Context) (*stage, error) // creates the directory of delete markers; nil: they are written next to the HFiles
 
-	tablesOver bool // tables are not read again, and there is no input
-	proven     bool // the files of an earlier attempt were read, and there are no others
+	tablesOver bool // input tables are not read again, and there is no input
+	proven     bool // all files are of an earlier attempt, and were checked
 
-	others    *jobFiles     // nil: none is needed
-	preflight *preflightRun // runs during the build; nil: ended, or none
-	newBase   bool          // a preflight has created the parent of the staging directory
+	others    *jobFiles     // nil: not needed
+	preflight *preflightRun // runs during the build; nil: finished, or none
+	newBase   bool          // a preflight has created the directory above the staging directory
 
-	copying sync.WaitGroup // of the journal to the staging directory
+	copying sync.WaitGroup // copying of the journal to the staging directory
 }
 
-// plan makes the job's plan, or takes the one of the journal if inputs and table
-// are unchanged.
+// plan makes the job's plan, or uses that of the journal if inputs and table have
+// not changed.
 func (j *run) plan(ctx context.Context) error {
 	families, err := j.spec.ApplyToAll(j.facts.Families)
 	if err != nil {
@@ -121,7 +121,7 @@ func (j *run) plan(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// choosePlace returns the staging directory of a new job, as a URI. A job that builds on local disk has none.
+// choosePlace returns the staging directory of a new job, as a URI; empty for a job that builds on local disk.
 func (j *run) choosePlace(ctx context.Context) (string, error) {
 	if j.local != "" {
 		return "", nil
@@ -133,7 +133,7 @@ func (j *run) choosePlace(ctx context.Context) (string, error) {
 	return l.String(), j.elsewhere(ctx, l)
 }
 
-// sameTables refuses tables that differ from those of the plan. Tables of several clusters are compared by the load into each.
+// sameTables refuses tables that are not those of the plan. Tables of several clusters are checked by the load into each.
 func (j *run) sameTables(ctx context.Context) error {
 	if j.local != "" {
 		return nil
@@ -150,7 +150,7 @@ func (j *run) sameTables(ctx context.Context) error {
 	return nil
 }
 
-// planRecord returns the record of the plan, as far as it is known beforehand.
+// planRecord returns the record of the plan, as far as it is known before planning.
 func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
 	if j.input == nil {
 		return j.lostPlanRecord(ctx, families)
@@ -204,17 +204,17 @@ func (j *run) steps() []checkpoint.Step {
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
 }
 
-// buildPublished builds the files, and copies the journal next to them. Nothing is requested from HBase before that.
+// buildPublished builds the files, and copies the journal next to them. HBase is not called before the copy exists.
 func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
 	before := j.st.Built
 	files, err := j.buildChecked(ctx)
-	if err == nil && j.st.Built != before { // otherwise an earlier attempt has done it
+	if err == nil && j.st.Built != before { // otherwise built by an earlier attempt
 		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) })
 	}
 	return files, err
 }
 
-// end records the end of the job, and removes what is no longer needed. It needs the verification of every table.
+// end records that the job is done, and removes temporary files. Every table must be verified.
 func (j *run) end(ctx context.Context, all []*verified) error {
 	if i := slices.Index(all, nil); i >= 0 {
 		return fail.Errorf(fail.Unexpected, "table %s is not verified", j.targets[i].Table)
@@ -224,7 +224,7 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 	return j.st.End(ctx, j.result, j.stage.Dir, j.o.Keep, j.o.Events)
 }
 
-// reopen creates the staging directory, or opens the one of an earlier attempt.
+// reopen creates the staging directory, or reopens that of an earlier attempt.
 func (j *run) reopen(ctx context.Context) (err error) {
 	if j.local != "" {
 		j.stage, err = localStage(j.local)
@@ -241,7 +241,7 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	return j.st.Resume().KeepTables(ctx, j.buildTables())
 }
 
-// prove reads the files of earlier attempts, before the load begins.
+// prove checks the files that earlier attempts have written, before the load has begun.
 func (j *run) prove(ctx context.Context) error {
 	if j.st.AnyLoading() || len(j.st.Written) == 0 {
 		return nil

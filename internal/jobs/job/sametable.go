@@ -10,13 +10,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// tableRecord returns the record of the current table.
+// tableRecord returns the record of the table in its current state.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
 	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
 }
 
-// recreated returns nil if the table is the one of the plan, as far as
-// the journal says.
+// recreated returns an error if the table is not the one that the plan was made
+// for, as far as the journal shows.
 func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
 	if was == nil {
 		return nil
@@ -44,8 +44,8 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	return nil
 }
 
-// stillTheSame checks a table again after all files are loaded: files
-// in a table that was dropped meanwhile are lost.
+// stillTheSame checks a table again after all files are loaded: files loaded into a
+// table that was dropped are lost.
 func (j *run) stillTheSame(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
 	if err != nil {

@@ -47,7 +47,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
 		err = fail.With(fail.Config, fmt.Errorf("%w, and this job did not take it: name another, or delete it", err))
-		return errors.Join(err, j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another
+		return errors.Join(err, j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
@@ -55,8 +55,8 @@ func (j *run) snapshot(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
 }
 
-// dropOlder deletes the snapshots that earlier jobs of the state directory have taken before they loaded the table, but for so many of the newest as
-// are to stay. Failures are warnings. A snapshot of the same name that the job did not take stays, and jobs of other clusters do not count.
+// dropOlder deletes snapshots that earlier jobs of the state directory took before loading the table, except for the newest ones that are to be kept.
+// A failure is a warning. It keeps snapshots of the same name that the job did not take, and ignores jobs of other clusters.
 func (j *run) dropOlder(ctx context.Context) error {
 	if j.o.KeepSnapshots == 0 || j.st.Dir == "" {
 		return nil
@@ -69,7 +69,7 @@ func (j *run) dropOlder(ctx context.Context) error {
 		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoUnderWay
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
-	kept := 1 // this job's
+	kept := 1 // this job's snapshot
 	for _, s := range jobs {
 		there, err := j.snapshotOf(ctx, s)
 		if there && kept < j.o.KeepSnapshots {
@@ -87,7 +87,7 @@ func (j *run) dropOlder(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// snapshotOf reports whether the snapshot that another job has taken is there, on this cluster.
+// snapshotOf reports whether the snapshot that another job has taken exists on this cluster.
 func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error) {
 	trace, err := checkpoint.ReadTrace(s.Dir)
 	if err != nil {
@@ -97,14 +97,14 @@ func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error)
 	return err == nil && there && created == trace.Snapshotting.Created, err
 }
 
-// snapshotSkew is the largest difference of the clocks of the master and of an earlier attempt's
-// machine.
+// snapshotSkew is the maximum assumed clock difference between the master and the
+// machine of an earlier attempt.
 const snapshotSkew = 5 * time.Minute
 
 // ownSnapshot reports whether the existing snapshot was taken by an earlier
-// attempt, which was stopped after requesting it. It has the time that the
-// attempt gave it; journals of older versions have none, and snapshots older
-// than their record belong to others.
+// attempt, which was stopped after requesting it. It has the creation time that the
+// attempt assigned. Journals of older versions have no such time; a snapshot older
+// than their record belongs to another job or user.
 func (j *run) ownSnapshot(ctx context.Context, begun checkpoint.SnapshotRecord) (bool, error) {
 	created, ok, err := j.c.SnapshotTime(ctx, j.facts.Name, begun.Snapshot)
 	if err != nil || !ok {

@@ -23,14 +23,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// RunParts runs one job for each directory that has files of the inputs, in
-// the order of their names, as [Run] would with that directory as its input.
-// It ends with the first that fails, so that a later directory never has older
-// cells than an earlier one. The same call resumes. One lock is
-// held for all of them, so that two calls do not work on them at a time.
+// RunParts runs one job for each directory that has files of the inputs, in the
+// order of their names, as [Run] would with that directory as its input. It stops
+// at the first failure, so that a later directory never has older cells than an
+// earlier one. The same call resumes. One lock is held for the whole, so that two
+// calls cannot work on it concurrently.
 //
-// The result has the totals of the parts; with an error it has the status
-// of each.
+// The result has the totals of the parts, and the status of each, also if there is
+// an error.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	switch {
@@ -54,7 +54,7 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if unreached != nil {
 		dirs, err := directories(ctx, env, s)
 		if err != nil {
-			return nil, err // no cluster is needed to see that
+			return nil, err // detected without a cluster
 		}
 		p := newParts(env, s, o, dirs)
 		if len(dirs) > 0 {
@@ -87,18 +87,18 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	return p.result, err
 }
 
-// parts is the state of one call of [RunParts].
+// parts is the state of one RunParts.
 type parts struct {
 	env     *cluster.Env
 	spec    spec.Job
 	o       RunOptions
 	dirs    []source.Directory
-	cluster string // its id
+	cluster string // cluster id
 	result  *result.Result
-	results []*result.Result    // of the parts, nil: unknown
+	results []*result.Result    // of the parts, nil if unknown
 	begun   []bool              // parts that an earlier run has begun
-	behind  progress.PartsWork  // done completely by this run
-	ahead   progress.PartsWork  // not begun yet, and not done before
+	behind  progress.PartsWork  // parts that this run did completely
+	ahead   progress.PartsWork  // parts that are neither done nor begun
 	clock   *progress.WaitClock // nil without a gate
 }
 
@@ -168,8 +168,8 @@ func (p *parts) run(ctx context.Context) error {
 	return nil
 }
 
-// partSpec returns the job of a directory: the same as if the directory were
-// given as the input, so that rows of a nightly run are not loaded again.
+// partSpec returns the job of a directory. It equals the job with the directory
+// given as its input, so that the load of a nightly run is not repeated.
 func (p *parts) partSpec(i int) spec.Job {
 	s := p.spec
 	s.Inputs = []string{p.dirs[i].Path}
@@ -180,7 +180,7 @@ func (p *parts) partOptions(i int) RunOptions {
 	o := p.o
 	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
 	if i > 0 {
-		o.Snapshot = "" // one before all of it
+		o.Snapshot = "" // one snapshot before all parts
 	}
 	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
 		if *file != "" {
@@ -190,14 +190,14 @@ func (p *parts) partOptions(i int) RunOptions {
 	return o
 }
 
-// doneBefore returns the results of parts that earlier runs have done, by their
-// journals and without requests to the table: there may be thousands of them. A part
-// with changed files is not among them, and neither is one that was
-// undone, which its run refuses.
+// doneBefore returns the results of parts that earlier runs have done, according to
+// their journals and without reading the table: there may be thousands. It excludes
+// parts whose files have changed since, and parts that were undone: their runs
+// report that.
 //
-// newest is the part that was done last, whose rows are to be looked for in the table,
-// since it may have been emptied; rows of the others may have newer cells by
-// now. It is -1 if another part was being loaded after it.
+// newest is the part that was done last. Its rows are verified in the table, which
+// may have been emptied; rows of the other parts may have newer cells by now. It is
+// -1 if another part was being loaded after it.
 func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 	known, newest = make([]*result.Result, len(p.dirs)), -1
 	p.begun = make([]bool, len(p.dirs))
@@ -232,7 +232,8 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 	return known, newest, nil
 }
 
-// readHistory reads the journal of a job that may be running; there may be none.
+// readHistory reads the journal of a job that may be running; the history is empty
+// if there is none.
 func readHistory(dir string) (checkpoint.History, error) {
 	h := checkpoint.NewHistory()
 	f, err := os.Open(filepath.Join(dir, journal.FileName))

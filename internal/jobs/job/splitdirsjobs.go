@@ -39,8 +39,8 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 	return dirs, nil
 }
 
-// lockParts excludes other runs over the same tree, if there is a state. The
-// lock is in its own directory.
+// lockParts excludes other runs over the same inputs, if there is a state
+// directory. The lock has its own directory.
 func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *checkpoint.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
@@ -49,7 +49,8 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 	if err != nil {
 		return "", nil, err
 	}
-	// The name does not match that of a job's state directory.
+	// The name does not have the form of a job's state directory, so it is not taken
+	// for one.
 	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
@@ -58,7 +59,8 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 	return dir, lock, err
 }
 
-// clusterOf returns the connected cluster and its id, if there is a state; otherwise nil.
+// clusterOf returns the connected cluster and its id; nil if there is no state
+// directory.
 func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *loader.Cluster, id string, err error) {
 	if o.Dir == "" {
 		return nil, "", nil
@@ -73,8 +75,8 @@ func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *
 	return c, id, cluster.Failure(err)
 }
 
-// isOf reports whether a plan was made from exactly the current files of a part,
-// with the settings of the spec.
+// isOf reports whether a plan has exactly the current files of a part, and the
+// current settings of the spec.
 func (p *parts) isOf(h checkpoint.History, i int) bool {
 	s, was := p.partSpec(i), h.Plan
 	now := was.Asked(s)

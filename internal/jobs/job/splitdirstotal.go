@@ -44,10 +44,10 @@ func (p *parts) total() {
 	}
 }
 
-// tableTotal sums up the parts' results for one table.
+// tableTotal has the totals of the parts for one table.
 type tableTotal struct{ result.Table }
 
-// add adds the result of one part, which it does not change.
+// add adds the counts of one part. It does not modify r.
 func (t *tableTotal) add(r result.Table) {
 	t.Regions = max(t.Regions, r.Regions)
 	t.LoadTime += r.LoadTime

@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// stage is a job's directory on HDFS with its writers.
+// stage is a job's directory on HDFS and the output that writes to it.
 type stage struct {
 	*staging.Dir
 	out build.Output
 }
 
-// stageAt creates the directory, or finds it. HBase moves files out of it, so
-// they and their directories are writable for all users.
+// stageAt creates the directory, or finds it. HBase moves files out of it, so all
+// users can write the files and their directories.
 func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {
 	d, err := staging.Make(ctx, env, l)
 	if err != nil {
@@ -35,7 +35,7 @@ func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
 }
 
-// stagedBefore returns the staging directory of the plan, which it creates if it does not exist.
+// stagedBefore returns the staging directory of the plan, which it creates if necessary.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
@@ -44,7 +44,7 @@ func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	return stageIn(dir), nil
 }
 
-// localStage returns a local directory, which it creates if it does not exist.
+// localStage returns a directory on local disk, which it creates if necessary.
 func localStage(dir string) (*stage, error) {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -55,8 +55,8 @@ func localStage(dir string) (*stage, error) {
 // baseOf returns the parent of a job's directory, both as URIs.
 func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
 
-// moveStaging gives a resumed job the staging directory that this attempt requests, if it has no files in the directory of its
-// plan: an earlier attempt may have been refused for that directory, which is removed first.
+// moveStaging moves a job that resumes to the staging directory of this attempt's options, as long as it has no files in the one of its plan, which
+// may be the reason why an earlier attempt was refused. It removes the directory of the plan first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
 	if j.local != "" || j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
 		return nil

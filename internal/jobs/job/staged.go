@@ -18,24 +18,23 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Staged has HFiles that another package has written into a staging
-// directory, with that package's own journal.
+// Staged are HFiles that another package has written into a staging directory, with
+// that package's own journal.
 type Staged struct {
 	Env     *cluster.Env
 	Cluster *loader.Cluster
-	Facts   *cluster.Facts // of the current table
+	Facts   *cluster.Facts // current facts of the table
 	Dir     *staging.Dir
-	Files   []manifest.File // their cells may have any timestamps
+	Files   []manifest.File // their cells have several timestamps, or timestamps shared with others
 	Journal *checkpoint.Job
-	Time    int64                   // of files that are cut or merged, milliseconds; default now
-	Proven  bool                    // every file was just read completely
-	Made    *checkpoint.TableRecord // the expected table before and after the load; nil: not compared
+	Time    int64                   // timestamp of cut or merged files, milliseconds; default now
+	Proven  bool                    // every file has just been read completely
+	Made    *checkpoint.TableRecord // the table must match it before and after the load; nil: not compared
 }
 
-// Load loads the files into the table as [Run] does: each is read completely
-// before the first is loaded, unless that was just done; finished steps and unknown outcomes are recorded in
-// the journal, and the same call after a crash continues with the files of the journal. It puts its result into r.
-// Verify and Staging of the options are ignored.
+// Load loads the files into the table as [Run] does. It reads each file completely before the first is loaded, unless they have just been read, and
+// records progress and unknown outcomes in the journal. After a crash the same call resumes, with the files of the journal. It fills in r. It ignores
+// Verify and Staging of the options.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
 	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
 	if s.Made != nil {

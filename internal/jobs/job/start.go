@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// start describes an attempt, as far as it is known at its start.
+// start returns the description of the attempt when it begins.
 func (j *run) start() progress.Start {
 	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key(), Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
@@ -20,7 +20,8 @@ func (j *run) start() progress.Start {
 	return s
 }
 
-// phasesLeft returns the phases that the attempt has to go through, by the journal.
+// phasesLeft returns the phases that the attempt will go through, according to the
+// journal.
 func (j *run) phasesLeft() (phases []string) {
 	if j.st.Finished {
 		if j.spec.Verify == "full" {

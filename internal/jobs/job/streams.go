@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openInput opens the inputs. It reads streams for that, unless the job no longer needs them.
+// openInput opens the inputs, and reads streams, unless the job does not need them any more.
 func (j *run) openInput(ctx context.Context) (err error) {
 	if j.streams, err = streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	return err
 }
 
-// checkBefore checks everything else before a stream is read, since that is possible only once.
+// checkBefore checks all other prerequisites before a stream is read, since it can be read only once.
 func (j *run) checkBefore(ctx context.Context) error {
 	for _, t := range j.targets {
 		s := t.Job
@@ -60,7 +60,7 @@ func (j *run) checkBefore(ctx context.Context) error {
 	return nil
 }
 
-// abandonStreams removes copies of streams that no plan can use with this input and these settings.
+// abandonStreams removes copies of streams if there is no plan, and cannot be one with this input and these settings.
 func (j *run) abandonStreams(ctx context.Context, cause error) error {
 	if kind := fail.KindOf(cause); j.st.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return nil
@@ -89,8 +89,7 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 	return r
 }
 
-// lostPlanRecord returns the plan of a job whose streams are not read again: the journal's record of their columns and formats
-// applies. All other inputs are listed.
+// lostPlanRecord returns the plan of a job whose streams are not read again, with the columns and formats of the journal. It lists all other inputs.
 func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
 	old := *j.st.History.Plan
 	p := old.Asked(j.spec)
@@ -129,7 +128,7 @@ func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (check
 	return p, nil
 }
 
-// addInputs adds the inputs that are read, or were.
+// addInputs adds the inputs, as read now or by an earlier attempt.
 func (j *run) addInputs(s *progress.Start) {
 	if j.input != nil {
 		j.input.AddTo(s)
@@ -142,7 +141,7 @@ func (j *run) addInputs(s *progress.Start) {
 	}
 }
 
-// lostInput returns the error of files that must be written again, but need a stream.
+// lostInput returns the error that files must be written again but their stream is gone.
 func (j *run) lostInput(context.Context) error {
 	return fail.With(fail.Input, setting.Errorf("HFiles must be written again, but an input stream is gone: export again and pipe it into the same command (or %s discards the checkpoint)", setting.Restart))
 }

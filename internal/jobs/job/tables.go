@@ -15,9 +15,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// openTables opens the inputs that are tables. Of an HBase table a snapshot is
-// taken, which the journal names before; a later attempt reads the same snapshot. It is not
-// opened for a job that no longer needs its inputs.
+// openTables opens the inputs that are tables. For an HBase table it takes a
+// snapshot, which the journal names before; a later attempt reads the same one. It
+// does not open tables for a job that does not need its inputs any more.
 func (j *run) openTables(ctx context.Context) error {
 	over := j.st.Finished || j.st.AnyLoading()
 	for _, input := range j.spec.Inputs {
@@ -42,7 +42,8 @@ func (j *run) openTables(ctx context.Context) error {
 	return nil
 }
 
-// openTable opens the table or snapshot of an input, and reports if it is scanned instead.
+// openTable opens the table or snapshot that an input names, and reports if it is
+// scanned.
 func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) (*tablesource.Source, error) {
 	if ref.Snapshot != "" {
 		return tablesource.Open(ctx, j.env, ref, tablesource.Options{Choice: j.spec.Choice()})
@@ -65,15 +66,16 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	return s, nil
 }
 
-// readTable determines how a table is read: as an earlier attempt did. Otherwise it names the
-// snapshot that is read, first in the journal.
+// readTable determines how a table is read: in the same way as by an earlier
+// attempt, if there was one. Otherwise it records the name of the snapshot to read
+// before the snapshot is taken.
 func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r checkpoint.ReadSnapshotRecord, o tablesource.Options, err error) {
 	place, err := j.env.Place(input)
 	if err != nil {
 		return r, o, err
 	}
 	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil, Choice: j.spec.Choice()}
-	if j.o.YARN != nil { // nodes have no region servers scan
+	if j.o.YARN != nil { // tasks on nodes do not scan
 		o.By, o.FilesOnly = tablesource.ByFiles, true
 	}
 	r, ok := j.st.OwnSnapshots[place]
@@ -86,13 +88,13 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	case ok && r.Scan != nil:
 		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
-	case ok && scan: // of an attempt that ended before its plan
+	case ok && scan: // of an attempt without a plan
 		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
 			return r, o, fail.With(fail.Load, err)
 		}
 		return r, o, nil
 	case ok && j.st.History.Plan != nil:
-		o.By = tablesource.ByFiles // which the plan names
+		o.By = tablesource.ByFiles // as planned
 	}
 	if !ok {
 		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
@@ -107,12 +109,13 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	return r, o, nil
 }
 
-// began refuses another way of reading a table than the one with which this job began.
+// began refuses to read a table in another way than the job has begun to.
 func began(input, how, by string) error {
 	return fail.With(fail.Config, setting.Errorf("input %s: this job began to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
 }
 
-// closeTables deletes the snapshots of a job without a journal.
+// closeTables closes the tables, and deletes the snapshots of a job without a
+// journal.
 func (j *run) closeTables(ctx context.Context) error {
 	var errs []error
 	for _, s := range j.tables {
@@ -125,8 +128,8 @@ func (j *run) closeTables(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// dropTables deletes the snapshots from which this job has read tables, when
-// they are no longer needed.
+// dropTables deletes the snapshots through which this job has read tables, when
+// nothing reads them any more.
 func (j *run) dropTables(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -135,8 +138,8 @@ func (j *run) dropTables(ctx context.Context) {
 	}
 }
 
-// readBefore returns the files of tables that are not read again, from the
-// journal.
+// readBefore returns the files of tables that are not read again, as recorded in
+// the journal.
 func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
 	for _, input := range j.spec.Inputs {
 		if !j.notRead(input) {
@@ -155,7 +158,7 @@ func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRe
 	return files, nil
 }
 
-// notRead returns the error of reading an input table that the job no longer needs.
+// notRead reports whether an input is a table that the job does not need any more.
 func (j *run) notRead(input string) bool {
 	return j.tablesOver && strings.HasPrefix(input, cluster.TableScheme)
 }

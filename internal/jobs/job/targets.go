@@ -19,14 +19,14 @@ import (
 // target is one of the tables that a run fills.
 type target struct {
 	spec.Target
-	number   int // in the order of loading, from 0
+	number   int // in loading order, from 0
 	facts    *cluster.Facts
 	families []spec.Family // with the job's settings
 	plan     *cells.Plan
-	stage    *stage // directory of its files
+	stage    *stage // location of its files
 }
 
-// checkTables refuses options that a job of several tables, or of several processes, does not support.
+// checkTables refuses unsupported options of a job of several tables, or of several processes.
 func checkTables(o RunOptions, s spec.Job) error {
 	if o.YARN != nil {
 		if err := s.Divisible(abilities.YARN); err != nil {
@@ -52,7 +52,7 @@ func (j *run) findTables(ctx context.Context) error {
 	return j.setTargets(all)
 }
 
-// setTargets makes the targets of the job from the facts of their tables.
+// setTargets sets the targets of the job from the facts of their tables.
 func (j *run) setTargets(all []*cluster.Facts) error {
 	for i, x := range j.spec.Targets() {
 		t := &target{Target: x, number: i, facts: all[i]}
@@ -68,7 +68,7 @@ func (j *run) setTargets(all []*cluster.Facts) error {
 	return nil
 }
 
-// specTargets returns the job's, as the tables are called.
+// specTargets returns the job's targets, with qualified table names.
 func (j *run) specTargets() []spec.Target {
 	list := make([]spec.Target, len(j.targets))
 	for i, t := range j.targets {
@@ -77,7 +77,7 @@ func (j *run) specTargets() []spec.Target {
 	return list
 }
 
-// recordTables puts further tables into the plan, as far as it can be determined before it is made.
+// recordTables adds further tables to the record of the plan, as far as they are known before planning.
 func (j *run) recordTables(now *checkpoint.PlanRecord) {
 	formats := now.Formats()
 	if j.input == nil {
@@ -93,7 +93,7 @@ func (j *run) recordTables(now *checkpoint.PlanRecord) {
 	}
 }
 
-// planTables makes the plans of further tables, and completes their records. The first table has its plan.
+// planTables plans the further tables, and completes their records. The first table is already planned.
 func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (err error) {
 	j.targets[0].plan = j.work
 	for i := range records {
@@ -110,7 +110,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 	return nil
 }
 
-// planAgain takes the plans of further tables from the journal.
+// planAgain restores the plans of further tables from the journal.
 func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
 	j.targets[0].plan = j.work
 	for i, t := range j.targets[1:] {
@@ -121,7 +121,7 @@ func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
 	return nil
 }
 
-// stageTables gives each table the directory of its files: that of the job, or one in it if there are several.
+// stageTables sets the directory of each table's files: that of the job, or a subdirectory if there are several tables.
 func (j *run) stageTables(ctx context.Context) error {
 	for _, t := range j.targets {
 		t.stage = j.stage
@@ -134,7 +134,7 @@ func (j *run) stageTables(ctx context.Context) error {
 		t.stage = &stage{Dir: &staging.Dir{FS: j.stage.FS, Location: l}, out: out}
 		err := out.FS.Mkdir(ctx, l.Path, 0o711)
 		if err == nil {
-			err = out.FS.Chmod(ctx, l.Path, 0o711) // region servers pass it
+			err = out.FS.Chmod(ctx, l.Path, 0o711) // region servers must traverse it
 		}
 		if err != nil {
 			return fail.With(fail.HDFS, err)
@@ -143,7 +143,7 @@ func (j *run) stageTables(ctx context.Context) error {
 	return nil
 }
 
-// buildTables returns the tables as a build sees them.
+// buildTables returns the tables in the form that a build takes.
 func (j *run) buildTables() []build.Table {
 	list := make([]build.Table, len(j.targets))
 	for i, t := range j.targets {
@@ -159,7 +159,7 @@ func (j *run) buildTables() []build.Table {
 	return list
 }
 
-// madeOf returns the plan's record of a table.
+// madeOf returns the plan's record that identifies a table.
 func (j *run) madeOf(t *target) *checkpoint.TableRecord {
 	p := j.st.History.Plan
 	switch {

@@ -10,9 +10,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// undone refuses a job whose load was taken out of its table again, or is being
-// taken out: that it was done once says nothing of the table any more. Again says
-// how it is loaded again.
+// undone refuses a job whose load was undone, or is being undone: the table may not
+// have its rows any more. again explains how to load it again.
 func undone(dir string, h *checkpoint.History, restart bool, again setting.Text) error {
 	u := h.Undo
 	switch {
@@ -25,21 +24,21 @@ func undone(dir string, h *checkpoint.History, restart bool, again setting.Text)
 	return nil
 }
 
-// byRestart says that a job is loaded again by a restart, and how that load differs.
+// byRestart explains that a restart loads a job again, and how that load differs.
 func byRestart(how string) setting.Text {
 	return setting.Textf("%s loads it again%s", setting.Restart, how)
 }
 
-// afterUndo says how a run is loaded again.
+// afterUndo explains how to load a run again after an undo.
 func (o RunOptions) afterUndo() setting.Text {
-	if o.parts > 0 { // a restart would be of all directories
+	if o.parts > 0 { // a restart would affect all directories
 		return setting.Textf("leave the directory out, or load it again by a run of it alone with %s", setting.Restart)
 	}
 	return byRestart(", with another timestamp")
 }
 
-// freshTimestamp refuses a timestamp that an undo has used up: markers hide what
-// is written with it, in the regions where no compaction has dropped them.
+// freshTimestamp refuses a timestamp that was undone: delete markers hide cells
+// that are written with it, in regions where no compaction has dropped the markers.
 func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, o RunOptions) error {
 	if o.State.Dir == "" {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A merger adds the tallies of parts in the order of the parts. Few are open at a time, so that one slow part does not have those of all
-// others wait in memory.
+// A merger adds the tallies of parts in the order of the parts. Only a few are open at a time, so that one slow part does not keep the tallies of all
+// later parts in memory.
 type merger struct {
 	columns, most int
 
 	mu      sync.Mutex
 	changed sync.Cond
 	total   *profile.Tally
-	ready   map[int]*profile.Tally // parts that wait for one before them
-	done    int                    // parts that were added
+	ready   map[int]*profile.Tally // parts that wait for an earlier one
+	done    int                    // number of parts that were added
 	free    []*profile.Tally
 }
 
@@ -28,7 +28,7 @@ func newMerger(columns, most int) *merger {
 	return m
 }
 
-// tally returns an empty one for a part. It waits while too many are open. Parts begin in their order, so the one that is waited for is read.
+// tally returns an empty tally for a part. It waits while too many are open. Parts begin in order, so the part that it waits for is being read.
 func (m *merger) tally(ctx context.Context, part int) (*profile.Tally, error) {
 	stop := context.AfterFunc(ctx, func() {
 		m.mu.Lock()
@@ -52,7 +52,7 @@ func (m *merger) tally(ctx context.Context, part int) (*profile.Tally, error) {
 	return profile.New(m.columns), nil
 }
 
-// add takes the tally of a part.
+// add adds the tally of a part.
 func (m *merger) add(part int, t *profile.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *columnCounter) begin(ctx context.Context, part int) (err error) {
 
 func (c *columnCounter) end(part int) { c.add(part, c.t) }
 
-// batch goes by columns: what is known of one stays in the processor's cache.
+// batch counts column by column, so that a column's state stays in the processor's cache.
 func (c *columnCounter) batch(b *source.Batch, rows []int) {
 	nulls := b.Nulls()
 	c.t.Records(int64(len(rows)))

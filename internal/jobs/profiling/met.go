@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// met reads the same records once more, and leaves the expectations that they meet.
+// met reads the same records again, and returns the expectations that they meet.
 func (r *reading) met(ctx context.Context, list []expectation.Asked) ([]expectation.Asked, error) {
 	checks, errs := expectation.Parse(list)
 	if errs != nil {

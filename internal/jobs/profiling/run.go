@@ -19,34 +19,35 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options configures how much is read, and the resources of the work.
+// Options define how much is read, and with which resources.
 type Options struct {
 	Workers int       // default the number of cores
 	Memory  spec.Size // default [spec.DefaultMemory]
-	Share   float64   // of the input; 0 and 1 are all of it
-	Expect  bool      // make expectations too, for which the input is read twice
+	Share   float64   // share of the input; 0 and 1 mean all of it
+	Expect  bool      // also derive expectations, which reads the input twice
 
-	// Columns whose values are left out, in addition to those that the job masks: [HideAll] alone are all, and those of secret names.
+	// Columns whose values are omitted, in addition to those that the job masks: Hide, where [HideAll] alone means all, and those that Secret selects by
+	// name.
 	Hide   []string
 	Secret func(column string) bool
 
-	splitSize int64 // of tests
+	splitSize int64 // for tests
 }
 
-// HideAll leaves out the values of all columns.
+// HideAll omits the values of all columns.
 const HideAll = "all"
 
-// sampleSplit is the size of text's parts where some of them are read.
+// sampleSplit is the size of parts of text if only some of them are read.
 const sampleSplit = 1 << 20
 
-// Result is the profile of an input.
+// Result is the result of a profiling run.
 type Result struct {
 	Profile *profile.Profile
 	Files   []source.FileInfo
-	Expect  []expectation.Asked // that the records which were read meet
+	Expect  []expectation.Asked // expectations that the records met
 }
 
-// Run reads the inputs of a job.
+// Run profiles the inputs of a job.
 func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (r *Result, err error) {
 	w := build.WorkOptions{Workers: o.Workers, Memory: o.Memory, SplitSize: o.splitSize}
 	if o.Share > 0 && o.Share < 1 && w.SplitSize == 0 {
@@ -83,7 +84,7 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 	return r, err
 }
 
-// chosen are parts that are spread evenly.
+// chosen returns evenly distributed parts.
 func chosen(n int, share float64) (list []int) {
 	count := n
 	if share > 0 && share < 1 {
@@ -106,14 +107,14 @@ type reading struct {
 	bytes    atomic.Int64
 }
 
-// A counter counts the records of one part after the other. It belongs to one goroutine.
+// A counter counts the records of parts, one after the other. For one goroutine.
 type counter interface {
 	begin(ctx context.Context, part int) error
 	batch(b *source.Batch, rows []int)
 	end(part int)
 }
 
-// run reads the parts. Workers have a counter each.
+// run reads the parts. Each worker has its own counter.
 func (r *reading) run(ctx context.Context, again bool, newCounter func() counter) error {
 	var next atomic.Int64
 	r.filtered.Store(0)
@@ -155,7 +156,7 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 	return build.Recheck(ctx, r.in.Source)
 }
 
-// filter returns the job's.
+// filter returns the job's filter.
 func (r *reading) filter() (*cells.Filter, error) {
 	f := r.job.RowFilter()
 	if f == nil {
@@ -176,7 +177,7 @@ func (r *reading) filter() (*cells.Filter, error) {
 	return p.NewFilter()
 }
 
-// rows returns the rows of a batch that the filter leaves.
+// rows appends the rows of a batch that the filter keeps.
 func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
 	for row := range b.Rows {
 		keep, err := f.Keeps(b, row)
@@ -196,7 +197,7 @@ func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool)
 	return rows, nil
 }
 
-// profile reads for the profile.
+// profile reads the parts and returns the profile.
 func (r *reading) profile(ctx context.Context) (*profile.Profile, error) {
 	columns := r.in.Source.Columns()
 	m := newMerger(len(columns), 2*r.options.Workers)

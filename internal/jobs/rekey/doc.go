@@ -3,7 +3,7 @@
 //
 // # A run
 //
-// [Run] is the whole job, whose phases are journalled: the snapshot is taken, the
-// files are built, loaded, and verified. Build and load resume where they were, from
-// the same snapshot and with the same time. The old table is only read.
+// [Run] is the whole job, whose phases are journalled: it takes the snapshot,
+// builds the files, loads and verifies them. Build and load are resumed from the
+// same snapshot and with the same time. The old table is only read.
 package rekey

@@ -20,7 +20,8 @@ func (j *run) already(ctx context.Context) *result.Result {
 }
 
 // giveBack deletes the job's own snapshot after an error that the same command
-// gives again: the next attempt takes another one. After any other error it stays.
+// would repeat: the next attempt takes another one. After any other error the
+// snapshot is kept.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	own, there := j.st.OwnSnapshots[checkpoint.PlaceRekeyed]
 	if !there || j.divided() {
@@ -46,7 +47,7 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
-// drop deletes the job's own snapshot, which it does not need any more.
+// drop deletes the job's own snapshot when the job does not need it any more.
 func (j *run) drop(ctx context.Context) bool {
 	if err := j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceRekeyed); err != nil {
 		j.o.Events.Warn("the snapshot is left behind", "error", err)
@@ -55,7 +56,7 @@ func (j *run) drop(ctx context.Context) bool {
 	return true
 }
 
-// end notes that nothing is left to do.
+// end records that the job is done.
 func (j *run) end(ctx context.Context) error {
 	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err

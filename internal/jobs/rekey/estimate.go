@@ -12,9 +12,9 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Estimate predicts the result of [Run]: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
-// if w is exact, by all. The regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
-// again, and nothing else is changed. What a run would refuse of the tables it refuses too. Splits of w are not used.
+// Estimate predicts the result of [Run]: rows and bytes of the new table's regions, from a sample of a snapshot's rows or, for a small table and if w
+// is exact, from all. The regions are the new table's, or those that it would be created with, or as many as w suggests. A snapshot that it takes is
+// deleted again; it changes nothing else. It refuses tables that a run would refuse. It does not use Splits of w.
 func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate.Options) (_ *estimate.Estimate, err error) {
 	q, err := request.resolve()
 	if err != nil {
@@ -55,7 +55,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 		switch _, salted := newkeys.SaltSplits(q.key); {
 		case err != nil || regions > 0:
 		case q.Splits == nil && !salted && !d.Whole:
-			regions = len(s.Regions) // as the run finds them, by all rows
+			regions = len(s.Regions) // the run would determine them from all rows
 		default:
 			splits, err = q.splits(ctx, s, now, o)
 		}

@@ -19,35 +19,35 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A Request configures a run.
+// A Request describes a run.
 type Request struct {
 	From, To   loader.TableName
-	Snapshot   string // of From, that is there already; empty: one is taken, and deleted at the end
+	Snapshot   string // an existing snapshot of From; empty: one is taken, and deleted at the end
 	Key        string // the spec of the new keys
-	OldKey     string // that of the old ones, whose columns Key may name then; empty: it names none of them
+	OldKey     string // the spec of the old keys, whose columns Key may use; empty: Key cannot use them
 	Splits     [][]byte
-	Choice     choice.Asked // which cells are copied: Since makes a further pass; original keys are those of OldKey
-	Versions   int          // of a column, the newest of the choice; 0: all that its family keeps
-	Duplicates string       // what becomes of rows of one new key: fail, first or last by their old keys; empty: fail
-	BadRecords string       // rows without a new key that are set aside: a number or a share; empty: none
+	Choice     choice.Asked // the cells to copy: Since makes a further pass; original keys are by OldKey
+	Versions   int          // newest versions per column; 0: all that its family keeps
+	Duplicates string       // policy for rows with the same new key: fail, first or last by their old keys; empty: fail
+	BadRecords string       // maximum of rows without a new key that are set aside: a number or a percentage; empty: none
 	Verify     string       // full or off; empty: full
 }
 
-// RunOptions say how [Run] works.
+// RunOptions are the options of [Run].
 type RunOptions struct {
 	build.WorkOptions
 	State           checkpoint.Options
-	Staging         string // directory on HDFS, default that of [staging.Base]
-	Keep            bool   // leave the staging directory of a successful run
+	Staging         string // directory on HDFS, default [staging.Base]
+	Keep            bool   // keep the staging directory of a successful run
 	Stage           loader.Stage
-	MaxFiles        int // of a family of a region, default that of the configuration, else 32
-	LoadConcurrency int // regions that load at a time, default 2 of each region server, 8 while they are quick
-	// YARN builds the files there. Default: here.
+	MaxFiles        int // maximum for one family of a region, default the configuration's, else 32
+	LoadConcurrency int // regions that load concurrently, default 2 per region server, 8 while they are fast
+	// YARN has the settings for building the files on YARN. Default: built locally.
 	YARN   *mapreduce.Settings
-	PlanTo string // file for a plan for shares: nothing is built or loaded; empty: the whole job
+	PlanTo string // file for a plan for shares, without building or loading; empty: the whole job
 }
 
-// resolved is a request that is right.
+// resolved is a valid request with its parsed texts.
 type resolved struct {
 	Request
 	key    keygen.Expr
@@ -109,13 +109,14 @@ func (r Request) resolve() (*resolved, error) {
 	return q, nil
 }
 
-// further reports whether the job is a further pass, which adds to the rows of the one before.
+// further reports whether the job is a further pass, which adds to the rows of the
+// previous one.
 func (q *resolved) further() bool { return q.chosen.Since > 0 }
 
-// same refuses another choice than a job has begun with.
+// same refuses another choice of cells than the one that the job has begun with.
 func (q *resolved) same(k *checkpoint.RekeyRecord) error {
 	text := func(a choice.Asked, versions int) string {
-		a.Since = "" // another one makes another job
+		a.Since = "" // another Since makes another job
 		return cmp.Or(a.String(), "all cells") + map[bool]string{true: fmt.Sprintf(", versions %d", versions)}[versions > 0]
 	}
 	if was, now := text(k.Choice, k.Versions), text(q.Choice, q.Versions); was != now {
@@ -124,7 +125,7 @@ func (q *resolved) same(k *checkpoint.RekeyRecord) error {
 	return nil
 }
 
-// identity distinguishes the job from every other.
+// identity returns the identity of the job.
 func (q *resolved) identity(word string) checkpoint.Identity {
 	key := q.Key
 	if q.OldKey != "" {
@@ -133,15 +134,15 @@ func (q *resolved) identity(word string) checkpoint.Identity {
 	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, key, fmt.Sprint(q.chosen.Since), word)
 }
 
-// SinceSlack is how much earlier than its snapshot a further pass begins: clocks
-// of servers differ, and cells get their time before they are written.
+// SinceSlack is the time before its snapshot at which a further pass begins: clocks
+// of servers differ, and cells get their timestamps before they are written.
 const SinceSlack = 10 * time.Minute
 
-// NextSince returns the time from which a further pass reads later writes than a
-// snapshot was made.
+// NextSince returns the time from which a further pass reads later writes than
+// those in a snapshot with the given creation time.
 func NextSince(created int64) int64 { return max(created-SinceSlack.Milliseconds(), 1) }
 
-// next is that time, at most the end of a choice's times.
+// next returns [NextSince], limited to the end of the choice's time range.
 func (q *resolved) next(created int64) int64 {
 	if q.chosen.Until > 0 {
 		return min(NextSince(created), q.chosen.Until)

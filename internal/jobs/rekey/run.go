@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// run is one process's work on a job.
+// run is the work of one process on a job.
 type run struct {
 	env *cluster.Env
 	req *resolved
@@ -29,18 +29,18 @@ type run struct {
 	c   *loader.Cluster
 
 	opened *tablesource.Source
-	source *snapshot.Snapshot // nil: it is not needed any more
+	source *snapshot.Snapshot // nil: no longer needed
 	facts  *cluster.Facts
 	dir    *staging.Dir
-	proven bool // every file was read as a whole just now
+	proven bool // every file has just been read completely
 	result *result.Result
 
 	started time.Time
 }
 
-// Run does the whole job: snapshot, new table, files, load, verification. With a
-// state directory the same call after a crash resumes, and after a success does
-// nothing. With an error comes the result as far as it is known, or nil.
+// Run runs the whole job: snapshot, new table, files, load, verification. With a
+// state directory the same call resumes after a crash, and does nothing after a
+// success. If there is an error, the result has the state so far, or is nil.
 func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	req, err := request.resolve()
@@ -66,7 +66,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	ctx, end := st.Work(ctx)
 	defer func() {
 		if end(&err); r != nil {
-			r.Job = st.Dir // none, if nothing was done
+			r.Job = st.Dir // empty, if nothing was done
 		}
 	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
@@ -81,7 +81,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 			return j.result, err
 		}
 	}
-	if st.Rekey != nil && st.Rekey.Snapshot != "" { // else nothing is left of what was begun
+	if st.Rekey != nil && st.Rekey.Snapshot != "" { // otherwise nothing remains of an earlier attempt
 		if err := req.same(st.Rekey); err != nil {
 			return j.result, err
 		}
@@ -126,13 +126,13 @@ func (j *run) begin(context.Context) (err error) {
 	return err
 }
 
-// record writes the job's source into the journal, before any other step, or reads what an
-// earlier attempt said.
+// record records the input of the job before anything else is done, or uses the
+// record of an earlier attempt.
 func (j *run) record(context.Context) error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		if err := j.st.ForgetBuild(); err != nil { // of another snapshot
+		if err := j.st.ForgetBuild(); err != nil { // files of another snapshot
 			return err
 		}
 		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.chosen.Since, Choice: q.Choice, Versions: q.Versions, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
@@ -161,7 +161,7 @@ func (j *run) now() time.Time {
 	return time.UnixMilli(j.st.Rekey.Now)
 }
 
-// input returns the name of the job's source in messages.
+// input returns the name of the job's input.
 func (j *run) input() string {
 	if j.req.Snapshot != "" {
 		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()
@@ -169,14 +169,14 @@ func (j *run) input() string {
 	return tablesource.Ref{Table: j.req.From}.String()
 }
 
-// open opens the snapshot, and takes it if it is the job's own and not there yet.
+// open opens the snapshot, and takes it if it is the job's own and does not exist.
 func (j *run) open(ctx context.Context) error {
 	k := j.st.Rekey
 	ref := tablesource.Ref{Table: j.req.From}
 	if !k.Own {
 		ref = tablesource.Ref{Snapshot: k.Snapshot}
 	}
-	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
+	if k.Own { // files of earlier attempts depend on the snapshot that those have taken
 		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
 		if err == nil && !there && j.divided() {
 			return fail.Errorf(fail.Check, "snapshot %s, which other processes read, is gone (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
@@ -203,7 +203,7 @@ func (j *run) open(ctx context.Context) error {
 	if j.divided() {
 		return fail.Errorf(fail.Check, "snapshot %s is not the one that other processes read (%s discards the job)", k.Snapshot, setting.Restart)
 	}
-	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
+	if err := j.st.ForgetBuild(); err != nil { // files of another snapshot with that name
 		return err
 	}
 	return j.st.Record(checkpoint.EventRekey, now)
@@ -217,7 +217,7 @@ func (q *resolved) isOf(s *snapshot.Snapshot) error {
 	return nil
 }
 
-// plan finds or makes the new table and names the staging directory, or takes
+// plan finds or creates the new table and chooses the staging directory, or takes
 // both from the journal.
 func (j *run) plan(ctx context.Context) (err error) {
 	p := j.st.Plan

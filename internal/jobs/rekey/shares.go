@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// divided reports whether other processes build the files, from the snapshot as it is.
+// divided reports whether other processes build the files, from the current snapshot.
 func (j *run) divided() bool {
 	return j.st.Rekey != nil && j.st.Rekey.Shares != "" || j.st.Submission != nil
 }
@@ -45,7 +45,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 
 func (j *run) yarn() job.OnYARN { return job.OnYARN{Env: j.env, Journal: j.st, Events: j.o.Events} }
 
-// engine refuses to build in two ways.
+// engine refuses to mix shares, YARN and local builds.
 func (j *run) engine() error {
 	if k := j.st.Rekey; j.o.YARN != nil && k != nil && k.Shares != "" {
 		return fail.With(fail.Config, setting.Errorf("the job is planned in shares: leave %s out, or discard the plan with %s", setting.Engine, setting.Restart))
@@ -57,7 +57,7 @@ func (j *run) engine() error {
 	return errors.Join(job.CheckEngine(j.env, j.o.YARN, j.o.State, s), j.yarn().SameEngine(j.o.YARN))
 }
 
-// onYARN makes the files by a job on YARN.
+// onYARN builds the files with a YARN job.
 func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*manifest.Manifest, error) {
 	rejects := ""
 	if !j.req.budget.None() {
@@ -75,7 +75,7 @@ func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*m
 	return m[0], nil
 }
 
-// divide writes the plan by which other processes build the files. The journal has it from then on: the job builds none itself.
+// divide writes the plan with which other processes build the files. From then on the journal has it, and this job builds no files itself.
 func (j *run) divide(ctx context.Context) error {
 	k := j.st.Rekey
 	if j.st.Built != nil || len(j.st.Attempts) > 0 && k.Shares == "" {
@@ -103,7 +103,7 @@ func (j *run) divide(ctx context.Context) error {
 	return err
 }
 
-// merged takes the files that merges of shares have written. Each is read as a whole.
+// merged takes the files that merges of shares have written, and reads each completely.
 func (j *run) merged(ctx context.Context, out build.Output) (*manifest.Manifest, error) {
 	m, err := share.MergedFiles(ctx, out.FS, out.Dir, j.st.Rekey.Shares)
 	if errors.Is(err, fs.ErrNotExist) {

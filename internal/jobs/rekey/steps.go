@@ -33,7 +33,7 @@ func (q *resolved) options(w build.WorkOptions) newkeys.Options {
 	return newkeys.Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
 }
 
-// plan returns the build's, for families and regions of the new table.
+// plan returns the plan of the build, for the families and regions of the new table.
 func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*newkeys.Plan, error) {
 	ranges, err := partition.New(splits)
 	if err != nil {
@@ -42,7 +42,7 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Choice: q.chosen, Versions: q.Versions, Duplicates: q.policy}, nil
 }
 
-// planned returns the build's plan as the journal has it.
+// planned returns the plan of the build, from the journal.
 func (j *run) planned() (*newkeys.Plan, error) {
 	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, rowkey.Rows(j.st.Plan.Splits), j.now())
 	if err == nil {
@@ -51,7 +51,7 @@ func (j *run) planned() (*newkeys.Plan, error) {
 	return p, err
 }
 
-// build makes the files, or those that are missing.
+// build builds the files, or the missing ones.
 func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	p, err := j.planned()
 	if err != nil {
@@ -91,11 +91,11 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	if err != nil {
 		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
-			j.st.EndSpill(j.o.Events) // what is not sorted to the end is useless
+			j.st.EndSpill(j.o.Events) // incomplete runs are useless
 		}
 		return nil, err
 	}
-	submitted := j.yarn().Submission() // none is left when the record is written
+	submitted := j.yarn().Submission() // the record clears the submission
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
@@ -106,12 +106,12 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// prove reads the files of earlier attempts, unless a load of them has begun. Those that are damaged are built again.
+// prove checks the files of earlier attempts, unless a load of them has begun. Damaged files are built again.
 func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
 	if j.st.Loading || j.divided() {
 		return nil
 	}
-	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version
+	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // built by an earlier version
 		return j.st.ForgetBuild()
 	}
 	if err := resume.KeepWritten(ctx, out); err != nil || len(j.st.Written) == 0 {
@@ -124,7 +124,7 @@ func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output)
 	return nil
 }
 
-// load brings the files into the table, or what is left of them.
+// load loads the files, or the remaining ones, into the table.
 func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 	if !j.st.Loading {
 		if err := j.req.vacant(ctx, j.c); err != nil {
@@ -134,7 +134,7 @@ func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Journal: j.st, Made: j.st.Plan.Made}
 	err := s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
 	if err != nil {
-		j.st.Fail(ctx, err) // before the copy
+		j.st.Fail(ctx, err) // so that the copy includes the failure
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.Publish(ctx, j.dir, j.o.Events)

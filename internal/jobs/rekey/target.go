@@ -19,8 +19,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// target finds the new table, or makes it like the old one was when the snapshot
-// was taken.
+// target finds the new table, or creates it with the old table's descriptor from
+// when the snapshot was taken.
 func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	old, facts, err := j.req.tables(ctx, j.env, j.c, j.source)
 	if old != nil && errors.Is(err, loader.ErrTableNotFound) {
@@ -34,7 +34,7 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	}
 	splits := j.req.Splits
 	if j.st.Rekey.Makes {
-		splits = nil // regions of a table that an earlier attempt has made, and that is empty, may have been merged since
+		splits = nil // regions of an empty table that an earlier attempt has created may have been merged since
 	}
 	if err := fits(facts, old, splits, j.req.further()); err != nil {
 		return nil, err
@@ -42,21 +42,21 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	return facts, j.req.vacant(ctx, j.c)
 }
 
-// tables returns the old table, as it was when the snapshot was taken, and what the new one says of itself: one that is not there is
-// [loader.ErrTableNotFound], and the old one is known.
+// tables returns the old table, as of the snapshot, and the facts of the new one. If the new one does not exist the error is
+// [loader.ErrTableNotFound], and the old one is returned too.
 func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Cluster, s *snapshot.Snapshot) (*loader.Table, *cluster.Facts, error) {
 	old, err := loader.DescribedBy(q.From, s.Schema)
 	if err != nil {
 		return nil, nil, fail.With(fail.Input, err)
 	}
-	if _, err := table.Settle(ctx, c, q.To); err != nil { // one that is not enabled is refused when it is asked for its facts
+	if _, err := table.Settle(ctx, c, q.To); err != nil { // TableFacts refuses a table that is not enabled
 		return nil, nil, cluster.Failure(err)
 	}
 	facts, err := cluster.TableFacts(ctx, env, c, q.To.String(), s.FamilyNames()...)
 	return old, facts, err
 }
 
-// splits returns the splits of a table that is made.
+// splits returns the split points for creating a table.
 func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o newkeys.Options) ([][]byte, error) {
 	if q.Splits != nil {
 		return q.Splits, nil
@@ -64,7 +64,7 @@ func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Ti
 	return newkeys.Splits(ctx, s, q.key, q.oldKey, now, q.chosen.Ranges, o)
 }
 
-// create makes the table, pre-split.
+// create creates the table, pre-split.
 func (j *run) create(ctx context.Context, old *loader.Table) error {
 	splits, err := j.req.splits(ctx, j.source, j.now(), j.options())
 	if err != nil {
@@ -83,9 +83,10 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 	return nil
 }
 
-// fits reports whether a table can have the old one's cells as they are: one that
-// keeps fewer versions, or for a shorter time, would lose some. One that keeps
-// more shows in a further pass what the old one has dropped since the first.
+// fits checks that a table can hold the old one's cells unchanged: one that keeps
+// fewer versions, or for a shorter time, would lose some. In a further pass, one
+// that keeps more would show cells that the old table has dropped since the first
+// pass.
 func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool) error {
 	var wrong []string
 	for _, f := range old.Families {
@@ -114,8 +115,8 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 	return nil
 }
 
-// vacant refuses a table with rows, which the old ones would mix with. A further
-// pass adds to those of the first.
+// vacant refuses a table with rows, which would mix with the old ones. A further
+// pass adds to the rows of the first.
 func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
 	if q.further() {
 		return nil

@@ -16,11 +16,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// scanWorkers is how many regions are read at a time for verification.
+// scanWorkers is the number of regions that are read concurrently for verification.
 const scanWorkers = 4
 
-// verify compares the new table with the written rows: rows, cells and sum of all that
-// readers see in it, of a further pass from its time on.
+// verify compares the new table with the files that were written: rows, cells and
+// checksum of all that readers see, in a further pass from its Since on.
 func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 	start := time.Now()
 	defer func() { j.result.VerifyTime = time.Since(start) }()
@@ -53,13 +53,13 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 		j.req.To, got, written, setting.Restart)
 }
 
-// scan sums up the rows of the table.
+// scan reads the table and returns the checksum of its rows.
 func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 	req := loader.ScanRequest{Table: j.req.To, Versions: 1}
 	for _, f := range j.facts.Table.Families {
 		req.Versions = max(req.Versions, uint32(f.Versions))
 	}
-	if c := j.req.chosen; j.req.further() { // there are other cells, of the passes before
+	if c := j.req.chosen; j.req.further() { // the table also has cells of earlier passes
 		req.MinTime, req.MaxTime = c.Since, c.Until
 		whole, single := c.Of(j.facts.Table.FamilyNames())
 		req.Families = whole

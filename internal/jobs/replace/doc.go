@@ -5,26 +5,27 @@
 // # How
 //
 // All cells of the export have the job's timestamp T. A snapshot of the table is
-// read region by region together with the export's HFiles, both in the order of their
-// rows. Where a row has in a family a visible cell whose column the export does
-// not write, the row gets a marker DeleteFamily(T−1) in that family. It hides all
-// cells of the row and family that are older than T, whenever they were written,
-// and none of T: the export's own cells stay visible, whether markers and cells
-// come in one load or the markers come first. So a row that is not in the export
-// vanishes in every family, and one that has lost a column loses it. A row of
-// which the export writes every visible column gets no marker: the cells of T are
-// newer. But in a family that keeps several versions, and of an export whose cells
-// may expire, it gets one too: readers would see the older cells.
+// read region by region together with the export's HFiles, both in row order. If a
+// row has in a family a visible cell whose column the export does not write, the
+// row gets a delete marker DeleteFamily(T−1) in that family. It hides all cells of
+// the row and family that are older than T, whenever they were written, but no cell
+// of T: the export's own cells stay visible, whether markers and cells are loaded
+// together or the markers first. So a row that is not in the export disappears in
+// every family, and a row that has lost a column loses it. A row whose visible
+// columns are all written by the export gets no marker, since the cells of T are
+// newer. There are two exceptions, because readers would see the older cells: a
+// family that keeps several versions, and an export whose cells may expire.
 //
 // # What is refused
 //
-// A visible cell that is newer than T, or of T itself in a column that the export
-// does not write, would stay visible: [Refuse] counts and names both. So are
-// deletions of more rows than a [spec.DeleteLimit] allows.
+// A visible cell that is newer than T, or that has timestamp T in a column that the
+// export does not write, would stay visible: [Survey.Refuse] counts and names both.
+// It also refuses to delete more rows than a [spec.DeleteLimit] allows.
 //
 // # Bounds
 //
-// Regions are read by some goroutines at a time, each with the memory of a
-// [snapshot.Scan] and of one open HFile for each family of the export; nothing is
-// held for a row. What others write after the snapshot was taken is not seen.
+// Several goroutines read regions concurrently, each with the memory of a
+// [snapshot.Scan] and of one open HFile for each family of the export. There is no
+// memory per row. Cells that others write after the snapshot was taken are not
+// seen.
 package replace

@@ -12,11 +12,11 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// readAhead is how many bytes of an export's file are fetched at a time.
+// readAhead is the number of bytes of an export's file that are fetched at a time.
 const readAhead = 256 << 10
 
-// An Export is the HFiles of a job. Each has the rows between its first
-// and its last. It is not changed while it is read.
+// An Export is the HFiles of a job. Each has the rows between its first and its
+// last. It must not change while it is read.
 type Export struct {
 	FS    hdfsio.FS
 	Files []File // in any order
@@ -29,7 +29,8 @@ type File struct {
 	First, Last []byte // rows, both inclusive
 }
 
-// Check refuses files of a family that share a row, whose cells are in no order.
+// Check refuses files of a family with overlapping rows, whose cells would be out
+// of order.
 func (e *Export) Check() error {
 	for _, family := range e.families() {
 		files := e.of(family, nil, nil)
@@ -53,8 +54,8 @@ func (e *Export) families() (names []string) {
 	return names
 }
 
-// of lists the files of a family with rows from start to before end, in the order
-// of their rows. An empty end means the end of the table.
+// of returns the files of a family that have rows in [start, end), in row order. An
+// empty end is the end of the table.
 func (e *Export) of(family string, start, end []byte) (files []File) {
 	for _, f := range e.Files {
 		if f.Family == family && bytes.Compare(f.Last, start) >= 0 && (len(end) == 0 || bytes.Compare(f.First, end) < 0) {
@@ -65,20 +66,20 @@ func (e *Export) of(family string, start, end []byte) (files []File) {
 	return files
 }
 
-// cells walks the export's cells of one family in a range of rows. It belongs to
-// one goroutine, and must be closed.
+// cellScan iterates over the export's cells of one family in a range of rows. For
+// one goroutine. It must be closed.
 type cellScan struct {
 	ctx   context.Context
 	fs    hdfsio.FS
-	files []File // that are left
+	files []File // remaining files
 	start []byte
-	name  string // of the open file
+	name  string // path of the open file
 	open  io.Closer
 	scan  *hfile.Scanner
 	cell  *hfile.Cell // nil at the end
 }
 
-// cells stands before the first cell of a range: see [cellScan.to].
+// cells returns a scan before the first cell of a range: see [cellScan.next].
 func (e *Export) cells(ctx context.Context, family string, start, end []byte) *cellScan {
 	return &cellScan{ctx: ctx, fs: e.FS, files: e.of(family, start, end), start: start}
 }
@@ -137,7 +138,8 @@ func (c *cellScan) begin(f File) error {
 	return nil
 }
 
-// toRow moves to the first cell of the row, or after it. has says whether there is one.
+// toRow moves to the first cell at or after the row. has reports whether the row
+// has a cell.
 func (c *cellScan) toRow(row []byte) (has bool, err error) {
 	for c.cell != nil && bytes.Compare(c.cell.Row, row) < 0 {
 		if err := c.next(); err != nil {
@@ -147,7 +149,8 @@ func (c *cellScan) toRow(row []byte) (has bool, err error) {
 	return c.cell != nil && bytes.Equal(c.cell.Row, row), nil
 }
 
-// toColumn does the same within the row, for columns in their order.
+// toColumn moves to the first cell at or after a column of the row. Columns must be
+// given in order.
 func (c *cellScan) toColumn(row, qualifier []byte) (has bool, err error) {
 	for c.cell != nil {
 		order := bytes.Compare(c.cell.Row, row)

@@ -6,34 +6,35 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// keyBytes is about what a key takes in a set that has just grown.
+// keyBytes is the approximate memory of a key in a set that has just grown.
 const keyBytes = 48
 
-// keySet is the keys of an export, by their hashes of 64 bits: two keys of one hash
-// are one, of a billion rows and a billion others about one in twenty sets has
-// such a pair. What does not fit is sampled: of all hashes those are kept whose
-// lowest bits are 0, which is as many of the keys on either side.
+// keySet is a set of the keys of an export, stored as 64-bit hashes. Keys with the
+// same hash are equal in the set: with a billion rows and a billion others, about
+// one set in twenty has such a pair. If the keys do not fit, the set samples them:
+// it keeps only hashes whose lowest bits are 0, which selects the same fraction of
+// the keys on both sides.
 type keySet struct {
 	mu   sync.Mutex
 	most int
-	bits uint // that are 0
+	bits uint // number of lowest bits that must be 0
 	keys map[uint64]struct{}
 }
 
-// newKeySet has room for the keys that fit in so much memory.
+// newKeySet returns a set for as many keys as fit in the given memory.
 func newKeySet(memory int64) *keySet {
 	return &keySet{most: int(max(memory/keyBytes, 1)), keys: map[uint64]struct{}{}}
 }
 
 func hashOf(key []byte) uint64 { return xxhash.Sum64(key) }
 
-// sampled reports whether the set is to know a key.
+// sampled reports whether the set includes keys with this hash.
 func (s *keySet) sampled(hash uint64) bool { return hash&(1<<s.bits-1) == 0 }
 
-// of returns how many keys one key in the set represents.
+// of returns the number of keys that one key of the set represents.
 func (s *keySet) of() int64 { return 1 << s.bits }
 
-// add takes some hashes.
+// add adds hashes.
 func (s *keySet) add(hashes []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +48,7 @@ func (s *keySet) add(hashes []uint64) {
 	}
 }
 
-// halve keeps about one half of the keys, in a map of their size.
+// halve drops about half of the keys, into a map of the new size.
 func (s *keySet) halve() {
 	s.bits++
 	kept := make(map[uint64]struct{}, len(s.keys)/2)
@@ -59,7 +60,7 @@ func (s *keySet) halve() {
 	s.keys = kept
 }
 
-// has reports whether a key that is sampled is in the set.
+// has reports whether a sampled key is in the set.
 func (s *keySet) has(hash uint64) bool {
 	_, ok := s.keys[hash]
 	return ok

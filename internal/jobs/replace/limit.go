@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A LimitError says that more rows would be deleted than a limit allows.
+// A LimitError reports that more rows would be deleted than the limit allows.
 type LimitError struct {
 	Deleted, Rows int64
 	Limit         spec.DeleteLimit
@@ -19,9 +19,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%d of the table's %d rows are not in the export and would be deleted; the limit is %s", e.Deleted, e.Rows, e.Limit)
 }
 
-// Refuse says why the table would not hold exactly the export, or lose more rows
-// than the limit allows: a [*LimitError] alone, or one that names cells which
-// markers do not hide. Nil: it may be replaced.
+// Refuse returns why the table would not hold exactly the export, or would lose
+// more rows than the limit allows: only a [*LimitError], or an error that names
+// cells which markers do not hide. Nil: the table may be replaced.
 func (s *Survey) Refuse(stamp int64, l spec.DeleteLimit) error {
 	var errs []error
 	if s.Newer > 0 {

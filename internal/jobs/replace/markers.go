@@ -14,16 +14,16 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// part is the region and family of one file of markers.
+// part identifies the rows of one file of markers.
 type part struct {
 	region, family int
 	rows           int64
 }
 
-// Write makes a file of markers for each region and family that needs some, of
-// the snapshot and the export that were compared. Names follow from the table,
-// the timestamp and the region: a repeated writing replaces what the one before
-// has left. prefix stands before the paths, see [rewrite.Rewriter.Make].
+// Write writes a file of markers for each region and family that needs markers, for
+// the compared snapshot and export. File names depend only on the table, the
+// timestamp and the region: a repeated write replaces the files of the previous
+// one. prefix is added to the paths, see [rewrite.Rewriter.Make].
 func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, rw *rewrite.Rewriter, prefix string, o Options) ([]loader.HFile, error) {
 	if o.Readers == 0 {
 		o.Readers = readers
@@ -48,7 +48,7 @@ func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
 	return hfile.Name("replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start)
 }
 
-// markers gives a marker for each row of a region and family with a visible cell
+// markers adds a marker for each row of a region and family with a visible cell
 // that is older than the export and in a column that the export does not write.
 func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o Options, add func(*hfile.Cell) error) (err error) {
 	at, family := snap.Regions[p.region], snap.Families[p.family].Name

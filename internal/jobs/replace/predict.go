@@ -15,20 +15,20 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// Prediction counts the rows that a run would delete from its table.
+// Prediction is the predicted effect of a replacing run on its table.
 type Prediction struct {
 	Rows    int64  `json:"rows"`        // of the table, with visible cells
-	Deleted int64  `json:"deleted"`     // of them that are not in the export
-	OneOf   int64  `json:"one_of"`      // 1: all keys were compared; else one of so many, and Deleted is estimated
-	Seen    int64  `json:"seen"`        // deleted rows among those that were compared
-	Limit   string `json:"max_deletes"` // how many may be deleted: a number, or a percentage of the rows
-	Refused bool   `json:"refused"`     // run would refuse so many
+	Deleted int64  `json:"deleted"`     // rows that are not in the export
+	OneOf   int64  `json:"one_of"`      // 1: all keys were compared; n: one in n keys was, and Deleted is an estimate
+	Seen    int64  `json:"seen"`        // deleted rows among the compared ones
+	Limit   string `json:"max_deletes"` // maximum of deleted rows: a number, or a percentage of the rows
+	Refused bool   `json:"refused"`     // a run would refuse to delete that many
 }
 
-// Predict makes the keys of all of a job's input, and looks for those of a snapshot
-// of its table among them. The snapshot is taken for it and deleted again. Nothing
-// else is changed, and nothing is sorted or written. Memory is what w allows; keys
-// that do not fit are sampled, and the prediction says so.
+// Predict computes the keys of all of a job's input, and looks up the row keys of a
+// snapshot of its table among them. The snapshot is taken for this and deleted
+// again. Nothing else is changed, and nothing is sorted or written. Memory is
+// bounded by w; keys that do not fit are sampled, and the prediction reports that.
 func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions) (_ *Prediction, err error) {
 	facts, err := cluster.SpecFacts(ctx, env, s)
 	if err != nil {
@@ -38,7 +38,7 @@ func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOpti
 	if err != nil {
 		return nil, err
 	}
-	in, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, Events: w.Events}) // rejects are not kept
+	in, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, Events: w.Events}) // rejects are not written
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,14 @@ func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOpti
 	return p, nil
 }
 
-// keyBatch is how many keys a worker gathers before it gives them to the set.
+// keyBatch is the number of keys that a worker collects before it adds them to the
+// set.
 const keyBatch = 1024
 
-// read takes the keys of all of the input.
+// read adds the keys of all of the input.
 func (s *keySet) read(ctx context.Context, plan *cells.Plan, in *build.Input, o build.Options) error {
 	var mu sync.Mutex
-	var rest []*[]uint64 // what workers still have when they end
+	var rest []*[]uint64 // last batches of the workers
 	err := build.RowKeys(ctx, plan, in.Source, o, func() func(key []byte) error {
 		batch := make([]uint64, 0, keyBatch)
 		mu.Lock()

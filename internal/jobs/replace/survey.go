@@ -11,21 +11,21 @@ import (
 	"bulkload/internal/pipeline/encode"
 )
 
-// readers is how many regions are read at a time by default.
+// readers is the default number of regions that are read concurrently.
 const readers = 4
 
-// Options say how a table is compared with an export.
+// Options are the options of a comparison of a table with an export.
 type Options struct {
 	Timestamp int64     // of every cell of the export, milliseconds
-	Now       time.Time // by which cells have expired; must be given, and the same for [Compare] and [Survey.Write]
+	Now       time.Time // time for deciding which cells have expired; required, and the same for [Compare] and [Survey.Write]
 	Lifetimes bool      // cells of the export may expire before those that they hide
-	Readers   int       // regions that are read at a time, default 4
+	Readers   int       // regions that are read concurrently, default 4
 	Events    progress.Events
 }
 
-// whole says of each family whether every older cell is hidden, those in columns
-// that the export writes too: readers of several versions would see them, or all
-// when the export's cell has expired.
+// whole returns for each family whether every older cell must be hidden, including
+// those in columns that the export writes: readers of several versions would see
+// them, and all readers after the export's cell has expired.
 func (o Options) whole(snap *snapshot.Snapshot) []bool {
 	all := make([]bool, len(snap.Families))
 	for i, f := range snap.Families {
@@ -34,19 +34,19 @@ func (o Options) whole(snap *snapshot.Snapshot) []bool {
 	return all
 }
 
-// seen is how many versions show whether a row has older cells, in addition to one of the
-// export's timestamp.
+// seen is the number of versions that shows whether a row has older cells, in
+// addition to one with the export's timestamp.
 const seen = 2
 
-// Survey counts the rows and cells of a table that an export lacks.
+// Survey counts the contents of a table that are not in an export.
 type Survey struct {
 	Rows    int64 `json:"rows"`          // of the table, with visible cells
-	Deleted int64 `json:"deleted"`       // of them that the export does not have
-	Changed int64 `json:"changed"`       // that the export has without some of their columns
+	Deleted int64 `json:"deleted"`       // rows that are not in the export
+	Changed int64 `json:"changed"`       // rows in the export without some of their columns
 	Newer   int64 `json:"newer_cells"`   // visible cells newer than the export's timestamp
 	Foreign int64 `json:"foreign_cells"` // visible cells of that timestamp in columns that the export does not write
 
-	markers [][]int64 // of each region and family of the snapshot
+	markers [][]int64 // number of markers for each region and family of the snapshot
 }
 
 // Compare reads a snapshot together with the export.
@@ -77,15 +77,15 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 	return sum, err
 }
 
-// regionReading is the row that is being read of a region.
+// regionReading is the state of reading one row of a region.
 type regionReading struct {
 	survey *Survey
 	cells  []*cellScan // of each family of the snapshot
-	whole  []bool      // families whose every older cell gets one
+	whole  []bool      // families where every older cell needs a marker
 	marked []bool      // families of the row that get a marker
-	lost   bool        // it has a cell in a column that the export does not write
-	any    bool        // a row was begun
-	has    bool        // the export has it
+	lost   bool        // the row has a cell in a column that the export does not write
+	any    bool        // a row has begun
+	has    bool        // the export has the row
 }
 
 func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc *snapshot.Scan, e *Export, o Options) (_ *Survey, err error) {

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// The ways of an undo.
+// The kinds of an undo.
 const (
 	ByMarkers  = "markers"
 	BySnapshot = "snapshot"
@@ -27,18 +27,18 @@ const (
 type restore struct {
 	*target
 	from checkpoint.RestoredFrom
-	into loader.TableName // that gets what the snapshot has: the load's table, or a new one
+	into loader.TableName // the table to restore: the load's table, or a new one
 	info loader.SnapshotInfo
 
 	before *tablesource.Source // the snapshot from before the load
-	quiet  map[string]string   // attributes that the table gets back as they are now
-	seen   *snapshot.Snapshot  // the table as it was when the loss was predicted; nil: it was predicted by another process
+	quiet  map[string]string   // current attributes, which the table gets back after the restore
+	seen   *snapshot.Snapshot  // the table when the loss was predicted; nil: another process predicted it
 }
 
-// inPlace reports whether the load's table gets what the snapshot has.
+// inPlace reports whether the load's table is restored itself.
 func (r *restore) inPlace() bool { return r.from.Into == "" }
 
-// restoring returns the undo by a snapshot that is under way by the journal, or that the options request.
+// restoring returns the undo by a snapshot that is under way according to the journal, or that the options describe.
 func (u *undo) restoring() (*restore, error) {
 	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.o.Snapshot, Into: u.o.Into, Discard: u.o.Discard}}
 	switch was := u.st.Undo; {
@@ -74,7 +74,7 @@ func intoText(table string) string {
 	return " into table " + table
 }
 
-// run predicts the restore, or does what is left of it.
+// run predicts the restore, or does its remaining steps.
 func (r *restore) run(ctx context.Context) (err error) {
 	defer func() {
 		if r.before != nil {
@@ -87,7 +87,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if was := r.u.st.Undo; was != nil && was.Result != nil {
 		r.result.Restore = was.Result.Restore
 		if r.u.o.DryRun {
-			return nil // as it was when the undo began
+			return nil // as predicted when the undo began
 		}
 	}
 	if r.u.o.DryRun {
@@ -96,7 +96,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	return r.u.st.Steps(ctx, nil, r.steps())
 }
 
-// steps returns the steps of an undo by a snapshot. Until the master is asked to restore it, an error puts the table into service again.
+// steps returns the steps of an undo by a snapshot. Until the restore is requested from the master, an error puts the table into service again.
 func (r *restore) steps() []checkpoint.Step {
 	st := r.u.st
 	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
@@ -118,7 +118,7 @@ func (r *restore) steps() []checkpoint.Step {
 	return append(all, checkpoint.Step{Name: "verify the table", Done: func() bool { return st.Undo.Out[0] }, Run: r.verifyRestored}, checkpoint.Step{Name: "end the undo", Run: r.endRestore})
 }
 
-// suits refuses a snapshot that is not of the table as it was before the load, and a user who may not have it restored.
+// suits refuses a snapshot that is not of the table before the load, and a user without the permission to restore it.
 func (r *restore) suits(ctx context.Context) error {
 	name := r.from.Snapshot
 	info, ok, err := r.u.c.FindSnapshot(ctx, name)
@@ -138,10 +138,10 @@ func (r *restore) suits(ctx context.Context) error {
 	if err := r.u.c.MayRestore(ctx, info, r.into, r.inPlace()); err != nil {
 		return cluster.Failure(err)
 	}
-	return cluster.Failure(r.u.c.Lacks(ctx, r.table, loader.Admin)) // its snapshots, and its service
+	return cluster.Failure(r.u.c.Lacks(ctx, r.table, loader.Admin)) // for its snapshots, and to take it out of service
 }
 
-// free refuses a table that another job works on, or that is not in service, and a new table that exists.
+// free refuses a table that is not in service, and a new table that exists.
 func (r *restore) free(ctx context.Context) error {
 	now, err := r.u.c.Describe(ctx, r.table)
 	if err != nil {
@@ -166,7 +166,8 @@ func (r *restore) free(ctx context.Context) error {
 	return nil
 }
 
-// others returns the jobs of the state directory that have loaded into the table since the snapshot. One that works on it now refuses the undo.
+// others returns the jobs of the state directory that have loaded into the table since the snapshot. It refuses the undo if one of them works on the
+// table now.
 func (r *restore) others() (names []string, err error) {
 	jobs, err := checkpoint.ReadAll(r.u.state)
 	for _, s := range jobs {
@@ -182,12 +183,12 @@ func (r *restore) others() (names []string, err error) {
 	return names, err
 }
 
-// loads reports whether a job's tables have a table.
+// loads reports whether a job loads into a table.
 func loads(s *checkpoint.State, table string) bool {
 	return s.Table == table || slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return t.Table == table })
 }
 
-// predict counts the cells that become visible again and the cells that are lost, by a snapshot of the current table, and refuses losses of others.
+// predict computes what becomes visible again and what is lost, from a snapshot of the current table, and refuses losses of others.
 func (r *restore) predict(ctx context.Context) error {
 	if err := r.suits(ctx); err != nil {
 		return err
@@ -213,7 +214,7 @@ func (r *restore) open(ctx context.Context) (err error) {
 	return err
 }
 
-// lookAt compares the table, by a snapshot, with the one from before the load.
+// lookAt compares a snapshot of the current table with the one from before the load.
 func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	if err := r.open(ctx); err != nil {
 		return err
@@ -236,7 +237,7 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	return nil
 }
 
-// notRestored returns the error of a table that is not as the snapshot.
+// notRestored returns the error for a table that differs from the snapshot.
 func (r *restore) notRestored(format string, args ...any) error {
 	kept := ""
 	if r.inPlace() {

@@ -16,34 +16,34 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// columns walks the columns of a range of a snapshot in which a reader of the newest version sees a cell, with the load or without it. It belongs
-// to one goroutine.
+// columns iterates over the columns of a range of a snapshot in which a reader of the newest version sees a cell, with the load or without it. For
+// one goroutine.
 type columns struct {
 	load  *load
 	scan  *snapshot.RangeScan
-	rules map[string]*columnRules // of each family
-	more  bool                    // scan stands before a cell that was not looked at
+	rules map[string]*columnRules // by family
+	more  bool                    // scan is at a cell that was not processed
 	begun bool
 
-	newest, kept   manifest.Digest // of what is seen without the load: the newest version, and all that are kept
-	written        int64           // cells that the load has written
-	rowSeen        bool            // something is seen of the row without the load
+	newest, kept   manifest.Digest // visible without the load: the newest version, and all versions that are kept
+	written        int64           // cells written by the load
+	rowSeen        bool            // a cell of the row is visible without the load
 	row, qualifier []byte          // of the current column
 	family         string
-	own            bool // the load's cell is seen
-	loaded         bool // and no compaction has written it again
-	seen           bool // a cell is seen without the load, of:
+	own            bool // the load's cell is visible
+	loaded         bool // and no compaction has rewritten it
+	seen           bool // a cell is visible without the load, with:
 	stamp          int64
 	value, hash    []byte
 }
 
-// columnRules decide what is seen of a family in a row: with the load, without it, and without it in all versions.
+// columnRules decide which cells of a family are visible in a row: with the load, without it, and without it in all versions.
 type columnRules struct {
 	with, without, all *snapshot.Rules
-	begun              bool // in the row
+	begun              bool // for the current row
 }
 
-// columnsOf walks those of the rows from start up to, but without, stop. It must be closed.
+// columnsOf returns the columns of the rows in [start, stop). The result must be closed.
 func (l *load) columnsOf(ctx context.Context, snap *snapshot.Snapshot, start, stop []byte, now time.Time) *columns {
 	c := &columns{load: l, rules: map[string]*columnRules{}, scan: snap.ScanRange(ctx, snapshot.View{Raw: true, Now: now, Start: start, Stop: stop})}
 	one, all := snapshot.View{Versions: 1, Now: now}, snapshot.View{Now: now}
@@ -94,7 +94,7 @@ func (c *columns) startRow() {
 	}
 }
 
-// cell looks at one of the column.
+// cell processes one cell of the column.
 func (c *columns) cell(at *hfile.Cell) error {
 	r := c.rules[c.family]
 	if !r.begun {
@@ -143,7 +143,7 @@ func (c *columns) cell(at *hfile.Cell) error {
 	return nil
 }
 
-// replaced reports whether a cell is a delete marker by which the load has replaced a row.
+// replaced reports whether a cell is a delete marker with which the load has replaced a row.
 func (l *load) replaced(c *hfile.Cell) bool {
 	return l.replaces && c.Type == hfile.DeleteFamily && c.Timestamp == l.stamp-1
 }
@@ -153,7 +153,7 @@ func (c *columns) order(o *columns) int {
 	return cmp.Or(bytes.Compare(c.row, o.row), cmp.Compare(c.family, o.family), bytes.Compare(c.qualifier, o.qualifier))
 }
 
-// digestOf reads what readers see of a snapshot without the load.
+// digestOf returns the digests of the cells of a snapshot that readers see without the load.
 func (l *load) digestOf(ctx context.Context, snap *snapshot.Snapshot, o reading) (newest, kept manifest.Digest, err error) {
 	r, err := l.lossBy(ctx, snap, nil, o)
 	if err != nil {
@@ -162,7 +162,7 @@ func (l *load) digestOf(ctx context.Context, snap *snapshot.Snapshot, o reading)
 	return r.Before, r.Versions, nil
 }
 
-// lossBy compares a snapshot of the current table with one from before the load, which is to be restored; nil: the latter is only read.
+// lossBy compares a snapshot of the current table with one from before the load, to which it would be restored. If now is nil, only before is read.
 func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o reading) (*result.Restore, error) {
 	sum := &result.Restore{Unmarked: l.stamp == 0}
 	by := before
@@ -190,11 +190,11 @@ func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o rea
 	return sum, err
 }
 
-// lossJoin merges the columns of a range before the load and now.
+// lossJoin merges the columns of a range in the snapshot from before the load and in the current one.
 type lossJoin struct {
 	before, now *columns // now may be nil
 	part        result.Restore
-	row         []byte // the last in which something is lost
+	row         []byte // the last row in which something is lost
 	any         bool
 }
 
@@ -239,7 +239,7 @@ func (j *lossJoin) run(ctx context.Context) error {
 	return nil
 }
 
-// column counts one: order is negative where only the snapshot has it, positive where only the table has.
+// column counts one column: order is negative if only the snapshot has it, positive if only the table has it.
 func (j *lossJoin) column(order int) {
 	b, n := j.before, j.now
 	if order >= 0 && n.own {
@@ -248,7 +248,7 @@ func (j *lossJoin) column(order int) {
 	switch {
 	case order < 0 && !b.seen, order > 0 && !n.seen:
 	case order < 0 && b.load.replaces:
-		j.part.Restored++ // the load's delete marker may be gone with what it hid
+		j.part.Restored++ // the load's delete marker, and the cells that it hid, may have been dropped
 	case order < 0:
 		j.lost(&j.part.Deleted, b.row)
 	case order > 0:
@@ -261,7 +261,7 @@ func (j *lossJoin) column(order int) {
 		j.lost(&j.part.Deleted, n.row)
 	case n.seen:
 		j.lost(&j.part.Written, n.row)
-	case b.seen && n.loaded && !b.load.replaces: // no compaction has dropped what the load's cell hides
+	case b.seen && n.loaded && !b.load.replaces: // no compaction has dropped the cells that the load's cell hides
 		j.lost(&j.part.Deleted, n.row)
 	case b.seen:
 		j.part.Restored++

@@ -14,16 +14,17 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// DiffOptions say how [Diff] works.
+// DiffOptions are the options of [Diff].
 type DiffOptions struct {
-	Keys    int // how many rows are named of each table
-	Readers int // regions that are read at a time, default 4
+	Keys    int // number of named rows per table
+	Readers int // regions that are read concurrently, default 4
 	Events  progress.Events
 }
 
-// Diff reports what the load of a finished job has changed, by a snapshot that is
-// taken for it. dir is the directory of the job's state, which may run meanwhile.
-// What a compaction has dropped is not seen: see [result.SurveyFamily].
+// Diff describes the changes by the load of a finished job, from a snapshot that is
+// taken for this. dir is the directory of the job's state; the job may run
+// meanwhile. Cells that a compaction has dropped are not seen: see
+// [result.SurveyFamily].
 func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *result.Survey, err error) {
 	trace, err := checkpoint.ReadTrace(dir)
 	if err != nil {
@@ -57,7 +58,7 @@ func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *
 	return all, nil
 }
 
-// diff surveys a snapshot of the load's table that is taken for it.
+// diff surveys a snapshot of the load's table that is taken for this.
 func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOptions) (_ *result.Survey, err error) {
 	if err := l.sameCluster(id); err != nil {
 		return nil, err

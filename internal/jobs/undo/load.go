@@ -12,25 +12,25 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// load is a finished load of one table as its journal knows it.
+// load is a finished load of one table, from its journal.
 type load struct {
-	job       string // name of its directory
-	number    int    // of the table in the order of loading, from 0
-	several   bool   // the job has filled more tables
+	job       string // name of the job's directory
+	number    int    // of the table in loading order, from 0
+	several   bool   // the job has filled several tables
 	table     loader.TableName
-	index     string   // name of the index that the table is; empty: it is none
-	stamp     int64    // of every cell
+	index     string   // name of the index that the table is; empty: it is not an index
+	stamp     int64    // timestamp of every cell
 	families  []string // sorted
 	manifest  *manifest.Manifest
-	local     bool      // peers of replication have left it out
-	replaces  bool      // it has replaced rows by delete markers of the timestamp before
-	began     time.Time // when HBase was first asked to load; zero: the journal does not say
-	snapshot  string    // that was taken before it
-	created   int64     // the time of its making, milliseconds; 0: the journal does not say
-	clusterID string    // on which it was loaded; empty: the journal is of an older version
+	local     bool      // the load was not replicated to peers
+	replaces  bool      // it has replaced rows by delete markers with the timestamp before
+	began     time.Time // first request to HBase to load; zero: not in the journal
+	snapshot  string    // taken before the load
+	created   int64     // creation time of the snapshot, milliseconds; 0: not in the journal
+	clusterID string    // cluster of the load; empty: the journal is of an older version
 }
 
-// neverUndone refuses jobs that have no load in a table that was there before, whether they are done or not.
+// neverUndone refuses jobs that have no load into an existing table, whether they are done or not.
 func neverUndone(name string, h *checkpoint.History) error {
 	switch {
 	case h.Exporting != nil:
@@ -45,8 +45,8 @@ func neverUndone(name string, h *checkpoint.History) error {
 	return nil
 }
 
-// loadsOf reads a journal: the load of each table, in the order in which they were loaded. A job that is not done, or whose
-// cells cannot be distinguished from others by a timestamp, is refused.
+// loadsOf returns the load of each table of a journal, in loading order. It refuses a job that is not done, or whose cells cannot be distinguished
+// from others by a timestamp.
 func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	name := filepath.Base(dir)
 	if err := neverUndone(name, h); err != nil {
@@ -95,7 +95,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	return all, nil
 }
 
-// loadBefore reads a journal of a job of one table, whose load a snapshot from before it takes back: its cells need no common timestamp.
+// loadBefore returns the load of a job of one table, for an undo by a snapshot from before it: its cells need no common timestamp.
 func loadBefore(dir string, h *checkpoint.History) (*load, error) {
 	name := filepath.Base(dir)
 	if err := neverUndone(name, h); err != nil {
@@ -121,7 +121,7 @@ func loadBefore(dir string, h *checkpoint.History) (*load, error) {
 	return l, nil
 }
 
-// loadBegan is when HBase was first asked to load files.
+// loadBegan returns the time of the first request to HBase to load files.
 func loadBegan(h *checkpoint.History) time.Time {
 	for _, a := range h.Attempts {
 		for _, s := range a.Steps {
@@ -133,7 +133,7 @@ func loadBegan(h *checkpoint.History) time.Time {
 	return time.Time{}
 }
 
-// otherWay says how a load is taken back that markers do not take out, as far as the journal knows.
+// otherWay explains how to undo a load that markers cannot undo, as far as the journal shows.
 func otherWay(h *checkpoint.History) setting.Text {
 	if h.Snapshot == "" {
 		return noSnapshot()
@@ -149,7 +149,7 @@ func bySnapshot(name string) setting.Text {
 	return setting.Textf("%s %s restores snapshot %s, and with %s into a new table", setting.UndoBy, BySnapshot, name, setting.Into)
 }
 
-// wayBack says how the table gets back what it had before the load, other than by markers.
+// wayBack explains how to restore the table's contents from before the load, other than by markers.
 func (t *target) wayBack(ctx context.Context) setting.Text {
 	if t.snapshot == "" {
 		return noSnapshot()
@@ -161,7 +161,7 @@ func (t *target) wayBack(ctx context.Context) setting.Text {
 	return bySnapshot(t.snapshot)
 }
 
-// sameCluster refuses a cluster on which the job was not loaded.
+// sameCluster refuses a cluster that the job was not loaded into.
 func (l *load) sameCluster(id string) error {
 	if l.clusterID != "" && l.clusterID != id {
 		return fail.Errorf(fail.Config, "job %s was loaded into another cluster, %s; this one is %s (name it with %s)", l.job, l.clusterID, id, setting.Zookeeper)

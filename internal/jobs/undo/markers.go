@@ -18,26 +18,27 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// part is the region and family of one file of markers.
+// part identifies the rows of one file of markers.
 type part struct {
 	region int
 	family string
 	rows   int64
-	copies bool // with the older cells that are seen again
+	copies bool // with copies of the older cells that become visible again
 }
 
-// writing says how markers are written.
+// writing has the options for writing markers.
 type writing struct {
 	reading
-	others int  // timestamps of the table that were undone before
-	all    bool // copies in every family
-	number int  // of the writing, from 0
+	others int  // other timestamps of the table that were undone
+	all    bool // write copies in every family
+	number int  // number of the write, from 0
 }
 
-// write makes a file of markers for each region and family that has cells of
-// the load. In families of copies it has, with each marker, the older cells that are seen
-// again: a compaction that reads them and the load's cells without the markers
-// would drop them. Names follow from the load, the region and the number of the writing.
+// write writes a file of markers for each region and family that has cells of the
+// load. In families with copies the file has, after each marker, the older cells
+// that become visible again: a compaction that reads them and the load's cells
+// without the markers would drop them. File names depend on the load, the region
+// and the number of the write.
 func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
 	var parts []rewrite.Content
 	for i, r := range s.Regions {
@@ -69,8 +70,8 @@ func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
 	return hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number)
 }
 
-// markers gives a marker for each row of a region and family that has cells of
-// the load, and after it the copies.
+// markers adds a marker for each row of a region and family that has cells of the
+// load, and after it the copies.
 func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o reading, add func(*hfile.Cell) error) (err error) {
 	sc, err := snap.Scan(ctx, p.region, snapshot.View{Raw: true, Now: o.now, Families: []string{p.family}})
 	if err != nil {
@@ -91,7 +92,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 		c := sc.Cell()
 		if seen, err := again.shows(c, sc.NewRow()); err != nil {
 			return err
-		} else if seen { // a cell of the load stands before it in its column
+		} else if seen { // a cell of the load precedes it in its column
 			if err := add(c); err != nil {
 				return err
 			}
@@ -114,7 +115,8 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 	return nil
 }
 
-// uncovered finds the cells that are seen without a load only. A nil one finds none.
+// uncovered finds the cells that are visible only without a load. A nil uncovered
+// finds none.
 type uncovered struct{ with, without *snapshot.Rules }
 
 func newUncovered(snap *snapshot.Snapshot, p part, stamp int64, now time.Time) *uncovered {
@@ -126,7 +128,7 @@ func newUncovered(snap *snapshot.Snapshot, p part, stamp int64, now time.Time) *
 	return &uncovered{f.Rules(view), f.Rules(view, stamp)}
 }
 
-// shows takes the next cell of a raw scan of the family.
+// shows processes the next cell of a raw scan of the family.
 func (u *uncovered) shows(c *hfile.Cell, newRow bool) (bool, error) {
 	if u == nil {
 		return false, nil

@@ -16,19 +16,19 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// reader makes the survey of one region of the cells of a raw scan. It belongs
-// to one goroutine.
+// reader makes the survey of one region from the cells of a raw scan. For one
+// goroutine.
 type reader struct {
 	load     *load
 	families []familyReader
 	rows     *verify.Rows
 	part     *result.Survey
-	keys     int // that are still to be named
+	keys     int // number of keys that may still be named
 
 	key   []byte
-	cells []loader.Cell // of the load, in the row
-	held  []byte        // their qualifiers and values
-	ends  []int         // of each in held
+	cells []loader.Cell // cells of the load in the row
+	held  []byte        // qualifiers and values of cells
+	ends  []int         // ends of these in held
 	row   rowReading
 	hash  []byte
 }
@@ -36,23 +36,24 @@ type reader struct {
 // rowReading is the state of the current row.
 type rowReading struct {
 	any                       bool
-	seen, left, older, marked bool // a cell is seen, with and without the load; was seen before it; T is deleted already
+	seen, left, older, marked bool // a cell is visible, with and without the load; a cell was visible before it; T is already deleted
 	cellsSeen, restored       int64
 	overwritten, unchanged    int64
 }
 
-// familyReader decides what is seen of a family's cells in the row: now, without
-// the load, without it in all versions, and of what is older than the load.
+// familyReader decides which cells of a family are visible in the row: with the
+// load, without it, without it in all versions, and only among cells older than the
+// load.
 type familyReader struct {
 	name                    string
-	bytes                   []byte // the name
+	bytes                   []byte // the name as bytes
 	seen, left, rest, older *snapshot.Rules
-	begun                   bool // in the row
+	begun                   bool // for the current row
 	written, compacted      int64
 	deletes                 bool
 
-	open          bool // a cell of the load is the last of this column:
-	again         bool // no file that was seen has it as it was loaded
+	open          bool // the last cell of this column is of the load:
+	again         bool // no file read so far has it as it was loaded
 	column, value []byte
 }
 
@@ -80,7 +81,7 @@ func (r *reader) startRow(key []byte) {
 	}
 }
 
-// family finds that of a cell.
+// family returns the familyReader of a cell.
 func (r *reader) family(c *hfile.Cell) *familyReader {
 	for i := range r.families {
 		f := &r.families[i]
@@ -95,11 +96,11 @@ func (r *reader) family(c *hfile.Cell) *familyReader {
 		}
 		return f
 	}
-	return nil // the scan gives none
+	return nil // the scan does not return such cells
 }
 
-// cell takes the next cell of the row. loaded says that no compaction has
-// written it again.
+// cell processes the next cell of the row. loaded reports that no compaction has
+// rewritten it.
 func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	f := r.family(c)
 	if f == nil {
@@ -126,7 +127,7 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	}
 	own := c.Timestamp == r.load.stamp
 	switch {
-	case r.load.ofLoad(c) && f.open && bytes.Equal(f.column, c.Qualifier): // in a further file
+	case r.load.ofLoad(c) && f.open && bytes.Equal(f.column, c.Qualifier): // a copy in another file
 		if f.again && loaded {
 			f.again = false
 			f.compacted--
@@ -161,7 +162,7 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	return err
 }
 
-// hold keeps a cell of the load until the row is read.
+// hold keeps a cell of the load until the end of the row.
 func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 	r.held = append(append(r.held, c.Qualifier...), c.Value...)
 	r.ends = append(r.ends, len(c.Qualifier), len(r.held))
@@ -171,8 +172,8 @@ func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 	f.column, f.value = append(f.column[:0], c.Qualifier...), append(f.value[:0], c.Value...)
 }
 
-// addRest counts a cell that is seen without the load: the newest version of its
-// column, that of all versions that are kept, or both.
+// addRest counts a cell that is visible without the load: as the newest version of
+// its column, as one of all versions that are kept, or both.
 func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 	var sum uint64
 	sum, r.hash = cellSum(c, r.hash)
@@ -186,7 +187,7 @@ func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 	}
 }
 
-// cellSum returns the digest of a cell. buf is used again.
+// cellSum returns the checksum of a cell. It reuses buf.
 func cellSum(c *hfile.Cell, buf []byte) (uint64, []byte) {
 	b := binary.BigEndian.AppendUint16(buf[:0], uint16(len(c.Row)))
 	b = append(append(b, c.Row...), byte(len(c.Family)))
@@ -196,7 +197,7 @@ func cellSum(c *hfile.Cell, buf []byte) (uint64, []byte) {
 	return xxhash.Sum64(b), b
 }
 
-// endRow counts the row that was read.
+// endRow adds the row to the survey.
 func (r *reader) endRow() {
 	s, row := r.part, &r.row
 	if row.any && row.left {
@@ -251,7 +252,7 @@ func (r *reader) endRow() {
 		from = end
 	}
 	if r.rows.Add(loader.Row{Key: r.key, Cells: r.cells}) != nil {
-		s.Foreign++ // a column that the job does not have
+		s.Foreign++ // a column that the job does not write
 	}
 	if len(region.Keys) < r.keys {
 		region.Keys = append(region.Keys, result.Key{Row: rowkey.String(r.key), Overwritten: row.older})
@@ -265,5 +266,6 @@ func (r *reader) finish() *result.Survey {
 	return r.part
 }
 
-// same reports whether the cells of the timestamp are the written ones.
+// same reports whether the cells with the timestamp are exactly those that were
+// written.
 func same(s *result.Survey, written manifest.Digest) bool { return s.Foreign == 0 && s.Load == written }

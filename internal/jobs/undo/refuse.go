@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// refusals says why markers would lose something, or might; none: they do not.
-// others is how many other timestamps of the table were undone.
+// refusals returns why markers would lose data, or might; none: they would not.
+// others is the number of other timestamps of the table that were undone.
 func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	if s.Marked > 0 {
@@ -46,7 +46,7 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 	return all
 }
 
-// refuse puts the reasons against an undo into its result, and gives them as one error; nil: there are none.
+// refuse adds the reasons against an undo to its result, and returns them as one error; nil: there are none.
 func refuse(r *result.Undo, all []setting.Text) error {
 	r.Refused = nil
 	var errs []error
@@ -57,11 +57,11 @@ func refuse(r *result.Undo, all []setting.Text) error {
 	return errors.Join(errs...)
 }
 
-// keeps reports whether a family keeps what is seen again in whichever files a compaction puts together: it has a version for
-// that, one for the load, and one for each other timestamp that was undone.
+// keeps reports whether a family keeps the cells that become visible again, whichever files a compaction combines: it has a version for them, one for
+// the load, and one for each other timestamp that was undone.
 func keeps(f result.SurveyFamily, others int) bool { return f.Versions >= 2+others && f.Deletes == 0 }
 
-// uncompacted returns a survey as if no compaction had written the load's cells again.
+// uncompacted returns a survey as if no compaction had rewritten the load's cells.
 func uncompacted(s *result.Survey) *result.Survey {
 	as := *s
 	as.Families = slices.Clone(s.Families)
@@ -71,7 +71,7 @@ func uncompacted(s *result.Survey) *result.Survey {
 	return &as
 }
 
-// lossOf describes the losses of others by a restore; there may be none.
+// lossOf describes what others lose by a restore, none: nothing.
 func (l *load) lossOf(r *result.Restore) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	switch {
@@ -92,8 +92,8 @@ func (l *load) lossOf(r *result.Restore) (all []setting.Text) {
 	return all
 }
 
-// changed names the settings of the table that are not those of the snapshot. HBase restores no table whose store files would have another
-// tracker (StoreFileTrackerValidationUtils, since 2.5).
+// changed returns the settings of the table that differ from the snapshot's. HBase does not restore a table if the store file tracker would change
+// (StoreFileTrackerValidationUtils, since 2.5).
 func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 	before, err := loader.DescribedBy(r.table, r.before.Snapshot.Schema)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 	r.quiet = map[string]string{}
 	for _, key := range checkpoint.QuietAttributes() {
 		if was, now := before.Attributes[key], today.Attributes[key]; was == "false" && now != was {
-			r.quiet[key], before.Attributes[key] = now, now // the load kept the table quiet when it took the snapshot
+			r.quiet[key], before.Attributes[key] = now, now // the load had switched it off when it took the snapshot
 		}
 	}
 	differ("", before.Attributes, today.Attributes)
@@ -144,7 +144,7 @@ func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// judge refuses a snapshot that has cells of the load, and a loss that was not allowed.
+// judge refuses a snapshot that has cells of the load, and a loss that is not allowed.
 func (r *restore) judge() error {
 	s := r.result.Restore
 	if s.InBefore > 0 {

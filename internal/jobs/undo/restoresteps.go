@@ -21,7 +21,7 @@ func (r *restore) begin(ctx context.Context) error {
 	if err := r.predict(ctx); err != nil {
 		return err
 	}
-	now, from := r.u.read.now, r.from // for every attempt: what has expired is a part of the prediction
+	now, from := r.u.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
 	begun := checkpoint.UndoRecord{Timestamp: r.recordStamp(), Created: now.UnixMilli(), From: &from}
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
@@ -33,15 +33,15 @@ func (r *restore) begin(ctx context.Context) error {
 	return r.u.st.Record(checkpoint.EventUndoing, begun)
 }
 
-// recordStamp returns a timestamp that says that an undo is begun.
+// recordStamp returns a nonzero timestamp, which marks that an undo has begun.
 func (r *restore) recordStamp() int64 {
 	if r.stamp == 0 {
-		return 1 // its cells have several
+		return 1 // the cells have several timestamps
 	}
 	return r.stamp
 }
 
-// ask records that the master is asked, and what is predicted.
+// ask records the prediction and the request to the master.
 func (r *restore) ask() error {
 	if r.inPlace() {
 		r.result.Snapshot = r.own().Snapshot
@@ -54,12 +54,12 @@ func (r *restore) ask() error {
 	return r.u.st.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
 }
 
-// service takes the table out of service or puts it into service.
+// service puts the table into service, or takes it out of service.
 func (r *restore) service(ctx context.Context, on bool) error {
 	return cluster.Failure(table.SetService(ctx, r.u.c, r.table, on))
 }
 
-// takeOffline takes the table out of service and predicts the loss again where it was written to since: from now on nobody can.
+// takeOffline takes the table out of service, so that it cannot be written to, and predicts the loss again if it was written to since the prediction.
 func (r *restore) takeOffline(ctx context.Context) error {
 	err := r.reconsider(ctx)
 	if err == nil {
@@ -117,12 +117,12 @@ func (r *restore) restore(ctx context.Context) error {
 	return r.u.st.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
 }
 
-// afterRefusal looks whether a request that is refused was done before, by one whose answer was lost. If not, nothing was changed.
+// afterRefusal determines whether a refused request had succeeded before, with a lost answer. If it had not, nothing was changed.
 func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err error) {
 	cause = cluster.Failure(cause)
 	if !r.inPlace() {
 		if _, err := r.u.c.Describe(ctx, r.into); err == nil {
-			return true, nil // it is verified next
+			return true, nil // the next step verifies it
 		}
 		return false, r.withdrawRestore(ctx, cause)
 	}
@@ -163,7 +163,7 @@ func (r *restore) putOnline(ctx context.Context) error {
 	return nil
 }
 
-// verifyRestored compares the table with the prediction, by the snapshot that was taken before it was in service; range only scans the table for
+// verifyRestored compares the table with the prediction, by the snapshot that was taken before it was in service. Mode range only scans the table for
 // cells of the load.
 func (r *restore) verifyRestored(ctx context.Context) error {
 	u := r.u
@@ -182,7 +182,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if died != "" && u.o.Verify == "full" { // so that the snapshot has what HBase has applied
+	if died != "" && u.o.Verify == "full" { // the new snapshot includes edits that HBase has replayed
 		if err := u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceRestored); err != nil {
 			return cluster.Failure(err)
 		}
@@ -210,8 +210,8 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	return u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
 }
 
-// endRestore deletes the snapshots of the undo and records that nothing is left to do. What others have lost stays in the one of the
-// table as it was.
+// endRestore deletes the snapshots of the undo and records that it is done. If others have lost something, the snapshot of the table from before the
+// undo, which has it, is kept.
 func (r *restore) endRestore(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()

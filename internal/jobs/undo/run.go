@@ -21,44 +21,44 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Options say how [Run] works.
+// Options are the options of [Run].
 type Options struct {
-	DryRun     bool   // predict, and change nothing
-	By         string // markers or snapshot; empty: as the undo that is under way, else markers
-	Snapshot   string // by snapshot: one from before the load, default that of the job
-	Into       string // by snapshot: a new table that is made of it; empty: the load's table gets what it has
-	Discard    bool   // by snapshot: what others have written since may be lost
-	InsertOnly bool   // the caller knows that no row of the load was in the table before it
-	Verify     string // full: the table is as predicted (default); range: no cell of the load is seen, for tables that others write to meanwhile
-	Staging    string // directory on HDFS for the files with markers, default that of [staging.Base]
+	DryRun     bool   // predict only, change nothing
+	By         string // markers or snapshot; empty: the kind of the undo that is under way, else markers
+	Snapshot   string // by snapshot: a snapshot from before the load, default the job's
+	Into       string // by snapshot: a new table that is made from it; empty: the load's table is restored
+	Discard    bool   // by snapshot: later changes of others may be lost
+	InsertOnly bool   // the caller knows that no row of the load was in the table before
+	Verify     string // full: the table is as predicted (default); range: no cell of the load is visible, for tables that others write to meanwhile
+	Staging    string // directory on HDFS for the files with delete markers, default [staging.Base]
 	Stage      loader.Stage
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	// LoadConcurrency is the number of regions of the whole table that load concurrently, default 2 per region server, 8 while they are fast.
 	LoadConcurrency int
-	Readers         int           // regions that are read at a time, default 4
-	LockWait        time.Duration // how long to wait for another process that works on the job; default: not at all
-	Version         string        // of the program, for the journal
-	Gate            progress.Gate // where the load waits between its steps, default nowhere
+	Readers         int           // regions that are read concurrently, default 4
+	LockWait        time.Duration // how long to wait for another process that works on the job; default: no wait
+	Version         string        // version of the program, for the journal
+	Gate            progress.Gate // the load waits here between its steps, default: no gate
 	Events          progress.Events
 }
 
-// undo is one process's work on an undo.
+// undo is the work of one process on an undo.
 type undo struct {
 	env     *cluster.Env
 	o       Options
 	c       *loader.Cluster
 	st      *checkpoint.Job
 	state   string    // directory of all jobs' state
-	tables  []*target // in the order in which they were loaded
-	cluster string    // its id
+	tables  []*target // in loading order
+	cluster string    // cluster id
 	result  *result.Undo
 	read    reading
 }
 
-// Run takes the load of a finished job out of its tables again. dir is the
-// directory of the job's state. With an error comes the result as far as it is
-// known, or nil; one of kind [fail.Check] says why markers would lose something,
-// and nothing was changed then. The same call after a crash resumes; after a
-// success it does nothing.
+// Run removes the load of a finished job from its tables. dir is the directory of
+// the job's state. If there is an error, the result has the state so far, or is
+// nil. An error of kind [fail.Check] explains why markers would lose data; nothing
+// was changed then. The same call resumes after a crash, and does nothing after a
+// success.
 func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *result.Undo, err error) {
 	started := time.Now()
 	dir = filepath.Clean(dir)
@@ -129,7 +129,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	return u.result, u.st.Steps(ctx, nil, u.steps())
 }
 
-// loads returns the loads that the undo takes back, as the options ask, or as the undo that is under way does.
+// loads returns the loads to undo, according to the options or to the undo that is under way.
 func (u *undo) loads(dir string) ([]*load, error) {
 	if was := u.st.Undo; was != nil && !was.Done {
 		by := ByMarkers
@@ -148,16 +148,16 @@ func (u *undo) loads(dir string) ([]*load, error) {
 	return []*load{l}, err
 }
 
-// job returns the name of its directory.
+// job returns the name of the job's directory.
 func (u *undo) job() string { return u.tables[0].job }
 
-// predict surveys snapshots that are taken for it, and deletes them again.
+// predict surveys snapshots that are taken for this, and deletes them again.
 func (u *undo) predict(ctx context.Context) error {
 	if was := u.st.Undo; was != nil && was.Built {
 		for i, was := range resultsOf(was.Result) {
 			u.tables[i].result.Survey = was.Survey
 		}
-		return nil // as it was when the undo began
+		return nil // as predicted when the undo began
 	}
 	for _, t := range u.tables {
 		u.o.Events.Phase("snapshot")
@@ -169,7 +169,7 @@ func (u *undo) predict(ctx context.Context) error {
 	return u.judge(ctx)
 }
 
-// countUndone says of each table how many other timestamps of it were undone.
+// countUndone counts for each table the other timestamps that were undone.
 func (u *undo) countUndone(ctx context.Context) error {
 	undone, err := checkpoint.ReadUndone(ctx, u.c, u.state, u.o.Events)
 	if err != nil {
@@ -187,7 +187,7 @@ func (u *undo) countUndone(ctx context.Context) error {
 	return nil
 }
 
-// judge refuses what markers would lose, of all tables together.
+// judge refuses an undo by which markers would lose data in any of the tables.
 func (u *undo) judge(ctx context.Context) error {
 	var all []setting.Text
 	for _, t := range u.tables {
@@ -205,7 +205,7 @@ func (u *undo) judge(ctx context.Context) error {
 	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), refused, u.tables[0].wayBack(ctx)))
 }
 
-// steps returns the steps of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
+// steps returns the steps of an undo. Tables are undone in the reverse order of loading, so that readers find no index entry whose row is gone.
 func (u *undo) steps() []checkpoint.Step {
 	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
 	steps := []checkpoint.Step{
@@ -230,11 +230,11 @@ func (u *undo) dropPresent(ctx context.Context) error {
 	return fail.With(fail.Load, u.st.DropSnapshots(ctx, u.c, left...))
 }
 
-// resume takes what an earlier attempt has predicted and written.
+// resume restores the prediction and the files of an earlier attempt.
 func (u *undo) resume() {
 	before := *u.st.Undo.Result
 	before.DryRun, before.Elapsed, before.Tables = false, 0, nil
-	for _, r := range u.st.Undo.Result.Tables { // copies: what this attempt adds is not in the journal
+	for _, r := range u.st.Undo.Result.Tables { // copied, because changes by this attempt are not in the journal
 		own := *r
 		before.Tables = append(before.Tables, &own)
 	}
@@ -247,8 +247,8 @@ func (u *undo) resume() {
 	u.o.Events.Note("markers are written already", "files", files)
 }
 
-// begin records what is begun: the snapshots and the staging directories are
-// known from now on.
+// begin records the begin of the undo, with the names of the snapshots and the
+// staging directories.
 func (u *undo) begin(ctx context.Context) error {
 	now := time.Now()
 	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
@@ -272,7 +272,7 @@ func (u *undo) withdraw(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	if err := u.dropSnapshots(ctx); err != nil {
-		return err // the undo stays begun: the same command removes it
+		return err // the undo stays begun, and the same command withdraws it
 	}
 	u.dropStaging(ctx)
 	return u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
@@ -296,8 +296,8 @@ func (u *undo) dropStaging(ctx context.Context) {
 	}
 }
 
-// end removes what is not needed any more, and records that nothing is left to do. Snapshots stay where a table was found
-// not as predicted, and has not been seen otherwise since.
+// end removes temporary files, and records that the undo is done. It keeps the snapshots if a table was not as predicted, unless a later full
+// verification has succeeded.
 func (u *undo) end(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()

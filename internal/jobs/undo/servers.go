@@ -10,15 +10,15 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// When a region server dies while a table is out of service, the master splits its log, and puts the edits of the table's regions that it does
-// not know to be flushed below their directories (WALSplitter, 2.6). The files of a restored table are older than these edits, so that HBase applies
-// them when it opens the regions: cells that the restore has removed come back. The snapshot of the restored table, which is taken before that,
-// does not have them.
+// When a region server dies while a table is out of service, the master splits its log, and writes those edits of the table's regions that it does
+// not know to be flushed below their directories (WALSplitter, 2.6). The files of a restored table are older than these edits, so HBase replays them
+// when it opens the regions: cells that the restore has removed come back. The snapshot of the restored table, which is taken before that, does not
+// have them.
 
-// recovery is how long the recovery of a region server is waited for.
+// recovery is the maximum time to wait for the recovery of a region server.
 const recovery = 3 * time.Minute
 
-// servers returns the region servers that live; none if the user may not see them.
+// servers returns the live region servers; none if the user may not see them.
 func (r *restore) servers(ctx context.Context) ([]string, error) {
 	s, err := r.u.c.Status(ctx)
 	if loader.Refused(err) {
@@ -27,7 +27,7 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// died returns a region server that lived when the undo began and does not live now; empty: there is none that is known.
+// died returns a region server that was alive when the undo began and is not alive now; empty: none is known.
 func (r *restore) died(ctx context.Context) (string, error) {
 	was := r.u.st.Undo.Servers
 	if !r.inPlace() || len(was) == 0 {
@@ -45,8 +45,8 @@ func (r *restore) died(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// awaitRecovery waits until the master has recovered a region server that has died since the undo began: what it takes from the log is applied when the
-// table is put into service then, and verification sees it.
+// awaitRecovery waits until the master has recovered a region server that has died since the undo began. Edits from its log are then replayed when
+// the table is put into service, and verification detects them.
 func (r *restore) awaitRecovery(ctx context.Context) error {
 	died, err := r.died(ctx)
 	if err != nil || died == "" {

@@ -20,10 +20,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// build surveys the snapshots of all tables, refuses what markers would lose, and writes them, or takes what an earlier attempt has written.
-// Until one is sent nothing was changed, and an error ends the undo. Before, the timestamp is used up.
+// build surveys the snapshots of all tables, refuses losses by markers, and writes the markers, or uses those of an earlier attempt. Until a marker
+// is sent nothing is changed, and an error ends the undo. Before that, the timestamp is marked as undone.
 func (u *undo) build(ctx context.Context) error {
-	u.read.now = time.UnixMilli(u.st.Undo.Created) // for every attempt: what has expired is a part of the prediction
+	u.read.now = time.UnixMilli(u.st.Undo.Created) // the same for every attempt, since the prediction depends on which cells have expired
 	if u.st.Undo.Built {
 		u.resume()
 		return nil
@@ -53,7 +53,7 @@ func (u *undo) wrote(files [][]loader.HFile) error {
 	return u.st.Record(checkpoint.EventMarkers, record)
 }
 
-// writeFiles writes the markers of each table, if nothing is lost by them in any.
+// writeFiles writes the markers of all tables, unless they would lose data in one of them.
 func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 	u.o.Events.Phase("snapshot")
 	sources := make([]*tablesource.Source, len(u.tables))
@@ -69,7 +69,7 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 			return nil, err
 		}
 	}
-	if len(u.st.Undo.Sent) == 0 { // else it was judged before
+	if len(u.st.Undo.Sent) == 0 { // otherwise it was judged before
 		if err := u.judge(ctx); err != nil {
 			return nil, err
 		}
@@ -110,12 +110,12 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 	return files, nil
 }
 
-// reconsider looks at the tables once more before the first marker is sent: others may have written since the markers
-// were, and compactions may have written the load's cells again.
+// reconsider surveys the tables again before the first marker is sent: since the markers were written, others may have written cells, and compactions
+// may have rewritten the load's cells.
 func (u *undo) reconsider(ctx context.Context) error {
 	u.read.now = time.UnixMilli(u.st.Undo.Created)
 	before := resultsOf(u.st.Undo.Result)
-	asLoaded, unchanged := true, true // but for what a compaction has done
+	asLoaded, unchanged := true, true // except for the effects of compactions
 	for i, t := range u.tables {
 		var err error
 		if t.result.Survey, err = t.present(ctx); err != nil {
@@ -131,12 +131,12 @@ func (u *undo) reconsider(ctx context.Context) error {
 		return errors.Join(refused, u.withdraw(ctx))
 	case refused == nil && !unchanged:
 		u.o.Events.Note("others wrote to the table: the markers are written again")
-		return u.withdraw(ctx) // and begin
+		return u.withdraw(ctx) // the next steps begin again
 	case refused == nil:
 		return nil
 	}
-	// A compaction may have dropped what the load has overwritten. The snapshot still has it, and the load's cells show that
-	// these rows were not deleted since.
+	// A compaction may have dropped cells that the load has overwritten. The snapshot still has them, and the load's cells show that these rows were not
+	// deleted since.
 	u.o.Events.Note("a compaction rewrote cells of the load; the snapshot has what they overwrote", "snapshot", u.tables[0].own().Snapshot)
 	u.resume()
 	for _, t := range u.tables {
@@ -167,8 +167,7 @@ func (t *target) takeOut(ctx context.Context) error {
 	return nil
 }
 
-// bring loads the files with markers. Those that are lost are written once more, and all of the table are loaded then: one that is
-// loaded twice does no harm.
+// bring loads the files with markers. If some are lost, it writes them again, and loads all files of the table: loading a marker twice does no harm.
 func (t *target) bring(ctx context.Context) error {
 	if len(t.u.st.Undo.Markers[t.number]) == 0 {
 		return nil // the load has no cells in this table
@@ -184,7 +183,7 @@ func (t *target) bring(ctx context.Context) error {
 	return t.loadFiles(ctx)
 }
 
-// lost reports whether a load has failed for its files: they are gone, damaged, or nobody knows where.
+// lost reports whether a load has failed because of its files: they are missing or damaged, or their place is unknown.
 func lost(err error) bool {
 	_, damaged := errors.AsType[*filecheck.DamagedError](err)
 	_, unknown := errors.AsType[*loader.UnknownOutcomeError](err)
@@ -202,7 +201,7 @@ func (t *target) loadFiles(ctx context.Context) error {
 	return s.Load(ctx, o, &result.Result{})
 }
 
-// writeAgain writes the markers of one table once more, of the snapshot that the undo has of it. What is predicted stays.
+// writeAgain writes the markers of one table again, from the undo's snapshot of it. The prediction is not changed.
 func (t *target) writeAgain(ctx context.Context) error {
 	src, err := t.snapshotOf(ctx)
 	if err != nil {
@@ -219,7 +218,7 @@ func (t *target) writeAgain(ctx context.Context) error {
 	return t.u.wrote(files)
 }
 
-// verify sees that no cell of the load is seen, and that all else is.
+// verify checks that no cell of the load is visible, and that all other cells are.
 func (t *target) verify(ctx context.Context) error {
 	u := t.u
 	u.o.Events.Phase("verify")
@@ -241,15 +240,15 @@ func (t *target) verify(ctx context.Context) error {
 	return t.compare(t.result.Survey, now)
 }
 
-// left returns how many rows of a table have cells of the load that readers see.
+// left returns the number of rows of a table with visible cells of the load.
 func (t *target) left(ctx context.Context, table loader.TableName, families ...string) (rows int64, err error) {
 	req := loader.ScanRequest{Table: table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: families, KeysOnly: true}
 	err = t.u.c.Scan(ctx, req, func(loader.Row) error { rows++; return nil })
 	return rows, cluster.Failure(err)
 }
 
-// compare holds the table to the prediction, for readers of the newest version.
-// An older one that a compaction has dropped meanwhile is a warning.
+// compare compares the table with the prediction, for readers of the newest
+// version. An older version that a compaction has dropped meanwhile is a warning.
 func (t *target) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:

@@ -12,18 +12,18 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// readers is how many regions are read at a time by default.
+// readers is the default number of regions that are read concurrently.
 const readers = 4
 
-// reading says how a snapshot is read.
+// reading has the options for reading a snapshot.
 type reading struct {
 	workers int
-	keys    int       // rows that are named in all
-	now     time.Time // by which cells have expired
+	keys    int       // maximum number of named rows in total
+	now     time.Time // time for deciding which cells have expired
 	events  progress.Events
 }
 
-// survey reads a snapshot of the table and counts the cells of the load.
+// survey reads a snapshot of the table and counts its cells of the load.
 func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (*result.Survey, error) {
 	sum := l.empty(snap)
 	parts := make([]*result.Survey, len(snap.Regions))
@@ -66,7 +66,7 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 	return sum, nil
 }
 
-// empty returns a survey that has seen nothing.
+// empty returns an empty survey.
 func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	s := &result.Survey{Table: l.table.String(), Timestamp: l.stamp, Regions: []result.SurveyRegion{}}
 	for _, f := range snap.Families {
@@ -79,5 +79,5 @@ func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	return s
 }
 
-// ofLoad reports whether a cell is one that the load may have written.
+// ofLoad reports whether the load may have written a cell.
 func (l *load) ofLoad(c *hfile.Cell) bool { return c.Type == hfile.Put && c.Timestamp == l.stamp }

@@ -20,11 +20,11 @@ type target struct {
 	u      *undo
 	facts  *cluster.Facts
 	result *result.Undo
-	others int  // timestamps of the table that were undone
-	all    bool // every older cell that is seen again is written with the markers
+	others int  // number of other timestamps of the table that were undone
+	all    bool // all older cells that become visible again are written with the markers
 }
 
-// target makes the targets of loads and their results.
+// target sets the targets of loads and their results.
 func (u *undo) target(loads []*load, dir string) {
 	for i, l := range loads {
 		r := &result.Undo{Schema: 1, Table: l.table.String(), Index: l.index, Job: dir, Timestamp: l.stamp, DryRun: u.o.DryRun, Before: l.snapshot}
@@ -37,13 +37,14 @@ func (u *undo) target(loads []*load, dir string) {
 	}
 }
 
-// resultsOf returns the results of all tables, in the order of loading.
+// resultsOf returns the results of all tables, in loading order.
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
-// own returns the undo's state of the table.
+// own returns the undo's names for the table.
 func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
 
-// snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
+// snapshotOf opens the undo's snapshot of the table, and takes it if it does not
+// exist.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
 	return job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, checkpoint.PlaceUndone(t.number))
 }
@@ -55,16 +56,16 @@ func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Sur
 	return s, tablesource.FilesFailure(err)
 }
 
-// presentPlace returns the place of the snapshot of a table as it is now.
+// presentPlace returns the place of a snapshot of the current table.
 func (t *target) presentPlace() string { return "undo of " + t.table.String() }
 
-// present surveys the table as it is now.
+// present surveys the current table.
 func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
 	err = t.withPresent(ctx, func(src *tablesource.Source) (err error) { s, err = t.look(ctx, src); return err })
 	return s, err
 }
 
-// withPresent takes a snapshot of the table as it is now, which is deleted when do has read it.
+// withPresent takes a snapshot of the current table, and deletes it when do has read it.
 func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Source) error) error {
 	if t.u.o.DryRun {
 		src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
@@ -82,7 +83,7 @@ func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Sourc
 	return errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
 }
 
-// stage returns the directory of the files with markers.
+// stage returns the directory of the files with delete markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
 	return t.u.st.Stage(ctx, t.u.env, t.own().Staging)
 }

@@ -16,34 +16,34 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Asked is a choice in texts. Rows are bounded by original keys, or by bytes of row keys: not by both.
+// Asked is a choice in its text form. Rows are bounded by original keys or by bytes of row keys, not by both.
 type Asked struct {
 	FromKey   string `yaml:"from_key" json:"from_key,omitempty"`     // the first original key: values of its first columns
-	ToKey     string `yaml:"to_key" json:"to_key,omitempty"`         // the first one that is not read
-	KeyPrefix string `yaml:"key_prefix" json:"key_prefix,omitempty"` // what original keys begin with
+	ToKey     string `yaml:"to_key" json:"to_key,omitempty"`         // the first original key that is not read
+	KeyPrefix string `yaml:"key_prefix" json:"key_prefix,omitempty"` // the prefix of original keys
 
 	StartRow  string `yaml:"start_row" json:"start_row,omitempty"` // the first row key
-	StopRow   string `yaml:"stop_row" json:"stop_row,omitempty"`   // the first one that is not read
+	StopRow   string `yaml:"stop_row" json:"stop_row,omitempty"`   // the first row key that is not read
 	RowPrefix string `yaml:"row_prefix" json:"row_prefix,omitempty"`
 
 	Since string   `yaml:"since" json:"since,omitempty"` // milliseconds or a time
 	Until string   `yaml:"until" json:"until,omitempty"`
 	Only  []string `yaml:"only" json:"only,omitempty"` // families and columns
 
-	Versions int `yaml:"input_versions" json:"versions,omitempty"` // of each column; a record for each timestamp of a row; 0: one record a row
+	Versions int `yaml:"input_versions" json:"versions,omitempty"` // per column; a row becomes a record for each timestamp; 0: one record per row
 }
 
 // ByKey reports whether original keys bound the rows.
 func (a Asked) ByKey() bool { return a.FromKey+a.ToKey+a.KeyPrefix != "" }
 
-// A Keys says how the row keys of a table are made.
+// Keys describes how the row keys of a table are made.
 type Keys struct {
-	Spec    keygen.Expr  // nil: it is not known
-	Modulus int          // of a salt that does not say it
-	Name    setting.Name // by which the spec is given
+	Spec    keygen.Expr  // nil: unknown
+	Modulus int          // of salts that do not specify one
+	Name    setting.Name // the setting that gives the spec
 }
 
-// Resolve makes a choice of the texts.
+// Resolve parses the texts and returns the choice.
 func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	if c.Ranges, c.Salts, err = a.ranges(k); err != nil {
 		return c, fail.With(fail.Config, err)
@@ -66,7 +66,7 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	return c, c.Check()
 }
 
-// ranges returns the ranges of the rows, and the salts of the key that bounds them; nil are all rows.
+// ranges returns the ranges of the rows, and the salts of the key that bounds them. Nil ranges are all rows.
 func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
@@ -119,7 +119,7 @@ func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	return r.Ranges(), salts, err
 }
 
-// rows returns the range of row keys.
+// rows returns the range of row keys given by StartRow and StopRow, or by RowPrefix.
 func (a Asked) rows() ([]keyrange.Range, error) {
 	var b [3][]byte
 	for i, x := range []struct {
@@ -141,7 +141,7 @@ func (a Asked) rows() ([]keyrange.Range, error) {
 	return []keyrange.Range{r}, nil
 }
 
-// given are the settings that ask for something, with their values.
+// given is a setting that is set, with its value.
 type given struct {
 	name setting.Name
 	text string
@@ -157,7 +157,7 @@ func (a Asked) given() []given {
 	return slices.DeleteFunc(all, func(g given) bool { return g.text == "" })
 }
 
-// First returns the first setting that asks for something; false: all is asked for.
+// First returns the first setting that is set, and false if none is.
 func (a Asked) First() (setting.Name, bool) {
 	all := a.given()
 	if len(all) == 0 {
@@ -166,7 +166,7 @@ func (a Asked) First() (setting.Name, bool) {
 	return all[0].name, true
 }
 
-// String names what is asked for, the same for other texts of the same times; empty: nothing is.
+// String lists the settings that are set, with their values. Different texts of the same times give the same string. Empty: none is set.
 func (a Asked) String() string {
 	var all []string
 	for _, g := range a.given() {
@@ -175,7 +175,7 @@ func (a Asked) String() string {
 	return strings.Join(all, ", ")
 }
 
-// ParseColumns reads families and columns, as f and f:name, the bytes of a name as HBase prints them.
+// ParseColumns parses families and columns, written f and f:name, where the bytes of a name are escaped as HBase prints them.
 func ParseColumns(names []string) (columns []Column, err error) {
 	for _, name := range names {
 		family, qualifier, ok := strings.Cut(strings.TrimSpace(name), ":")
@@ -193,7 +193,7 @@ func ParseColumns(names []string) (columns []Column, err error) {
 	return columns, nil
 }
 
-// ParseTime reads milliseconds or a time; an empty text is 0.
+// ParseTime parses a time, given in milliseconds or as RFC 3339, and returns milliseconds; 0 for an empty text.
 func ParseTime(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -208,7 +208,7 @@ func ParseTime(text string) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// plainTime returns a time in milliseconds, or a text that is none.
+// plainTime returns a time as milliseconds, and a text that is not a time unchanged.
 func plainTime(text string) string {
 	if ms, err := ParseTime(text); err == nil && ms > 0 {
 		return strconv.FormatInt(ms, 10)

@@ -9,36 +9,36 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Column selects cells.
+// A Column selects the cells of a family or of one column.
 type Column struct {
 	Family    string `json:"family"`
 	Qualifier []byte `json:"qualifier"` // nil: every column of the family
 }
 
-// A Choice is some of a table's cells. The zero value is all.
+// A Choice selects cells of a table. The zero value selects all.
 type Choice struct {
-	// Ranges are the ranges of the rows, in order and apart from each other. Default: all rows.
+	// Ranges are the ranges of row keys, in order and disjoint. Default: all rows.
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
-	// Salts are the salts that the ranges are of, where original keys bound the rows: a table is held to them. Nil: there are none.
+	// Salts are the salts behind Ranges, where original keys bound the rows; the table is checked against them. Nil: there are none.
 	Salts *keyrange.Salts `json:"-"`
-	// Columns are the columns of the cells. Default: all.
+	// Columns are the selected families and columns. Default: all.
 	Columns []Column `json:"columns,omitempty"`
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
 	Since int64 `json:"since,omitempty"`
 	Until int64 `json:"until,omitempty"`
-	// Versions is how many cells of a column are read into records, the newest of those of the times; a row is a record for each timestamp
-	// of its cells. 0: a row is one record, with the newest cell of each column. Only records have it: other readers of cells
-	// say apart from their choice how many versions they read.
+	// Versions is the number of cells per column that are read into records: the newest ones within the time range. A row then becomes a record for each
+	// timestamp of its cells. 0: a row is one record, with the newest cell of each column. Only readers of records use it; other readers of cells
+	// specify their number of versions separately.
 	Versions int `json:"versions,omitempty"`
 }
 
-// OfCells reports whether a row may have cells that are not chosen.
+// OfCells reports whether a row may have cells that are not selected.
 func (c Choice) OfCells() bool { return len(c.Columns) > 0 || c.Timed() }
 
-// Timed reports whether timestamps are bounded.
+// Timed reports whether the choice bounds timestamps.
 func (c Choice) Timed() bool { return c.Since > 0 || c.Until > 0 }
 
-// Check refuses a choice that nothing is in.
+// Check refuses a choice that cannot select anything.
 func (c Choice) Check() error {
 	if c.Until > 0 && c.Until <= c.Since {
 		return fail.Errorf(fail.Config, "%s is not before %s: no cell is between them", setting.Since, setting.Until)
@@ -46,7 +46,7 @@ func (c Choice) Check() error {
 	return fail.With(fail.Config, keyrange.Check(c.Ranges))
 }
 
-// CheckFamilies refuses a choice of families that a table, or what else has a name, does not have.
+// CheckFamilies refuses a choice with families that are not in have. name is the owner of have in the error, such as a table.
 func (c Choice) CheckFamilies(name string, have []string) error {
 	for _, f := range c.Families() {
 		if !slices.Contains(have, f) {
@@ -66,7 +66,7 @@ func (c Choice) Families() (names []string) {
 	return names
 }
 
-// InFamily returns the part of a choice for one of its families.
+// InFamily returns the choice restricted to one of its families.
 func (c Choice) InFamily(name string) Choice {
 	if len(c.Columns) == 0 {
 		c.Columns = []Column{{Family: name}}
@@ -76,7 +76,7 @@ func (c Choice) InFamily(name string) Choice {
 	return c
 }
 
-// Has reports whether cells of a column are chosen, as far as their times are.
+// Has reports whether the choice includes a column. It does not look at timestamps.
 func (c Choice) Has(family, qualifier []byte) bool {
 	if len(c.Columns) == 0 {
 		return true
@@ -89,7 +89,7 @@ func (c Choice) Has(family, qualifier []byte) bool {
 	return false
 }
 
-// Of returns the part of some families that is read: whole families, and single columns of others.
+// Of returns what to read of some families: the families that are read as a whole, and single columns of the others.
 func (c Choice) Of(families []string) (whole []string, single []Column) {
 	if len(c.Columns) == 0 {
 		return families, nil

@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// mostData is how many bytes of a value or key an error keeps.
+// mostData is the maximum number of bytes of a value or key that an error keeps.
 const mostData = 256
 
-// DataError is about a value or a row key, which its message does not have: messages go into logs, reports and other
-// files that more people read than the table. [keygen.ValueError] and others are like it: a caller that may show data finds it by
-// the method Data.
+// DataError is an error about a value or a row key whose message omits that data: more people read logs, reports and other output files than may read
+// the table. [keygen.ValueError] and others work alike. A caller that may show the data gets it from the method Data.
 type DataError struct {
 	data []byte
 	err  error
 }
 
-// AboutData returns an error about data; what its format takes is not data.
+// AboutData returns an error about data. The arguments of its format must not contain the data.
 func AboutData(data []byte, format string, args ...any) error {
 	return &DataError{bytes.Clone(data[:min(len(data), mostData)]), fmt.Errorf(format, args...)}
 }
@@ -24,5 +23,5 @@ func AboutData(data []byte, format string, args ...any) error {
 func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
-// Data returns the beginning of what the error is about.
+// Data returns the first bytes of the value or key that the error is about, at most mostData.
 func (e *DataError) Data() []byte { return e.data }

@@ -9,12 +9,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A DiskFullError is a local disk, or a user's share of it, without room for
-// what had to be written. Its directory is empty where that is not known.
+// A DiskFullError reports that a local disk, or a user's quota of it, has no room
+// for a write. Its directory is empty if it is not known.
 type DiskFullError struct {
 	Dir    string
-	Name   string // the file, as it was written; empty where that is not known
-	Free   uint64 // bytes that are left to this user
+	Name   string // the file, by its absolute name; empty if it is not known
+	Free   uint64 // bytes available to this user
 	Advice setting.Text
 	Err    error
 }
@@ -33,17 +33,19 @@ func (e *DiskFullError) message() setting.Text {
 func (e *DiskFullError) Error() string { return e.message().String() }
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
-// Settings returns the settings that the advice names, and In is the message with each as words calls it.
+// Settings returns the settings that the advice names. In returns the message with
+// each of them as words calls it.
 func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
 func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// DiskFull reports whether a full local disk is the cause of an error, whatever
-// the job was doing then.
+// DiskFull reports whether a full local disk or an exceeded quota caused an error,
+// whatever the job was doing.
 func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// ExplainFull adds to the error of a full disk which one it is.
+// ExplainFull returns the error of a full disk with the file, the directory and the
+// free space.
 func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
@@ -54,7 +56,7 @@ func ExplainFull(err error) error {
 		return e
 	}
 	e.Name = name
-	// A file that could not be made, and its directory, need not be there.
+	// A file that could not be created, and its directory, may not exist.
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
 		var st syscall.Statfs_t
 		if syscall.Statfs(dir, &st) == nil {
@@ -67,8 +69,8 @@ func ExplainFull(err error) error {
 	}
 }
 
-// WrittenName returns the absolute name of the file that an error of the local disk
-// is about; empty where it does not say.
+// WrittenName returns the absolute name of the file in an error of the local disk;
+// empty if the error does not name it.
 func WrittenName(err error) string {
 	name := ""
 	if e, ok := errors.AsType[*os.PathError](err); ok {

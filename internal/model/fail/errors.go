@@ -8,8 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Kind says in which way a job failed, so that a caller, a person or an
-// orchestrator, knows what to do next.
+// Kind classifies how a job failed, so that a caller, a person or an orchestrator, knows what to do next.
 type Kind uint8
 
 // Kinds of failure.
@@ -20,13 +19,13 @@ const (
 	BadRows         // more bad records or duplicates than allowed, or an expectation is not met
 	Input           // inputs are missing, unreadable or have changed
 	HDFS            // writing or reading the target file system
-	Load            // HBase was out of reach, or did not take the files, which are kept
-	Verify          // the table does not hold what was written
+	Load            // HBase was out of reach, or refused the files, which are kept
+	Verify          // the table does not hold the rows that were written
 	Busy            // another process works on the same job
-	State           // what the job has done could not be kept
+	State           // the record of the job's progress could not be kept
 )
 
-// An Error is a failure with its kind. Its message is that of Err.
+// An Error is a failure with its kind. Its message is the message of Err.
 type Error struct {
 	Kind Kind
 	Err  error
@@ -35,8 +34,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the outermost [Error] in err. A full local disk is
-// [HDFS] wherever it showed.
+// KindOf returns the kind of the outermost [Error] in err. A full local disk is [HDFS] wherever it occurred.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -47,9 +45,9 @@ func KindOf(err error) Kind {
 	return Unexpected
 }
 
-// With marks an error with a kind unless it has one. A full local disk has
-// its own, whatever was being done, and so has an input with a
-// block that is damaged or a key that is out of reach: it is there, and is read again when that is repaired.
+// With marks an error with a kind unless it already has one. The kind of some errors differs from k: a full local disk is [HDFS] always; a damaged
+// block of an input, and an encryption key of an input that is temporarily unavailable, are [HDFS] too, since the input exists and is read again
+// after the repair.
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -67,20 +65,20 @@ func With(k Kind, err error) error {
 		k = Check // no retry helps
 	}
 	if e, ok := errors.AsType[*hdfsio.KeyError](err); ok && k == HDFS && e.Final() {
-		k = Check // until the key or the right is there
+		k = Check // until the key or the permission is granted
 	} else if ok && k == Input && !e.Final() {
-		k = HDFS // until the KMS is there
+		k = HDFS // until the KMS is available
 	}
 	if _, ok := errors.AsType[*loader.DeniedError](err); ok && k == Load {
-		k = Check // until the right is granted
+		k = Check // until the permission is granted
 	}
 	return &Error{Kind: k, Err: err}
 }
 
-// Usage marks what the caller of the program got wrong, whatever kind the error has: the outermost kind counts.
+// Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.
 func Usage(err error) error { return &Error{Kind: Config, Err: err} }
 
-// Errorf is [With] of an error that keeps the settings among args, as [setting.Errorf] does.
+// Errorf returns [With] of a new error that keeps the settings among args, as [setting.Errorf] does.
 func Errorf(k Kind, format string, args ...any) error {
 	return With(k, setting.Errorf(format, args...))
 }

@@ -2,15 +2,15 @@ package fail
 
 import "strings"
 
-// byKind has the exit code, name and texts of each kind of failure. Texts have settings in backquotes; of advice, {again} is how
-// the job is resumed.
+// byKind holds the texts and exit codes of each kind of failure. Settings in texts are in backquotes; in advice, {again} stands for how to resume the
+// job.
 var byKind = [...]struct {
 	word    string
 	code    int    // exit code
 	retry   bool   // the same command may succeed later
 	meaning string // of the exit code
-	next    string // what its caller does then, in a few words
-	advice  string // what a person looks at
+	next    string // what the caller does next, in a few words
+	advice  string // what a person checks
 }{
 	Unexpected: {"unexpected", 1, true, "unexpected failure", "read the message; the same command resumes the job",
 		"this should not happen: keep this report and the log, then {again}."},
@@ -45,21 +45,21 @@ func Kinds() (all []Kind) {
 // String returns the kind's word in results and journals, such as bad_rows.
 func (k Kind) String() string { return byKind[k].word }
 
-// ExitCode returns the exit code of a command that ends with a failure of the kind.
+// ExitCode returns the exit code of a command that fails with the kind.
 func (k Kind) ExitCode() int { return byKind[k].code }
 
-// Retry reports whether the same command may succeed later, with nothing else done.
+// Retry reports whether the same command may succeed later, without any other action.
 func (k Kind) Retry() bool { return byKind[k].retry }
 
-// Meaning returns a text that explains the kind's exit code and what its caller should do.
+// Meaning returns the meaning of the kind's exit code, and what the caller does next.
 func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
 
-// Advice returns a text that says what to do about a failure; again is the command that resumes the job.
+// Advice returns what a person does about a failure; again describes how to resume the job.
 func (k Kind) Advice(again string) string {
 	return strings.ReplaceAll(byKind[k].advice, "{again}", again)
 }
 
-// ParseKind returns the kind of a word, and false if there is none.
+// ParseKind returns the kind with the given word, and false if there is none.
 func ParseKind(word string) (Kind, bool) {
 	for k, is := range byKind {
 		if is.word == word {
@@ -69,7 +69,7 @@ func ParseKind(word string) (Kind, bool) {
 	return Unexpected, false
 }
 
-// KindOfExit returns the kind of failures that end with an exit code, and false if there is none.
+// KindOfExit returns the kind with the given exit code, and false if there is none.
 func KindOfExit(code int) (Kind, bool) {
 	for k, is := range byKind {
 		if is.code == code {

@@ -2,9 +2,9 @@ package fail
 
 import "fmt"
 
-// A RejectsError is the error of a job about its records, with the file of those that it has set aside.
+// A RejectsError is a job's error about its records, with the file of rejected records.
 type RejectsError struct {
-	File string // as the job was given it
+	File string // as it was configured
 	Err  error
 }
 
@@ -13,7 +13,7 @@ func (e *RejectsError) Error() string {
 }
 func (e *RejectsError) Unwrap() error { return e.Err }
 
-// WithRejects adds the file to an error of the kind [BadRows]. Any other, nil too, is given back as it is.
+// WithRejects adds the file to an error of the kind [BadRows]. It returns any other error, or nil, unchanged.
 func WithRejects(err error, file string) error {
 	if err == nil || KindOf(err) != BadRows {
 		return err

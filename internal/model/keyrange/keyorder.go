@@ -11,24 +11,21 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxSalts is how many values the salts of a key may have for a scan, which
-// reads the rows of each by themselves.
+// maxSalts is the maximum number of salt values of a key for a scan, which reads the rows of each value separately.
 const maxSalts = 100_000
 
-// A Key is a key spec as a reader of ranges sees it: first what spreads
-// the rows, then the original key.
+// A Key is a key spec split for range reads: the head, which spreads the rows, and the original key.
 type Key struct {
 	Spec keygen.Expr
 	Head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
 	Rest []keygen.Expr // the original key
 
-	// From, To and Prefix are the names of the bounds in errors; Else is advice for rows that have no range.
+	// From, To and Prefix are the names of the bounds in errors; Else is the advice for keys whose rows have no range.
 	From, To, Prefix setting.Name
 	Else             setting.Text
 }
 
-// Split parts a key after its leading salts. Constant bytes before and
-// between them belong to the head.
+// Split cuts a key after its leading salts. Constant bytes before and between the salts belong to the head.
 func Split(key keygen.Expr) Key {
 	parts := keygen.Parts(key)
 	n := 0
@@ -49,24 +46,23 @@ scan:
 		Else: setting.Textf("use get, or scan %s, which reads the whole table", setting.Full)}
 }
 
-// isSalt reports whether a part has few values that can be determined without a row.
+// isSalt reports whether a part has few values, all known without a row.
 func isSalt(c keygen.Call) bool {
 	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
 
-// saltModulus returns the number of a salt's values, or of javasalt's that are not negative.
+// saltModulus returns the number of a salt's values; of javasalt, of its nonnegative ones.
 func saltModulus(c keygen.Call, modulus int) int {
 	switch {
 	case len(c.Ints) > 0:
 		return c.Ints[0]
 	case c.Func == "spread":
-		return 100 // two digits, not the table's number
+		return 100 // two digits, independent of the table's number
 	}
 	return modulus
 }
 
-// saltValues returns all values of a salt, in order: one byte each, or decimal
-// digits of one width.
+// saltValues returns all values of a salt, in order: one byte each, or decimal digits of equal width.
 func saltValues(c keygen.Call, modulus int) [][]byte {
 	if c.Func == "javasalt" {
 		var values [][]byte
@@ -87,8 +83,7 @@ func saltValues(c keygen.Call, modulus int) [][]byte {
 	return values
 }
 
-// Heads returns all values of the key's head, in order: one empty one for a key
-// without a salt.
+// Heads returns all values of the key's head, in order; one empty value for a key without a salt.
 func (k Key) Heads(modulus int) ([][]byte, error) {
 	n := 1
 	for _, p := range k.Head {
@@ -123,9 +118,8 @@ func (k Key) Heads(modulus int) ([][]byte, error) {
 	return heads, nil
 }
 
-// keepsOrder reports whether a part's bytes are in the order of its column's
-// values, or just in the opposite one, so that a range of values is a range of
-// keys. Numbers are in order from 0 up where they are padded or binary.
+// keepsOrder reports whether a part's bytes sort as its column's values do, or exactly in reverse, so that a range of values is a range of keys.
+// Padded and binary numbers are in order from 0 up.
 func keepsOrder(e keygen.Expr) bool {
 	c, ok := e.(keygen.Call)
 	if !ok {
@@ -144,8 +138,8 @@ func keepsOrder(e keygen.Expr) bool {
 	return false
 }
 
-// Ranged returns the columns of the original key that can bound ranges: those that both bounds must have alike, since the key
-// does not keep their order, and those after them whose order it keeps. Without any of these there are no ranges.
+// Ranged returns the columns of the original key by which rows can be ranged: first the columns that must be equal in both bounds, since the key does
+// not keep their order, then the columns whose order it keeps. If ordered is empty, there are no ranges.
 func (k Key) Ranged() (alike, ordered []string) {
 	for _, p := range k.Rest {
 		columns := keygen.Columns(p)
@@ -162,18 +156,18 @@ func (k Key) Ranged() (alike, ordered []string) {
 	return alike, without(ordered, alike)
 }
 
-// without returns the names of a list that are not in another.
+// without returns the names of list that are not in other.
 func without(list, other []string) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
 }
 
-// latestFirst reports whether a part puts greater values first.
+// latestFirst reports whether a part sorts greater values first.
 func latestFirst(e keygen.Expr) bool {
 	c, ok := e.(keygen.Call)
 	return ok && (c.Func == "revtime" || c.Func == "revtimeraw")
 }
 
-// isNumber reports whether an argument is a column's number.
+// isNumber reports whether an argument is the number of a column.
 func isNumber(e keygen.Expr) bool {
 	if c, ok := e.(keygen.Call); ok {
 		return (c.Func == "number" || c.Func == "millis") && len(c.Args) > 0 && isColumn(c.Args[0])
@@ -184,9 +178,8 @@ func isNumber(e keygen.Expr) bool {
 func isColumn(e keygen.Expr) bool  { _, ok := e.(keygen.Column); return ok }
 func isLiteral(e keygen.Expr) bool { _, ok := e.(keygen.Literal); return ok }
 
-// sortsByTime reports whether dates in a layout are in the order of time: years
-// of four digits first, then ever smaller units of two digits. Offsets and
-// words are in no order.
+// sortsByTime reports whether dates in a layout sort by time: a four-digit year first, then ever smaller two-digit units. Offsets and words do not
+// sort by time.
 func sortsByTime(layout keygen.Expr) bool {
 	l, ok := layout.(keygen.Literal)
 	if !ok {

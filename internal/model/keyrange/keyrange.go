@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Rows say where rows are to be read: for each head the keys that begin
-// with it and continue within [Lo, Hi). Nil means no bound.
+// Rows describes the rows to read: for each head, the keys that begin with it and
+// continue within [Lo, Hi). A nil bound is no bound.
 type Rows struct {
 	Heads  [][]byte // distinct, in order, none a prefix of another
 	Lo, Hi []byte
 }
 
-// Start and Stop are the bounds for a head, as a scan takes them.
+// Start and Stop return the bounds of a head, as a scan takes them.
 func (r Rows) Start(head []byte) []byte { return slices.Concat(head, r.Lo) }
 
 func (r Rows) Stop(head []byte) []byte {
@@ -42,7 +42,7 @@ func (k Key) Columns() []string {
 	return names
 }
 
-// Bind names the values of a bound, which belong to the first columns of the original key.
+// Bind maps the values of a bound to the first columns of the original key.
 func (k Key) Bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.Columns()
 	if len(values) > len(columns) {
@@ -55,10 +55,10 @@ func (k Key) Bind(what setting.Name, values []string) (map[string]string, error)
 	return bound, nil
 }
 
-// Between returns the range of the rows whose original key begins at from and ends
-// before to, values of its first columns; none means no bound. Columns that
-// have one value in both may be hashed; after them the key must keep the
-// order of its columns.
+// Between returns the rows whose original key is at or after from and before to,
+// both given as values of its first columns; no values means no bound. Columns with
+// the same value in both bounds may be hashed; the key must keep the order of the
+// columns after them.
 func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 	lo, err := k.Bind(k.From, from)
 	if err != nil {
@@ -97,8 +97,8 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 	return r, nil
 }
 
-// Beginning returns the range of the rows whose original key begins with values of
-// its first columns; the last one may be the beginning of a value.
+// Beginning returns the rows whose original key begins with values of its first
+// columns; the last value may be a prefix of a value.
 func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	bound, err := k.Bind(k.Prefix, values)
 	if err != nil {
@@ -121,8 +121,8 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	return r, nil
 }
 
-// With returns the range of the rows of a query key: columns that are known, in
-// any place of the key as long as its first parts can be made of them.
+// With returns the rows of a query key, given as known columns at any place of the
+// key, as long as they determine the first parts of the key.
 func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 	rest, err := k.Findable(known)
 	if err != nil {
@@ -139,8 +139,8 @@ func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 	return r, nil
 }
 
-// Findable returns the first parts of the original key that can be made of known
-// columns; none of them with a column is an error.
+// Findable returns the first parts of the original key that known columns
+// determine. It is an error if no such part has a column.
 func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	var rest []keygen.Expr
 	for _, p := range k.Rest {
@@ -155,10 +155,10 @@ func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	return rest, nil
 }
 
-// told returns the fixed columns whose value every key of a range has. Where such a
-// column is not of fixed length, or not all of it is in the key, rows of other
-// values are between the bounds too, under other salts: after "a", the values
-// "b" of "a" and "0b" of "a0" mix.
+// told returns the fixed columns whose value is in every key of a range. Where such
+// a column has no fixed length, or is not completely in the key, rows of other
+// values are between the bounds too, under other salts: after "a", the values "b"
+// of "a" and "0b" of "a0" mix.
 func (k Key) told(fixed map[string]string) map[string]string {
 	var lead []keygen.Expr
 	for _, p := range k.Rest {
@@ -178,7 +178,8 @@ func (k Key) told(fixed map[string]string) map[string]string {
 	return told
 }
 
-// headsFor returns the heads of rows with the fixed values: one if it can be computed.
+// headsFor returns the heads of rows with the fixed values: one if it can be
+// computed.
 func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
 	for _, p := range k.Head {
 		if !MadeOf(p, fixed) {
@@ -189,7 +190,7 @@ func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
 	return [][]byte{head}, fail.With(fail.Config, err)
 }
 
-// bound makes the bytes of a bound of the original key, nil without values.
+// bound returns the bytes of a bound of the original key; nil without values.
 func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string) ([]byte, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -208,7 +209,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		}
 		if !MadeOf(p, fixed) && !keepsOrder(p) {
 			if MadeOf(p, used) {
-				break // what stands before bounds the same values
+				break // the parts before bound the same values
 			}
 			return nil, k.noRange(p)
 		}
@@ -222,8 +223,8 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
 		}
 	}
-	// Constant bytes after the last value would cut off longer values that
-	// begin with it, whose next byte is less.
+	// Constant bytes after the last value would exclude longer values that begin with
+	// it and whose next byte is less.
 	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
 		parts = parts[:len(parts)-1]
 	}
@@ -234,13 +235,14 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	return b, nil
 }
 
-// NoRangeError is a range of values whose rows are all over the table.
+// NoRangeError reports that the rows of a range of values are spread over the
+// table.
 type NoRangeError struct{ Err error }
 
 func (e *NoRangeError) Error() string { return e.Err.Error() }
 func (e *NoRangeError) Unwrap() error { return e.Err }
 
-// noRange says why a range of values is not a range of keys.
+// noRange explains why a range of values is not a range of keys.
 func (k Key) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
 	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is not a range of row keys, because %s does not keep the order: %s", k.Spec, strings.Join(columns, ", "), p, k.Else)}
@@ -251,7 +253,7 @@ func has(m map[string]string, name string) bool {
 	return ok
 }
 
-// MadeOf reports whether a part reads known columns only.
+// MadeOf reports whether a part reads only known columns.
 func MadeOf(p keygen.Expr, known map[string]string) bool {
 	for _, c := range keygen.Columns(p) {
 		if !has(known, c) {
@@ -261,7 +263,7 @@ func MadeOf(p keygen.Expr, known map[string]string) bool {
 	return true
 }
 
-// Bytes makes parts of a key from the values of their columns.
+// Bytes computes the bytes of key parts from the values of their columns.
 func Bytes(parts []keygen.Expr, modulus int, values map[string]string) ([]byte, error) {
 	if len(parts) == 0 {
 		return []byte{}, nil

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// A Range is rows from Start on and before Stop; empty bounds are the table's ends.
+// A Range is the rows from Start (inclusive) to Stop (exclusive); an empty bound is
+// the table's end.
 type Range struct{ Start, Stop []byte }
 
-// Intersect returns the rows of both ranges; false: there can be none.
+// Intersect returns the rows of both ranges, and false if there cannot be any.
 func (r Range) Intersect(o Range) (Range, bool) {
 	both := r
 	if bytes.Compare(o.Start, both.Start) > 0 {
@@ -26,7 +27,7 @@ func (r Range) Has(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(row, r.Stop) < 0)
 }
 
-// Within returns the parts of ranges that are in one; no ranges are all rows.
+// Within returns the parts of ranges that are within r. No ranges means all rows.
 func Within(ranges []Range, r Range) (parts []Range) {
 	if len(ranges) == 0 {
 		return []Range{r}
@@ -39,7 +40,7 @@ func Within(ranges []Range, r Range) (parts []Range) {
 	return parts
 }
 
-// Check refuses ranges that overlap, have no row, or are not in order.
+// Check refuses ranges that overlap, are empty, or are out of order.
 func Check(ranges []Range) error {
 	for i, x := range ranges {
 		if i > 0 && (len(ranges[i-1].Stop) == 0 || bytes.Compare(ranges[i-1].Stop, x.Start) > 0) || len(x.Stop) > 0 && bytes.Compare(x.Start, x.Stop) >= 0 {
@@ -49,7 +50,7 @@ func Check(ranges []Range) error {
 	return nil
 }
 
-// Ranges returns the ranges of the heads, in order, those that touch as one.
+// Ranges returns the ranges of the heads, in order; adjacent ranges are joined.
 func (r Rows) Ranges() (ranges []Range) {
 	for _, head := range r.Heads {
 		x := Range{r.Start(head), r.Stop(head)}

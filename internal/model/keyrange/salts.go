@@ -10,21 +10,21 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Salts are the salts by which a key has its ranges.
+// Salts are the salts of a key that has ranges.
 type Salts struct {
 	key     Key
 	modulus int
 	heads   [][]byte
 }
 
-// Limits of a check of salts: rows of each salt, salts, and ranges in which rows without a salt are searched.
+// Limits of a check of salts: the rows and salts that it samples, the rows without a salt that it looks for, and the ranges where it looks.
 const (
 	checkedRows  = 48
 	checkedSalts = 12
 	checkedGaps  = 128
 )
 
-// Salts returns the salts of a key with a modulus; nil: it has none.
+// Salts returns the salts of a key with a modulus; nil if the key has no salt.
 func (k Key) Salts(modulus int) (*Salts, error) {
 	if len(k.Head) == 0 {
 		return nil, nil
@@ -33,11 +33,11 @@ func (k Key) Salts(modulus int) (*Salts, error) {
 	return &Salts{k, modulus, heads}, err
 }
 
-// Check reads a few rows of a table, and refuses one whose rows have other salts: the ranges would miss most of the requested rows. first
-// gives the keys of the first n rows of a range. Where the key stores the columns of its salt, each salt is computed again; a wrong modulus
-// shows in at least half of the rows, so that a quarter is enough.
+// Check samples rows of a table and refuses the table if their salts differ: the ranges would omit most of the requested rows. first returns the keys
+// of the first n rows of a range. Where the key stores the columns of its salt, each salt is computed again. A wrong modulus shows in at least half
+// of the rows, so a quarter is enough to refuse.
 func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)) error {
-	parser, _ := keygen.CompileParser(s.key.Spec, keygen.Options{Regions: s.modulus}) // none: rows without any of the salts are seen
+	parser, _ := keygen.CompileParser(s.key.Spec, keygen.Options{Regions: s.modulus}) // nil: only rows without any of the salts are detected
 	var values [][]byte
 	if parser != nil {
 		values = make([][]byte, len(parser.Columns()))
@@ -71,7 +71,7 @@ func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)
 		setting.Count(s.modulus, "salt"), setting.SaltBuckets)
 }
 
-// gaps returns the ranges between the salts, after the constant bytes with which all rows of the key begin.
+// gaps returns the ranges between the salts, after the constant bytes that begin all rows of the key.
 func (s *Salts) gaps() (list []Range) {
 	var lead []byte
 	if l, ok := s.key.Head[0].(keygen.Literal); ok {

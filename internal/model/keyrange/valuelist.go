@@ -7,8 +7,8 @@ import (
 
 var errEscape = errors.New(`unknown escape: want \\, \, or \xNN`)
 
-// ParseValues reads the values of a bound or a prefix as texts have them: separated by commas, with the escapes \xNN, \\
-// and \,. An empty text is one empty value. The error says where, not what.
+// ParseValues parses the comma-separated values of a bound or a prefix, with the escapes \xNN, \\ and \,. An empty text is one empty value. The error
+// reports the position, without the value.
 func ParseValues(s string) ([]string, error) {
 	var values []string
 	cur := []byte{}

@@ -2,14 +2,15 @@ package manifest
 
 import "time"
 
-// CellTimes are the bounds of cells' times in a job that takes them from columns.
+// CellTimes are the bounds of the cells' timestamps in a job that takes them from
+// columns.
 type CellTimes struct {
 	Min     int64 `json:"min"`               // milliseconds
-	Max     int64 `json:"max"`               // the last of them
-	Expires int64 `json:"expires,omitempty"` // when the first cell is gone, 0 for never
+	Max     int64 `json:"max"`               // milliseconds; the maximum, inclusive
+	Expires int64 `json:"expires,omitempty"` // when the first cell expires, 0 for never
 }
 
-// Join widens the bounds by those of others; nil stands for no cells.
+// Join widens the bounds to include others; nil stands for no cells.
 func (c *CellTimes) Join(o *CellTimes) *CellTimes {
 	switch {
 	case o == nil:
@@ -25,10 +26,12 @@ func (c *CellTimes) Join(o *CellTimes) *CellTimes {
 	return c
 }
 
-// clockSlack is how far clocks may differ between this machine and servers.
+// clockSlack is the maximum assumed clock difference between this machine and the
+// servers.
 const clockSlack = time.Minute
 
-// Expired reports whether what expires at a time may be gone by now.
+// Expired reports whether cells that expire at the given time may have expired by
+// now.
 func Expired(expires int64) bool {
 	return expires != 0 && time.Now().Add(clockSlack).UnixMilli() >= expires
 }

@@ -3,15 +3,15 @@ package manifest
 // ExportedFile is one file of an export.
 type ExportedFile struct {
 	Name   string `json:"name"`
-	Region string `json:"region"` // its encoded name in the snapshot; empty without one
+	Region string `json:"region"` // encoded region name in the snapshot; empty without a snapshot
 	Digest Digest `json:"digest"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // of the whole file
 }
 
-// ExportedRegion describes the files that an export has written for a region.
+// ExportedRegion is the output of an export for one region.
 type ExportedRegion struct {
-	File     *ExportedFile `json:"file,omitempty"`           // nil: it has no rows
+	File     *ExportedFile `json:"file,omitempty"`           // nil: no rows
 	NoCells  int64         `json:"no_cells,omitempty"`       // rows left out because they have none of the columns
-	LeftOver int64         `json:"cells_left_out,omitempty"` // cells that no column has
+	LeftOver int64         `json:"cells_left_out,omitempty"` // cells that are not in any column
 }

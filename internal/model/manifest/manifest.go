@@ -21,45 +21,44 @@ import (
 
 // Manifest describes the output of a build. It is stored next to the files as _bulkload.json.
 type Manifest struct {
-	Schema         int             `json:"schema"` // version of this form: 1
+	Schema         int             `json:"schema"` // version of this format: 1
 	Table          string          `json:"table,omitempty"`
-	Tables         []string        `json:"input_tables,omitempty"` // inputs of build that are tables
+	Tables         []string        `json:"input_tables,omitempty"` // inputs of the build that are tables
 	Key            string          `json:"key"`
 	Modulus        int             `json:"modulus"`
 	Family         string          `json:"family"`
 	Timestamp      int64           `json:"timestamp"`
 	Columns        []string        `json:"columns"`
-	Cells          []spec.CellName `json:"cells,omitempty"`    // what rows can have, if the job has a mapping
+	Cells          []spec.CellName `json:"cells,omitempty"`    // cells that rows can have, if the job has a mapping
 	Records        int64           `json:"records"`            // read, good and bad
 	Rejected       int64           `json:"rejected"`           // bad records that were set aside
-	Filtered       int64           `json:"filtered,omitempty"` // records that the filter left out
+	Filtered       int64           `json:"filtered,omitempty"` // records that the filter dropped
 	RejectFile     string          `json:"reject_file,omitempty"`
 	FilteredFile   string          `json:"filtered_file,omitempty"`
-	Duplicates     int64           `json:"duplicates"` // rows left out because another has their key; of wide rows, cells
+	Duplicates     int64           `json:"duplicates"` // rows dropped because another row has their key; for wide rows, cells
 	DuplicatesFile string          `json:"duplicates_file,omitempty"`
-	Joined         int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
-	NoCells        int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
+	Joined         int64           `json:"joined,omitempty"`         // for wide rows: records that are not the first of their row
+	NoCells        int64           `json:"no_cells,omitempty"`       // rows dropped because all their values are empty
 	Digest         Digest          `json:"digest"`                   // of the rows in the files
-	RowSum         string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
-	Wide           bool            `json:"wide_rows,omitempty"`      // rows are made of all records of a key: these give qualifiers, or versions of cells
-	Versions       int             `json:"versions,omitempty"`       // of a cell at most, if records of a key are versions of one row
-	Stamped        bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
+	RowSum         string          `json:"row_sum,omitempty"`        // for rows with new keys: the sum of a 128-bit hash of each row without its key, in hexadecimal
+	Wide           bool            `json:"wide_rows,omitempty"`      // a row is made of all records of a key, which become qualifiers, or versions of cells
+	Versions       int             `json:"versions,omitempty"`       // maximum per cell, if records of a key are versions of one row
+	Stamped        bool            `json:"cell_timestamp,omitempty"` // a column gives the cells' timestamp, and the digest includes it
 	Times          *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
-	Bytes          int64           `json:"bytes"`                    // of the files
+	Bytes          int64           `json:"bytes"`                    // total of the files
 	SpillBytes     int64           `json:"spill_bytes"`
-	Runs           int64           `json:"runs"` // spilled
+	Runs           int64           `json:"runs"` // runs spilled to disk
 	ReadTime       time.Duration   `json:"read_ns"`
 	WriteTime      time.Duration   `json:"write_ns"`
-	HFiles         int             `json:"hfiles"`          // how many
+	HFiles         int             `json:"hfiles"`          // number of files
 	Files          []File          `json:"files,omitempty"` // in the order of their rows
 
-	Expect *expectation.Counts `json:"expectations,omitempty"` // what was expected of the records, and what was found
+	Expect *expectation.Counts `json:"expectations,omitempty"` // the expectations about the records, and their findings
 
 	Samples []Sample `json:"-"` // rows that verification reads
 }
 
-// Summary returns the manifest without the list of files: a few hundred bytes,
-// whatever the number of regions.
+// Summary returns the manifest without the list of files: a few hundred bytes, whatever the number of regions.
 func (m *Manifest) Summary() *Manifest {
 	s := *m
 	s.Files = nil
@@ -69,8 +68,7 @@ func (m *Manifest) Summary() *Manifest {
 // FileName is the manifest's name in the output directory.
 const FileName = "_bulkload.json"
 
-// Read finds the manifest of a build in its directory; an error that
-// is fs.ErrNotExist says that there is none. One that was changed since is
+// Read reads the manifest of a build from its directory. The error is fs.ErrNotExist if there is none. A manifest that was changed since the build is
 // refused.
 func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	m, b, err := readManifest(ctx, fsys, dir)
@@ -90,7 +88,7 @@ func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// ReadUnchecked is [Read] for one that may have been changed.
+// ReadUnchecked is [Read] without the check for later changes.
 func ReadUnchecked(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	m, _, err := readManifest(ctx, fsys, dir)
 	return m, err
@@ -120,25 +118,25 @@ func readManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, [
 type File struct {
 	Name     string     `json:"name"` // below the output directory: family/32 hex digits
 	Family   string     `json:"family"`
-	Region   int        `json:"region"` // ordinal in the plan
+	Region   int        `json:"region"` // ordinal of the region in the plan
 	FirstRow rowkey.Key `json:"first_row"`
 	LastRow  rowkey.Key `json:"last_row"`
 	Rows     int64      `json:"rows"`
 	Cells    int64      `json:"cells"`
 	Bytes    int64      `json:"bytes"`
-	CRC32C   uint32     `json:"crc32c,omitempty"`  // of the whole file
+	CRC32C   uint32     `json:"crc32c,omitempty"`  // checksum of the whole file
 	FileID   uint64     `json:"file_id,omitempty"` // on HDFS; a rename keeps it
 }
 
-// Sample is a row that was written, remembered by its key and its form's hash.
+// Sample is a row that was written: its key and a hash of its encoded form.
 type Sample struct {
 	Key     []byte
 	Sum     uint64
-	Stamp   int64 // of its cells, if not the job's
-	Expires int64 // when they are gone, 0 for never
+	Stamp   int64 // timestamp of its cells, if it is not the job's
+	Expires int64 // when its cells expire, 0 for never
 }
 
-// CellNames returns the cells that rows of a manifest can have, in order.
+// CellNames returns the names of the cells that rows of a manifest can have, in order.
 func (m *Manifest) CellNames() []spec.CellName {
 	if m.Cells != nil {
 		return m.Cells
@@ -158,10 +156,10 @@ func (m *Manifest) Findings() []expectation.Finding {
 	return m.Expect.Findings
 }
 
-// Expiring reports whether a cell of the files has a lifetime of its own.
+// Expiring reports whether any cell of the files has its own TTL.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
-// Splits returns the first rows of the second and following regions that files were built for. Regions without rows have none.
+// Splits returns the first rows of the second and following regions that the files were built for. Regions without rows have none.
 func (m *Manifest) Splits() (points [][]byte) {
 	first := map[int][]byte{}
 	for _, f := range m.Files {
@@ -188,7 +186,7 @@ func (m *Manifest) Families() []string {
 	return names
 }
 
-// Add counts another build; what it was made with is that of the first.
+// Add adds the counts of another build. Other fields keep the first build's values.
 func (m *Manifest) Add(o *Manifest) {
 	if m.Schema == 0 {
 		*m = *o.Summary()
@@ -198,7 +196,7 @@ func (m *Manifest) Add(o *Manifest) {
 	m.Records += o.Records
 	m.Rejected += o.Rejected
 	m.Filtered += o.Filtered
-	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: the findings alone
+	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: the findings only
 		m.Expect = &expectation.Counts{Records: sum.Records, ReadAt: sum.ReadAt, Findings: expectation.Sum(m.Findings(), o.Findings())}
 	}
 	m.RejectFile, m.FilteredFile = cmp.Or(m.RejectFile, o.RejectFile), cmp.Or(m.FilteredFile, o.FilteredFile)

@@ -7,9 +7,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A RowSum stands for a set of rows without their keys: how many, how many cells
-// they have, and the sum of a hash of 128 bits of each row. A sum sees a row that is
-// there twice, which an exclusive or would not.
+// A RowSum identifies a set of rows without their keys: the numbers of rows and
+// cells, and the sum of a 128-bit hash of each row. Unlike an exclusive or, a sum
+// detects a row that occurs twice.
 type RowSum struct {
 	Rows  int64  `json:"rows"`
 	Cells int64  `json:"cells"`
@@ -17,7 +17,7 @@ type RowSum struct {
 	Low   uint64 `json:"low,string"`
 }
 
-// Add joins two sets.
+// Add adds another set.
 func (s *RowSum) Add(o RowSum) {
 	s.Rows += o.Rows
 	s.Cells += o.Cells
@@ -29,10 +29,10 @@ func (s *RowSum) Add(o RowSum) {
 // Sum returns the sum of the hashes in hexadecimal.
 func (s RowSum) Sum() string { return fmt.Sprintf("%016x%016x", s.High, s.Low) }
 
-// String prints it for people and messages.
+// String returns a readable form for messages.
 func (s RowSum) String() string {
 	return fmt.Sprintf("%s, %s, digest %s", setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"), s.Sum())
 }
 
-// Digest returns the form of the sum that manifests store.
+// Digest returns the form that manifests store, with the low 64 bits of the sum.
 func (s RowSum) Digest() Digest { return Digest{Rows: s.Rows, Cells: s.Cells, Sum: s.Low} }

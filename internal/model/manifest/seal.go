@@ -12,17 +12,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// errChanged says that a manifest is not what a build wrote.
+// errChanged reports that a manifest differs from what the build wrote.
 var errChanged = errors.New("it was changed since the build wrote it")
 
-// sealedManifest is a manifest as it is next to its files: with a checksum of
-// all else that it says.
+// sealedManifest is a manifest as it is stored next to its files: with a checksum
+// of all its other fields.
 type sealedManifest struct {
 	*Manifest
 	Checksum string `json:"checksum"`
 }
 
-// Seal gives the manifest's text.
+// Seal returns the encoded manifest, with its checksum.
 func Seal(m *Manifest) ([]byte, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -36,9 +36,9 @@ func Seal(m *Manifest) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// sums gives the checksum that a manifest has in it, empty if it has
-// none, and the one of all else in it, whatever the order of its fields and
-// the blanks between them.
+// sums returns the checksum that a manifest stores, empty if it has none, and the
+// checksum of all its other fields, which does not depend on the order of fields or
+// on white space.
 func sums(b []byte) (has, is string, err error) {
 	fields := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -52,7 +52,7 @@ func sums(b []byte) (has, is string, err error) {
 	return has, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
 }
 
-// consistent reports whether a manifest's totals agree with its files.
+// consistent checks that a manifest's totals match its list of files.
 func (m *Manifest) consistent() error {
 	var d Digest
 	var size int64
@@ -66,7 +66,7 @@ func (m *Manifest) consistent() error {
 		}
 	}
 	if len(families) > 1 {
-		d.Rows = m.Digest.Rows // a row has cells in some of them
+		d.Rows = m.Digest.Rows // a row has cells in several of the files
 	}
 	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
 		return fmt.Errorf("%w: it says %s and %s in %s of %s, those that it lists have %d and %d in %d of %d", errChanged,

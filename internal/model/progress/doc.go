@@ -2,6 +2,6 @@
 // phases send, a [Tracker] that gathers them into [Progress], how long is left,
 // and the [Gate] at which work waits while a user or a time window pauses it.
 //
-// Phases know events alone; they do not know the listeners. Nothing here reads
-// files or talks to a cluster.
+// Phases know only events, not the listeners. The package reads no files and
+// contacts no cluster.
 package progress

@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// Left is how long a job is still going to take, as far as that can be determined.
+// Left is the remaining time of a job, as far as it can be estimated.
 type Left struct {
-	Phase      time.Duration `json:"phase_ns"` // the one that is under way
-	Job        time.Duration `json:"job_ns"`   // all that is to come, that phase and later parts included
+	Phase      time.Duration `json:"phase_ns"` // of the current phase
+	Job        time.Duration `json:"job_ns"`   // of the whole job: the current phase, later phases and later parts
 	PhaseKnown bool          `json:"phase_known"`
 	JobKnown   bool          `json:"job_known"`
 }
 
-// The times of phases that have not begun: as multiples of the time to read the input, and the rest in seconds, since it
-// depends on the number of regions and not on rows. Measured with all daemons on the same cores as the job; a phase that
-// is under way predicts better by itself.
+// Estimates for phases that have not begun. Some are multiples of the time that reading the input takes. The others are in seconds, since they depend
+// on the number of regions and not on rows. Measured with all daemons on the same cores as the job; the speed of a current phase predicts better.
 const (
 	sortShare   = 0.2
 	writeShare  = 1.9
-	verifyShare = 5.5 // in full: a scan of the table
+	verifyShare = 5.5 // full verification: a scan of the table
 
-	scanCell = 0.5e-6 // seconds for each column of a row, with the scans that are under way at a time
+	scanCell = 0.5e-6 // seconds for each column of a row, with the usual number of concurrent scans
 
 	loadSeconds     = 0.1
 	loadRegion      = 0.012
@@ -34,15 +33,15 @@ const (
 )
 
 const (
-	foretoldWeight = 0.2  // of a phase: what was predicted counts for so much of it at its beginning, in addition to what was seen,
-	foretoldUntil  = 0.4  // and from here on for nothing
-	leastSeen      = 0.02 // of a phase, before it says anything
-	recentWeight   = 0.5  // of the last third of a phase, in addition to all of it
-	recentFrom     = 0.1  // of a phase, when it has half that weight
-	mostChange     = 4.0  // that is believed: nothing at all may be a pause
+	foretoldWeight = 0.2  // weight of the prediction at the beginning of a phase, in addition to the measured speed
+	foretoldUntil  = 0.4  // fraction of the phase from where the prediction has no weight
+	leastSeen      = 0.02 // fraction of a phase before its speed is used
+	recentWeight   = 0.5  // weight of the last third of a phase, in addition to the whole of it
+	recentFrom     = 0.1  // fraction of a phase when it has half that weight
+	mostChange     = 4.0  // maximum factor that is used: no progress at all may be a pause
 )
 
-// Now returns the phases of the job that is under way, where one follows another: all of them as a rule.
+// Now returns the phases of the running job, where one job follows another: usually all of them.
 func (p Progress) Now() []PhaseProgress {
 	i := slices.IndexFunc(p.Phases, func(q PhaseProgress) bool { return !q.Began.Before(p.Began) })
 	if i < 0 {
@@ -51,9 +50,8 @@ func (p Progress) Now() []PhaseProgress {
 	return p.Phases[i:]
 }
 
-// Ahead returns the phases that the job is to begin, in their order. One may come
-// twice: the files of an earlier attempt are checked before the build, and all
-// of them before the load.
+// Ahead returns the phases that the job has yet to begin, in order. A phase may occur twice: the files of an earlier attempt are checked before the
+// build, and all of them before the load.
 func (p Progress) Ahead() []string {
 	begun, at := p.Now(), 0
 	for _, phase := range begun {
@@ -67,8 +65,7 @@ func (p Progress) Ahead() []string {
 	return p.Start.Phases[at:]
 }
 
-// left predicts the remaining time of the job, from the progress of the current phase and from the phases before
-// it took.
+// left estimates the remaining time of the job from the progress of the current phase and from the times of the phases before it.
 func (p Progress) left() (l Left) {
 	p.Phases = p.Now()
 	if len(p.Phases) == 0 {
@@ -89,8 +86,8 @@ func (p Progress) left() (l Left) {
 	return p.partsLeft(l)
 }
 
-// phaseLeft returns the time left in the current phase. The speed of its last third counts as much as that of all of it, so
-// that a change shows soon and a hiccup does not show much.
+// phaseLeft estimates the remaining time of the current phase. The speed of its last third counts in addition to the speed of all of it, so that a
+// change shows soon and a short interruption shows little.
 func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
 	took := p.At.Sub(current.Began).Seconds()
 	foretold, known := p.foretold(current.Name, unit)
@@ -115,8 +112,8 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 	return seconds(whole * (1 - done)), true
 }
 
-// fraction returns how much of a phase is done. Of writing, rows say it of what was encoded, and bytes of what the file system
-// has taken; files that are complete say how many bytes there will be.
+// fraction returns the completed part of a phase. For writing it is the lower of two: the rows that were encoded, and the bytes that the file system
+// accepted, whose total is estimated from complete files.
 func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	q := *phase
 	q.Done = done
@@ -127,8 +124,8 @@ func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	return f, ok
 }
 
-// readUnit returns the time to read the whole input, measured or predicted; 0 if it is unknown. Writing says how fast the
-// machine is too, within bounds: it may have waited for a slow link.
+// readUnit returns the time, measured or estimated, that reading all of the input takes; 0 if unknown. The speed of writing corrects it, within
+// bounds: reading may have waited for a slow link.
 func (p Progress) readUnit() (unit float64) {
 	whole := func(phase *PhaseProgress) float64 {
 		if !phase.Ended.IsZero() {
@@ -152,7 +149,7 @@ func (p Progress) readUnit() (unit float64) {
 	return unit
 }
 
-// foretold predicts the seconds of a phase that has not begun; unit is the time that reading takes.
+// foretold estimates the duration of a phase that has not begun, in seconds; unit is the duration of reading.
 func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	if s, ok := p.asEarlier(name, unit); ok {
 		return s, true
@@ -177,15 +174,15 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		if p.Start.Verify == "sample" || p.Start.Verify == "files" {
 			return sampleSeconds + sampleRegion*regions, true
 		}
-		// What a scan takes depends less on this machine than on the servers, so it is between two guesses.
+		// The time of a scan depends less on this machine than on the servers, so the estimate is between two guesses.
 		scan := scanCell * float64(p.rows()) * float64(p.Start.Columns)
 		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
 	}
 	return 0, false
 }
 
-// toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, say how many a
-// row takes. Before that it is the concurrency that the command was given.
+// toCheck estimates the bytes of the job's HFiles from the bytes per row of those written so far, including earlier parts. Before any is written it
+// returns the size of the input.
 func (p Progress) toCheck() float64 {
 	if p.HFiles.Rows == 0 {
 		return float64(p.Start.Bytes)
@@ -193,9 +190,8 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
-// asEarlier predicts the time of a phase from an earlier job of the table; false if that is not possible. What this
-// one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
-// HDFS and HBase.
+// asEarlier estimates a phase from an earlier job of the table; false if that is not possible. The ratio of the two jobs' read times counts by its
+// square root: it reflects the speed of the machine, but not of HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
 	e, rows := p.Start.Earlier, float64(p.rows())
 	if e == nil || e.Records <= 0 || rows <= 0 {
@@ -223,7 +219,7 @@ func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
 	return 0, false
 }
 
-// rows returns how many the job has, as far as that shows.
+// rows returns the number of rows of the job, as far as it is known or can be estimated.
 func (p Progress) rows() int64 {
 	for i := range p.Phases {
 		phase := &p.Phases[i]

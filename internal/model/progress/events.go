@@ -4,53 +4,54 @@ import (
 	"time"
 )
 
-// Events report a job's progress. They are called synchronously, some by
-// many goroutines at a time, and must not block; a nil one is not called.
+// Events are the callbacks that report a job's progress. They are called
+// synchronously, some by many goroutines at a time, and must not block. Nil
+// callbacks are not called.
 type Events struct {
 	OnOpen    func(s Start)                    // the command holds the lock of a job, and may wait at a gate before the attempt begins; Job and JobID are known
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
 	OnPhase   func(name string)                // read, sort, write, snapshot, check, upload, load, verify
-	OnTotal   func(phase string, total Amount) // what a phase has to do, as far as it is known; a later word replaces an earlier one
+	OnTotal   func(phase string, total Amount) // work of a phase, as far as it is known; later calls replace earlier ones
 	OnRows    func(rows, bytes int64)          // read and added to the sort
-	OnSplit   func()                           // read to its end
-	OnSpill   func(rows, bytes int64)          // bytes on disk
-	OnMerged  func(rows int64)                 // rows that pass 2 took out of the sort; below zero when a region is written again
-	OnWritten func(bytes int64)                // of HFiles handed to the file system
-	OnHFile   func(f HFile)                    // complete under its final name
-	OnChecked func(bytes int64)                // of HFiles that were read before they are loaded
-	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
+	OnSplit   func()                           // an input split was read completely
+	OnSpill   func(rows, bytes int64)          // a run was written to disk; bytes on disk
+	OnMerged  func(rows int64)                 // rows that pass 2 read from the sort; negative when a region is written again
+	OnWritten func(bytes int64)                // bytes of HFiles written to the file system
+	OnHFile   func(f HFile)                    // an HFile is complete under its final name
+	OnChecked func(bytes int64)                // bytes of HFiles that were checked before the load
+	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
-	OnTasks   func(t Tasks)                    // how far the tasks of a job on YARN are; a later word replaces an earlier one
+	OnTasks   func(t Tasks)                    // progress of the tasks of a YARN job; later calls replace earlier ones
 	OnPause   func(p Pause)                    // work waits, for a reason, or continues
-	OnNote    func(msg string, kv ...any)      // something that a person may want to know
-	OnWarn    func(msg string, kv ...any)      // something that a person should look at
+	OnNote    func(msg string, kv ...any)      // information for a person
+	OnWarn    func(msg string, kv ...any)      // a warning for a person
 }
 
-// Start describes an attempt, as far as it is known at its start.
+// Start describes an attempt when it begins.
 type Start struct {
-	Job       string    `json:"job,omitempty"`    // directory of its state; empty: none is kept
-	JobID     string    `json:"job_id,omitempty"` // the caller's own word
+	Job       string    `json:"job,omitempty"`    // state directory; empty: no state is kept
+	JobID     string    `json:"job_id,omitempty"` // the caller's ID of the job
 	Table     string    `json:"table"`
-	Attempt   int       `json:"attempt"` // from 1; 0: the job was done before
+	Attempt   int       `json:"attempt"` // from 1; 0: the job was already done
 	Key       string    `json:"key"`
 	Inputs    []string  `json:"inputs"` // as they were given
 	Files     int       `json:"input_files"`
 	Bytes     int64     `json:"input_bytes"`
-	Regions   int       `json:"regions"`   // of the plan
+	Regions   int       `json:"regions"`   // number of regions in the plan
 	Timestamp int64     `json:"timestamp"` // milliseconds
 	Staging   string    `json:"staging,omitempty"`
-	Part      int       `json:"part,omitempty"`        // from 1, of a job that was split
-	Parts     int       `json:"parts,omitempty"`       // how many there are
-	Behind    PartsWork `json:"parts_behind,omitzero"` // parts that this run has done from their beginning
-	Ahead     PartsWork `json:"parts_ahead,omitzero"`  // parts after this one that are not done
-	Phases    []string  `json:"phases,omitempty"`      // that the attempt is to go through
-	Columns   int       `json:"columns,omitempty"`     // of the input
-	Earlier   *Pace     `json:"earlier,omitempty"`     // of the table's newest job before this one
-	Verify    string    `json:"verify,omitempty"`      // full or sample, if that is one of them
+	Part      int       `json:"part,omitempty"`        // from 1, if the job was split
+	Parts     int       `json:"parts,omitempty"`       // number of parts
+	Behind    PartsWork `json:"parts_behind,omitzero"` // parts that this run did completely
+	Ahead     PartsWork `json:"parts_ahead,omitzero"`  // later parts that are not done
+	Phases    []string  `json:"phases,omitempty"`      // phases that the attempt will run
+	Columns   int       `json:"columns,omitempty"`     // number of columns of the input
+	Earlier   *Pace     `json:"earlier,omitempty"`     // pace of the table's newest job before this one
+	Verify    string    `json:"verify,omitempty"`      // mode of verification: full, sample or files
 
-	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
-	Sources []InputFile `json:"-"` // the files that the inputs led to
-	Reading *Reading    `json:"-"` // and how they are read; not to be changed
+	Splits  [][]byte    `json:"-"` // split points of the plan's regions; must not be modified
+	Sources []InputFile `json:"-"` // the files of the inputs
+	Reading *Reading    `json:"-"` // how the files are read; must not be modified
 }
 
 // InputFile is a file that a job reads.
@@ -59,22 +60,23 @@ type InputFile struct {
 	Bytes int64
 }
 
-// HFile is one that is complete.
+// HFile is a complete HFile.
 type HFile struct {
 	Name   string // below the output directory
 	Family string
-	Region int // ordinal in the plan; of a further table, after the regions of those before it
+	Region int // ordinal in the plan; for further tables, after the regions of the tables before
 	Rows   int64
 	Bytes  int64
 }
 
-// Pause is why work waits at a [Gate]. A zero one says that it continues.
+// Pause describes why work waits at a [Gate]. The zero value means that work
+// continues.
 type Pause struct {
 	Reason string    `json:"reason"`
-	Until  time.Time `json:"until,omitzero"` // zero: until a person says so
+	Until  time.Time `json:"until,omitzero"` // zero: until a person resumes
 }
 
-// Tasks are the tasks of a job on YARN.
+// Tasks counts the tasks of a YARN job.
 type Tasks struct {
 	Application    string `json:"application"`
 	Maps           int    `json:"maps"`
@@ -83,17 +85,17 @@ type Tasks struct {
 	Reduces        int    `json:"reduces"`
 	ReducesDone    int    `json:"reduces_done"`
 	ReducesRunning int    `json:"reduces_running"`
-	Failed         int    `json:"failed_attempts"` // another follows each but the last
+	Failed         int    `json:"failed_attempts"` // each but the last is followed by another attempt
 }
 
-// Amount is work of a phase: done, or to do. Zero fields do not say anything.
+// Amount is an amount of a phase's work, done or planned. Zero fields are unknown.
 type Amount struct {
 	Rows  int64 `json:"rows,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
 	Files int64 `json:"files,omitempty"`
 }
 
-// Tee gives every event to all, in their order.
+// Tee returns events that call all of the given ones, in order.
 func Tee(all ...Events) Events {
 	return Events{
 		OnOpen:    func(s Start) { each(all, func(e Events) { e.Open(s) }) },

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// WaitClock is a [Gate] that sums up how long anything waits at another.
+// WaitClock is a [Gate] that measures how long at least one goroutine waits at
+// another gate.
 type WaitClock struct {
 	Gate Gate
 
@@ -34,7 +35,7 @@ func (c *WaitClock) count(n int) {
 	}
 }
 
-// Waited returns the sum so far; a nil clock has none.
+// Waited returns the total so far; 0 for a nil clock.
 func (c *WaitClock) Waited() time.Duration {
 	if c == nil {
 		return 0

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Gate holds work up between two pieces of it. Wait returns when the work may
-// continue, or with the cause of the context's end. It is called between batches,
-// files and calls, never within one, by many goroutines at a time.
+// Gate blocks work between two pieces of it. Wait returns nil when the work may continue, or the cause of the context's end. It is called between
+// batches, files and calls, never within one, by many goroutines at a time.
 type Gate interface {
 	Wait(ctx context.Context) error
 }
@@ -21,33 +20,31 @@ func Pass(ctx context.Context, g Gate) error {
 	return g.Wait(ctx)
 }
 
-// Hold is a [Gate] that a user closes and opens, and that is closed outside
-// of a window. The zero value is open. Safe for concurrent use.
+// Hold is a [Gate] that a person closes and opens, and that is closed outside of a window. The zero value is open. Safe for concurrent use.
 type Hold struct {
 	// Window is when work may continue. Default: always.
 	Window *Window
 	// Events are called once when work begins to wait, and once when it continues.
 	Events Events
-	// Rest is called now and then while work waits, by all that wait: to give back what is not needed meanwhile, such as
-	// idle connections.
+	// Rest is called from time to time by every waiting goroutine, to release resources that are not needed meanwhile, such as idle connections.
 	Rest func()
 
 	mu      sync.Mutex
 	paused  bool
-	changed chan struct{} // closed when paused changes; nil: nothing waits for that
+	changed chan struct{} // closed when paused changes; nil: nothing waits for it
 	waiting int
-	reason  string // that was reported
+	reason  string // last reported reason
 	since   time.Time
 }
 
 const (
-	// firstRest is when what waiting work holds is looked at again: what was under way has ended by then.
+	// firstRest is the delay before Rest is called a second time: running operations have ended by then.
 	firstRest = 5 * time.Second
-	// holdPoll is how often a waiting Hold looks at the clock, which may be set meanwhile.
+	// holdPoll is the interval at which a waiting Hold checks the clock, which may be set meanwhile.
 	holdPoll = 30 * time.Second
 )
 
-// Pause closes the gate: what is in hand is finished, and then work waits.
+// Pause closes the gate: work in progress is finished, then work waits.
 func (h *Hold) Pause() { h.set(true, "pause requested: work in progress finishes first") }
 
 // Resume opens the gate again, if the window is open.
@@ -91,8 +88,8 @@ func (h *Hold) Wait(ctx context.Context) error {
 	}
 }
 
-// look says for how long to wait at most, 0 when the gate is open, and what is
-// closed when that changes. It measures the waiting, and returns the text to report.
+// look returns the maximum time to wait, 0 when the gate is open, and a channel that is closed when that changes. It counts the waiting goroutines
+// and reports pauses.
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +126,7 @@ func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	return wait, h.changed
 }
 
-// leave is for one that does not wait any more though the gate is closed.
+// leave is called when a goroutine stops waiting although the gate is closed.
 func (h *Hold) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Progress is how far a job is at one moment. Times are UTC.
+// Progress is the progress of a job at one moment. Times are UTC.
 type Progress struct {
-	Schema   int             `json:"schema"` // version of this form: 1
+	Schema   int             `json:"schema"` // version of this format: 1
 	Start    Start           `json:"start"`
 	Began    time.Time       `json:"began"` // zero before the start is known
 	At       time.Time       `json:"at"`
-	Phases   []PhaseProgress `json:"phases"` // begun, in their order; of a run of several parts, those of the earlier parts are one for each name
+	Phases   []PhaseProgress `json:"phases"` // phases begun, in order; in a run of several parts, those of earlier parts are merged by name
 	Spilled  Amount          `json:"spilled"`
-	Written  int64           `json:"written_bytes"` // of HFiles, handed to the file system
-	HFiles   Amount          `json:"hfiles"`        // complete
+	Written  int64           `json:"written_bytes"` // bytes of HFiles written to the file system
+	HFiles   Amount          `json:"hfiles"`        // complete HFiles
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
-	Left     Left            `json:"left"`           // as it looks now
+	Left     Left            `json:"left"`           // current estimate
 }
 
 // PhaseProgress is one phase of a job.
@@ -26,18 +26,18 @@ type PhaseProgress struct {
 	Name   string    `json:"name"`
 	Began  time.Time `json:"began"`
 	Ended  time.Time `json:"ended,omitzero"`  // zero while it is under way
-	Done   Amount    `json:"done"`            // bytes: of the input; of writing and uploading, handed to the file system
-	Total  Amount    `json:"total"`           // zero fields are not known
-	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is under way, or the last second
+	Done   Amount    `json:"done"`            // bytes: of the input; for write and upload, written to the file system
+	Total  Amount    `json:"total"`           // zero fields are unknown
+	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is running, at least its last second
 }
 
-// Span is an amount of work with the time that it took.
+// Span is an amount of work and its duration.
 type Span struct {
 	Took time.Duration `json:"took_ns"`
 	Done Amount        `json:"done"`
 }
 
-// Fraction returns how much of a phase is done, 0 to 1; false when nothing is known.
+// Fraction returns the completed part of a phase, 0 to 1; false if it is unknown.
 func (p PhaseProgress) Fraction() (float64, bool) {
 	for _, f := range [][2]int64{{p.Done.Bytes, p.Total.Bytes}, {p.Done.Rows, p.Total.Rows}, {p.Done.Files, p.Total.Files}} {
 		if f[1] > 0 {
@@ -47,15 +47,15 @@ func (p PhaseProgress) Fraction() (float64, bool) {
 	return 0, false
 }
 
-// Tracker gathers events into [Progress]. The zero value is ready; it may be
-// used by many goroutines.
+// Tracker collects events into [Progress]. The zero value is ready to use. It is
+// safe for concurrent use.
 type Tracker struct {
 	Now func() time.Time // default time.Now
 
 	mu     sync.Mutex
 	p      Progress
 	totals map[string]Amount // of phases that have not begun
-	marks  marks             // of the phase that is under way
+	marks  marks             // of the current phase
 }
 
 // Progress returns a copy of the current state.
@@ -72,7 +72,7 @@ func (t *Tracker) Progress() Progress {
 	return p
 }
 
-// End closes the phase that is under way: the job has ended.
+// End closes the current phase when the job has ended.
 func (t *Tracker) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *Tracker) current() *PhaseProgress {
 	return &t.p.Phases[len(t.p.Phases)-1]
 }
 
-// Events returns the events by which the tracker learns.
+// Events returns the events that update the tracker.
 func (t *Tracker) Events() Events {
 	locked := func(do func()) {
 		t.mu.Lock()

@@ -2,10 +2,10 @@ package progress
 
 import "time"
 
-// marks are moments of a phase with the work done by then: a few, over all of it.
+// marks are a few moments spread over a phase, with the work done by then.
 type marks struct {
 	all   []mark
-	every time.Duration // between two
+	every time.Duration // minimum interval
 }
 
 type mark struct {
@@ -19,7 +19,7 @@ const (
 	leastSpan  = time.Second
 )
 
-// add remembers a moment, if the last one is long enough ago. When there are too many, every second one goes.
+// add records a moment, if the last one is long enough ago. When there are too many, every second one is dropped.
 func (m *marks) add(now time.Time, done Amount) {
 	if n := len(m.all); n > 0 && now.Sub(m.all[n-1].at) < max(m.every, firstMarks) {
 		return
@@ -34,7 +34,7 @@ func (m *marks) add(now time.Time, done Amount) {
 	m.all = append(m.all, mark{now, done})
 }
 
-// recent returns the work of about the last third of a phase: zero before the phase has lasted a second.
+// recent returns the work done in about the last third of a phase; zero before there is a second to report.
 func (m *marks) recent(p PhaseProgress, now time.Time) Span {
 	since := now.Add(-max(leastSpan, now.Sub(p.Began)/3))
 	for i := len(m.all) - 1; i >= 0; i-- {

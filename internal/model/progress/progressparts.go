@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// foldParts makes one phase of all phases of a name, when the next part of a
-// run of several begins: a run of thousands of parts stays a few lines. Such
-// a phase has the time that its phases took together, from when the first began.
+// foldParts merges all phases of the same name when the next part of a run begins,
+// so that a run of thousands of parts has a few phases. A merged phase has the
+// total time of its phases, counted from when the first began.
 func (p *Progress) foldParts() { p.Phases = fold(p.Phases) }
 
-// Sums returns the phases of all parts, one for each name, with the time that they
-// took together. They are in the order in which they were begun last.
+// Sums returns the phases of all parts, one for each name, with their total time.
+// They are in the order in which they last began.
 func (p Progress) Sums() []PhaseProgress {
 	sums := fold(p.Phases)
 	last := func(f PhaseProgress) int {
@@ -45,14 +45,14 @@ func (a Amount) plus(b Amount) Amount {
 	return Amount{a.Rows + b.Rows, a.Bytes + b.Bytes, a.Files + b.Files}
 }
 
-// PartsWork is work of several parts of a job that was split.
+// PartsWork is work of several parts of a split job.
 type PartsWork struct {
 	Parts int           `json:"parts"`
 	Bytes int64         `json:"input_bytes"`
-	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of parts that are done
+	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of completed parts
 }
 
-// of predicts the time of other parts from the time of these.
+// of estimates the time of other parts from the time of these.
 func (w PartsWork) of(parts int, bytes int64) time.Duration {
 	if w.Parts == 0 || w.Bytes == 0 {
 		return 0
@@ -62,21 +62,21 @@ func (w PartsWork) of(parts int, bytes int64) time.Duration {
 	return seconds(fixed*float64(parts) + perByte*float64(bytes))
 }
 
-// Add counts a part more.
+// Add adds one part.
 func (w *PartsWork) Add(bytes int64, took time.Duration) {
 	w.Parts++
 	w.Bytes += bytes
 	w.Took += max(took, 0)
 }
 
-// partSeconds is the time that a part takes whatever its size: its table, checks,
-// journal and verification.
+// partSeconds is the fixed cost of a part in seconds: its table, checks, journal
+// and verification.
 const partSeconds = 0.4
 
-// partsLeft adds to what is left of the part under way what parts after it are
-// going to take: in proportion to their input, by what those took that this run
-// did, and by what this one takes as it looks. One that resumes where an
-// earlier run was predicts nothing of others.
+// partsLeft adds the time of later parts to the remaining time of the current part.
+// It is proportional to their input, based on the parts that this run did and on
+// the estimate for the current one. A part that resumes an earlier run is not used
+// for the estimate of others.
 func (p Progress) partsLeft(l Left) Left {
 	if p.Start.Parts <= 1 {
 		return l

@@ -5,31 +5,32 @@ import (
 	"strings"
 )
 
-// Reading is how the inputs of a job are read, as it was found when they were opened.
+// Reading describes how the inputs of a job are read, as determined when they were
+// opened.
 type Reading struct {
 	Ways       []Way         `json:"ways"`                  // in the order of the first file of each
-	Partitions []string      `json:"partitions,omitempty"`  // columns by directories name=value
-	Where      []string      `json:"where,omitempty"`       // which partitions
-	Lacking    []FileColumns `json:"lacking,omitempty"`     // files without columns of the job, which are NULL there
-	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that were not asked for
+	Partitions []string      `json:"partitions,omitempty"`  // columns from directories name=value
+	Where      []string      `json:"where,omitempty"`       // conditions on partitions
+	Lacking    []FileColumns `json:"lacking,omitempty"`     // files without some columns of the job, which are NULL there
+	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that were not requested
 }
 
-// Way is the format and compression in which some of the files are read.
+// Way is a format with settings in which files are read.
 type Way struct {
 	Files    int    `json:"files"`
-	Format   string `json:"format"`             // with its compression, as text.gz
-	Detected bool   `json:"detected,omitempty"` // by name or content; else it was given
+	Format   string `json:"format"`             // with its compression, such as text.gz
+	Detected bool   `json:"detected,omitempty"` // by name or content; otherwise it was given
 	Dialect  string `json:"dialect,omitempty"`  // of text
-	Settings string `json:"settings,omitempty"` // all that decides on what comes out of the text
+	Settings string `json:"settings,omitempty"` // all settings that affect how the text is parsed
 }
 
-// FileColumns are files that have the same columns missing or passed over.
+// FileColumns lists files that have the same columns missing or ignored.
 type FileColumns struct {
 	Columns []string `json:"columns"`
-	Files   []string `json:"files"` // their paths
+	Files   []string `json:"files"` // paths
 }
 
-// CountFiles returns how many files a list has.
+// CountFiles returns the number of files in a list.
 func CountFiles(list []FileColumns) (n int) {
 	for _, l := range list {
 		n += len(l.Files)
@@ -37,7 +38,7 @@ func CountFiles(list []FileColumns) (n int) {
 	return n
 }
 
-// String returns how the files are read, in one line.
+// String describes how the files are read, in one line.
 func (w Way) String() string {
 	text := w.Format
 	if w.Detected {
@@ -52,7 +53,8 @@ func (w Way) String() string {
 	return text
 }
 
-// ByPath returns the columns that paths give, and what chose among them.
+// ByPath returns the columns that paths give, and the conditions that select
+// partitions.
 func (r *Reading) ByPath() string {
 	text := strings.Join(r.Partitions, ", ")
 	if len(r.Where) > 0 {
@@ -61,13 +63,13 @@ func (r *Reading) ByPath() string {
 	return text
 }
 
-// Text returns the first of the columns and of the files, as text.
+// Text returns the first columns and the first files in readable form.
 func (f FileColumns) Text() (columns, files string) {
 	const mostColumns, mostFiles = 20, 3
 	return firstOf(f.Columns, mostColumns), firstOf(f.Files, mostFiles)
 }
 
-// firstOf joins the first of a list, and says how many there are beyond.
+// firstOf joins the first elements of a list, and appends the number of the others.
 func firstOf(list []string, most int) string {
 	text := strings.Join(list[:min(len(list), most)], ", ")
 	if n := len(list) - most; n > 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Window is a part of every day, by the clock on the wall: from 22:00 to 06:00
-// goes over midnight. The beginning belongs to it and the end does not.
+// Window is a period of every day in local time. A window from 22:00 to 06:00 spans
+// midnight. The beginning is inclusive, the end exclusive.
 type Window struct {
 	from, to int // minutes of the day
 	zone     *time.Location
@@ -16,8 +16,8 @@ type Window struct {
 
 const minutesOfDay = 24 * 60
 
-// ParseWindow reads a window such as 22:00-06:00; 24:00 is the end of the day.
-// The zone is the clock's, by default the machine's.
+// ParseWindow parses a window such as 22:00-06:00; 24:00 is the end of the day.
+// zone is the time zone, default the machine's.
 func ParseWindow(s string, zone *time.Location) (*Window, error) {
 	if zone == nil {
 		zone = time.Local
@@ -42,7 +42,7 @@ func ParseWindow(s string, zone *time.Location) (*Window, error) {
 	return w, nil
 }
 
-// parseMinute reads HH:MM as minutes of the day.
+// parseMinute parses HH:MM and returns minutes of the day.
 func parseMinute(s string) (int, error) {
 	s = strings.TrimSpace(s)
 	if len(s) != len("00:00") || s[2] != ':' {
@@ -62,9 +62,9 @@ func parseMinute(s string) (int, error) {
 	return hour*60 + minute, nil
 }
 
-// Open reports whether the time is in the window. In the hour that a clock
-// goes through twice in autumn it is the same both times; an hour that it
-// leaves out in spring does not come that day.
+// Open reports whether the time is in the window. The hour that occurs twice in
+// autumn is the same both times. The hour that is skipped in spring does not occur
+// on that day.
 func (w *Window) Open(t time.Time) bool {
 	t = t.In(w.zone)
 	m := t.Hour()*60 + t.Minute()
@@ -74,15 +74,15 @@ func (w *Window) Open(t time.Time) bool {
 	return w.from <= m || m < w.to
 }
 
-// Next is when the window opens: the time itself if it is open then, else the
-// first whole minute at which it is. A window that is in the hour which is
-// left out in spring opens a day later.
+// Next returns when the window opens: t itself if it is open then, else the first
+// whole minute when it is open. A window within the hour that is skipped in spring
+// opens a day later.
 func (w *Window) Next(t time.Time) time.Time {
 	if w.Open(t) {
 		return t
 	}
-	// Minute by minute, since no rule of the calendar holds on the days on
-	// which clocks are changed; zones differ by whole minutes. It is asked once in a while.
+	// Minute by minute, since no rule of the calendar holds on the days when clocks
+	// change; zones differ by whole minutes. It is called rarely.
 	for next := t.Truncate(time.Minute).Add(time.Minute); ; next = next.Add(time.Minute) {
 		if w.Open(next) || next.Sub(t) > 72*time.Hour {
 			return next.In(w.zone)

@@ -9,51 +9,51 @@ import (
 
 // Comparison is the result of comparing two tables.
 type Comparison struct {
-	Schema int          `json:"schema"` // version of this form: 1
+	Schema int          `json:"schema"` // version of this format: 1
 	A      ComparedSide `json:"a"`
 	B      ComparedSide `json:"b"`
 	Equal  bool         `json:"equal"`
-	// Ranges is how many ranges of rows were compared, Different how many of them differ.
+	// Ranges is the number of ranges of rows that were compared, Different the number of those that differ.
 	Ranges    int         `json:"ranges"`
 	Different int         `json:"different_ranges"`
 	Found     Differences `json:"differences"`
-	File      string      `json:"differences_file,omitempty"` // what differs, or what was repaired
-	Listed    int         `json:"listed,omitempty"`           // rows in it
+	File      string      `json:"differences_file,omitempty"`
+	Listed    int         `json:"listed,omitempty"` // number of rows in the file
 	Digests   string      `json:"digests_file,omitempty"`
-	Repairs   []Repair    `json:"repairs,omitempty"` // of B, in their order; the rest is what was found after the last
-	Job       string      `json:"job,omitempty"`     // the directory of its state
+	Repairs   []Repair    `json:"repairs,omitempty"` // of B, in order; Found has the differences after the last one
+	Job       string      `json:"job,omitempty"`     // state directory
 
 	Elapsed time.Duration `json:"elapsed_ns"`
 }
 
-// ComparedSide is one of the two.
+// ComparedSide is one side of a comparison.
 type ComparedSide struct {
 	Name  string    `json:"name"`          // hbase:TABLE, snapshot:NAME, or a directory
 	As    string    `json:"read_as"`       // snapshot, scan, hfiles, export
-	Time  time.Time `json:"time,omitzero"` // of the snapshot, or when a scan began
+	Time  time.Time `json:"time,omitzero"` // of the snapshot, or the start of the scan
 	Rows  int64     `json:"rows"`          // with cells that were compared
-	Cells int64     `json:"cells"`         // likewise
-	// Digest has sixteen hexadecimal digits, of all cells that were compared; empty: none was asked for.
+	Cells int64     `json:"cells"`         // cells that were compared
+	// Digest has sixteen hexadecimal digits and covers all cells that were compared; empty: not requested.
 	Digest string `json:"digest,omitempty"`
-	Conf   string `json:"conf,omitempty"` // directory of the configuration of its cluster, if that is not the command's
+	Conf   string `json:"conf,omitempty"` // configuration directory of its cluster, if it is not the command's
 }
 
-// Differences counts the differing rows and cells. Each is counted once.
+// Differences counts the rows and cells that differ, each once.
 type Differences struct {
 	OnlyA   int64 `json:"rows_only_in_a"`
 	OnlyB   int64 `json:"rows_only_in_b"`
-	Changed int64 `json:"rows_changed"` // in both, with other cells
+	Changed int64 `json:"rows_changed"` // in both, with different cells
 
 	CellsOnlyA int64 `json:"cells_only_in_a"`
 	CellsOnlyB int64 `json:"cells_only_in_b"`
 	Values     int64 `json:"cells_of_other_value"`
-	Times      int64 `json:"cells_of_other_timestamp"` // and of the same value
+	Times      int64 `json:"cells_of_other_timestamp"` // with the same value
 }
 
-// Rows returns how many rows differ.
+// Rows returns the number of rows that differ.
 func (d Differences) Rows() int64 { return d.OnlyA + d.OnlyB + d.Changed }
 
-// Add counts what was found elsewhere.
+// Add adds other counts.
 func (d *Differences) Add(o Differences) {
 	d.OnlyA += o.OnlyA
 	d.OnlyB += o.OnlyB
@@ -64,29 +64,29 @@ func (d *Differences) Add(o Differences) {
 	d.Times += o.Times
 }
 
-// String returns a summary in one line.
+// String returns a readable form.
 func (d Differences) String() string {
 	return fmt.Sprintf("%s only in A, %d only in B, %d changed", setting.Count(d.OnlyA, "row"), d.OnlyB, d.Changed)
 }
 
-// ComparedRange is the result of comparing a range of rows.
+// ComparedRange is the result for one range of rows.
 type ComparedRange struct {
 	RowsA  int64 `json:"rows_a"`
 	RowsB  int64 `json:"rows_b"`
 	CellsA int64 `json:"cells_a"`
 	CellsB int64 `json:"cells_b"`
-	// Digested says that SumA and SumB are the sums of the cells.
+	// Digested reports whether SumA and SumB hold the checksums of the cells.
 	Digested bool   `json:"digested,omitempty"`
 	SumA     uint64 `json:"sum_a,string,omitempty"`
 	SumB     uint64 `json:"sum_b,string,omitempty"`
 	Differences
 }
 
-// Repair is one load of the rows and cells that B lacked.
+// Repair is one load of the changes that make B equal to A.
 type Repair struct {
-	Found   Differences `json:"differences"` // before it
-	Cells   int64       `json:"cells"`       // that were loaded
-	Markers int64       `json:"markers"`     // delete markers likewise
+	Found   Differences `json:"differences"` // before the repair
+	Cells   int64       `json:"cells"`       // cells loaded
+	Markers int64       `json:"markers"`     // delete markers loaded
 	Files   int         `json:"files"`
-	Job     string      `json:"job,omitempty"` // the directory of its state
+	Job     string      `json:"job,omitempty"` // state directory
 }

@@ -8,22 +8,22 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Part is the result of one directory of a job that is split by directories.
+// Part is the result of one directory of a split job.
 type Part struct {
 	Input          string        `json:"input"`
 	Status         PartStatus    `json:"status"`
-	Job            string        `json:"job,omitempty"` // the directory of its state
+	Job            string        `json:"job,omitempty"` // state directory
 	Error          string        `json:"error,omitempty"`
-	Began          time.Time     `json:"began,omitzero"` // by this run
+	Began          time.Time     `json:"began,omitzero"` // when this run began it
 	Files          int           `json:"files"`
 	Bytes          int64         `json:"input_bytes"`
-	Records        int64         `json:"records"` // read; of a part that was done before, then
+	Records        int64         `json:"records"` // records read; for a part that was done before, read then
 	Rows           int64         `json:"rows"`
 	Cells          int64         `json:"cells"`
 	HFiles         int           `json:"hfiles"`
 	Written        int64         `json:"bytes"` // of its HFiles
 	Rejected       int64         `json:"rejected,omitempty"`
-	Filtered       int64         `json:"filtered,omitempty"` // left out by the filter
+	Filtered       int64         `json:"filtered,omitempty"` // dropped by the filter
 	DuplicatesFile string        `json:"duplicates_file,omitempty"`
 	RejectFile     string        `json:"reject_file,omitempty"`
 	FilteredFile   string        `json:"filtered_file,omitempty"`
@@ -33,20 +33,20 @@ type Part struct {
 // Parts are the parts of a job, in order.
 type Parts []Part
 
-// PartStatus is an outcome of a part.
+// PartStatus is the outcome of a part.
 type PartStatus string
 
 // The outcomes.
 const (
 	PartDone    PartStatus = "done"
-	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
+	PartAlready PartStatus = "already" // done by an earlier run; this run did nothing
 	PartFailed  PartStatus = "failed"
 	PartBusy    PartStatus = "busy"    // another process loads the directory
-	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
+	PartStopped PartStatus = "stopped" // the run was stopped during this part
 	PartLeft    PartStatus = "left"    // not begun
 )
 
-// Text returns the number of parts of each status, as text.
+// Text returns the numbers of parts by status.
 func (p Parts) Text() string {
 	count := map[PartStatus]int{}
 	for _, part := range p {
@@ -66,7 +66,7 @@ func (p Parts) Text() string {
 	return b.String()
 }
 
-// Text returns the status in words.
+// Text returns a readable form of the status.
 func (s PartStatus) Text() string {
 	switch s {
 	case PartAlready:
@@ -77,7 +77,7 @@ func (s PartStatus) Text() string {
 	return string(s)
 }
 
-// Done sums up what this run did.
+// Done returns the totals of the parts that this run did.
 func (p Parts) Done() (rows, input, written int64) {
 	for _, part := range p {
 		if part.Status == PartDone {
@@ -87,7 +87,7 @@ func (p Parts) Done() (rows, input, written int64) {
 	return rows, input, written
 }
 
-// Files says where the records of a result are that are set aside: the first file, and how many more there are.
+// Files returns the first file of records that were set aside, and the number of further files. of returns the file of a part.
 func (p Parts) Files(first string, of func(Part) string) string {
 	files := 0
 	for _, part := range p {

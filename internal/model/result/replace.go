@@ -5,31 +5,33 @@ import (
 	"time"
 )
 
-// Replace counts the rows that a run deletes from its table, so that the table holds
-// exactly the export, as a snapshot from before the load says.
+// Replace counts the rows and columns that a run deletes from its table, so that
+// the table holds exactly the export. The counts are based on a snapshot from
+// before the load.
 type Replace struct {
-	Rows    int64  `json:"rows"`        // of the table before
-	Deleted int64  `json:"deleted"`     // of them that are not in the export
-	Changed int64  `json:"changed"`     // that are in it without some of their columns
-	Limit   string `json:"max_deletes"` // how many may be deleted: a number, or a percentage of the rows before
+	Rows    int64  `json:"rows"`        // of the table before the load
+	Deleted int64  `json:"deleted"`     // rows that are not in the export
+	Changed int64  `json:"changed"`     // rows in the export that lose some of their columns
+	Limit   string `json:"max_deletes"` // maximum of deleted rows: a number, or a percentage of the rows before
 	Markers int64  `json:"markers"`     // delete markers, at most one for each row and family
-	Files   int    `json:"files"`       // with them
-	Bytes   int64  `json:"bytes"`       // of those
+	Files   int    `json:"files"`       // files with delete markers
+	Bytes   int64  `json:"bytes"`       // of these files
 }
 
-// String returns the counts of the rows from before the load, as text.
+// String returns a readable form: the effect on the rows from before.
 func (r *Replace) String() string {
 	return fmt.Sprintf("%d of the %d rows before are deleted, %d have lost columns", r.Deleted, r.Rows, r.Changed)
 }
 
-// Fresh is the old table of a run that makes a new one to take its place.
+// Fresh describes the old table of a run that builds a new table to replace it.
 type Fresh struct {
-	From         string   `json:"from"`                   // the old one, which is as it was
-	Coprocessors []string `json:"coprocessors,omitempty"` // that the new one has of the old one's descriptor, as written there
-	Before       *Before  `json:"before,omitempty"`       // what the old one has that the export lacks; nil: it was not compared
+	From         string   `json:"from"`                   // the old table, unchanged
+	Coprocessors []string `json:"coprocessors,omitempty"` // copied from the old table's descriptor to the new one, as written there
+	Before       *Before  `json:"before,omitempty"`       // what the old table has that the export lacks; nil: not compared
 }
 
-// String returns the table's name and its rows that the export lacks, as text.
+// String returns a readable form: the old table, and what it has that the export
+// lacks.
 func (f *Fresh) String() string {
 	if f.Before == nil {
 		return fmt.Sprintf("table %s, not compared with it", f.From)
@@ -37,26 +39,26 @@ func (f *Fresh) String() string {
 	return fmt.Sprintf("table %s: %s", f.From, f.Before)
 }
 
-// Before counts the rows of a table that an export lacks, by a snapshot from before the
-// load says.
+// Before counts what a table has that an export lacks. It is based on a snapshot
+// from before the load.
 type Before struct {
 	Rows    int64  `json:"rows"`        // of the table
-	Missing int64  `json:"missing"`     // of them that are not in the export
-	Changed int64  `json:"changed"`     // that are in it without some of their columns
-	Limit   string `json:"max_deletes"` // how many may be missing: a number, or a percentage of the rows
+	Missing int64  `json:"missing"`     // rows that are not in the export
+	Changed int64  `json:"changed"`     // rows in the export without some of their columns
+	Limit   string `json:"max_deletes"` // maximum of missing rows: a number, or a percentage of the rows
 }
 
-// String returns the counts as text.
+// String returns a readable form.
 func (b *Before) String() string {
 	return fmt.Sprintf("%d of the %d rows before are not in the export, %d have lost columns", b.Missing, b.Rows, b.Changed)
 }
 
-// Dropped is an old table that was dropped, and the one in its place.
+// Dropped describes an old table that was dropped, and the table that replaced it.
 type Dropped struct {
-	Schema  int       `json:"schema"` // version of this form: 1
-	Table   string    `json:"table"`  // the old one
-	Fresh   string    `json:"fresh"`  // the one in its place
-	Job     string    `json:"job"`    // the directory of its state
+	Schema  int       `json:"schema"` // version of this format: 1
+	Table   string    `json:"table"`  // the old table
+	Fresh   string    `json:"fresh"`  // the table in its place
+	Job     string    `json:"job"`    // state directory
 	At      time.Time `json:"dropped_at"`
-	Already bool      `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	Already bool      `json:"already_done,omitempty"` // done by an earlier run; this run did nothing
 }

@@ -13,27 +13,27 @@ import (
 
 // Result summarizes a run or a load.
 type Result struct {
-	Schema   int                 `json:"schema"` // version of this form: 1
+	Schema   int                 `json:"schema"` // version of this format: 1
 	Table    string              `json:"table"`
-	Job      string              `json:"job,omitempty"`      // the directory of its state
-	JobFile  string              `json:"job_file,omitempty"` // that describes the job, absolute
+	Job      string              `json:"job,omitempty"`      // state directory
+	JobFile  string              `json:"job_file,omitempty"` // absolute path of the job file
 	Attempt  int                 `json:"attempt,omitempty"`
-	Already  bool                `json:"already_done,omitempty"` // by an earlier run: nothing was done now
-	DoneAt   time.Time           `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
+	Already  bool                `json:"already_done,omitempty"` // done by an earlier run; this run did nothing
+	DoneAt   time.Time           `json:"done_at,omitzero"`       // when the earlier run ended; zero if this one did the work
 	Staging  string              `json:"staging"`
-	Snapshot string              `json:"snapshot,omitempty"` // that was taken before the load
-	Replace  *Replace            `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
-	Fresh    *Fresh              `json:"fresh,omitempty"`    // of a run whose table takes the place of another
+	Snapshot string              `json:"snapshot,omitempty"` // taken before the load
+	Replace  *Replace            `json:"replace,omitempty"`  // of a run that replaces the table's rows
+	Fresh    *Fresh              `json:"fresh,omitempty"`    // of a run whose new table replaces another
 	Manifest *manifest.Manifest  `json:"manifest"`
-	NotMet   *expectation.Counts `json:"not_met,omitempty"` // of a job that its expectations ended before there was a manifest
-	Regions  int                 `json:"regions"`           // that took files
+	NotMet   *expectation.Counts `json:"not_met,omitempty"` // of a job that failed its expectations before it had a manifest
+	Regions  int                 `json:"regions"`           // regions that received files
 	LoadTime time.Duration       `json:"load_ns"`
 	Verify   *Verification       `json:"verify,omitempty"`
-	Tables   []Table             `json:"tables,omitempty"`   // further ones of the job, in the order in which they are loaded
-	Parts    Parts               `json:"parts,omitempty"`    // of a job that was split, in order; the rest is their total then
-	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several, the command's own first; the rest has their longest times then
-	Share    *Share              `json:"share,omitempty"`    // of a build or a merge that did a part of the work
-	YARN     *YARN               `json:"yarn,omitempty"`     // of a build there
+	Tables   []Table             `json:"tables,omitempty"`   // further tables of the job, in loading order
+	Parts    Parts               `json:"parts,omitempty"`    // of a split job, in order; the other fields are then totals
+	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several clusters, the command's own first; times of the result are then the longest ones
+	Share    *Share              `json:"share,omitempty"`    // of a build or a merge of one share of the work
+	YARN     *YARN               `json:"yarn,omitempty"`     // of a build on YARN
 	Rekey    *Rekey              `json:"rekey,omitempty"`    // of a job that gives rows new keys
 	Elapsed  time.Duration       `json:"elapsed_ns"`
 
@@ -51,19 +51,20 @@ func (r *Result) Findings() []expectation.Finding {
 	return r.Manifest.Findings()
 }
 
-// Rekey is where the rows of a job that gives them new keys are from.
+// Rekey describes the source of a job that gives rows new keys.
 type Rekey struct {
-	From     string `json:"from"`     // the table
-	Snapshot string `json:"snapshot"` // that was read
-	Created  int64  `json:"created"`  // when it was made, in milliseconds
+	From     string `json:"from"`     // source table
+	Snapshot string `json:"snapshot"` // snapshot that was read
+	Created  int64  `json:"created"`  // creation time of the snapshot, in milliseconds
 	Since    int64  `json:"since,omitempty"`
-	Next     int64  `json:"next_since"` // of a further pass, for what was written meanwhile
+	Next     int64  `json:"next_since"` // Since of the next pass, which reads later writes
 }
 
-// summaryTasks is how many tasks a summary has.
+// summaryTasks is the maximum number of tasks in a summary.
 const summaryTasks = 10
 
-// Summary returns the result without the list of files, and with the slowest tasks alone.
+// Summary returns the result without the list of files, and with only the slowest
+// tasks.
 func (r *Result) Summary() *Result {
 	s := *r
 	if s.Manifest != nil {
@@ -78,31 +79,32 @@ func (r *Result) Summary() *Result {
 	return &s
 }
 
-// Share is the result of one process of a build by several.
+// Share describes one process's share of a build by several processes.
 type Share struct {
 	Share        int    `json:"share"` // from 1
 	Of           int    `json:"of"`
-	Records      int64  `json:"records,omitempty"` // that a build read
-	Rejected     int64  `json:"-"`                 // of them; it stands with the result of every command
-	Filtered     int64  `json:"-"`                 // likewise
-	Bytes        int64  `json:"bytes,omitempty"`   // of its sorted rows
+	Records      int64  `json:"records,omitempty"` // read by a build
+	Rejected     int64  `json:"-"`                 // rejected records; in the output it is a field of every command's result
+	Filtered     int64  `json:"-"`                 // likewise, dropped by the filter
+	Bytes        int64  `json:"bytes,omitempty"`   // of the share's sorted rows
 	RejectFile   string `json:"reject_file,omitempty"`
 	FilteredFile string `json:"filtered_file,omitempty"`
-	Pending      int    `json:"pending,omitempty"` // merges that are still to be done
+	Pending      int    `json:"pending,omitempty"` // merges still to do
 }
 
-// YARN is the job that has built the HFiles.
+// YARN describes the YARN job that built the HFiles.
 type YARN struct {
 	Application string `json:"application"`
 	Maps        int    `json:"maps"`
 	Reduces     int    `json:"reduces"`
-	Shuffled    int64  `json:"shuffled_bytes"`  // from maps to reduces
-	Failed      int    `json:"failed_attempts"` // before those that count
+	Shuffled    int64  `json:"shuffled_bytes"`  // from map tasks to reduce tasks
+	Failed      int    `json:"failed_attempts"` // before the attempts that count
 	Stragglers  int    `json:"stragglers"`
-	Tasks       []Task `json:"tasks"` // maps in the order of the input, then reduces in that of the regions
+	Tasks       []Task `json:"tasks"` // map tasks in the order of the input, then reduce tasks in the order of the regions
 }
 
-// Slowest returns at most a number of tasks: stragglers first, then others, each from the slowest on.
+// Slowest returns at most the given number of tasks: stragglers first, then others,
+// each from the slowest on.
 func (y *YARN) Slowest(most int) []Task {
 	tasks := slices.Clone(y.Tasks)
 	slices.SortStableFunc(tasks, func(a, b Task) int {
@@ -117,17 +119,17 @@ func (y *YARN) Slowest(most int) []Task {
 	return tasks[:min(len(tasks), most)]
 }
 
-// Task is one task of such a job.
+// Task is one task of a YARN job.
 type Task struct {
 	Kind      string        `json:"task"`   // map or reduce
-	Number    int           `json:"number"` // as YARN counts, from 0
+	Number    int           `json:"number"` // YARN's task number, from 0
 	Attempts  int           `json:"attempts"`
 	Node      string        `json:"node"`
-	Rows      int64         `json:"rows"`  // a map's records, a reduce's rows
-	Bytes     int64         `json:"bytes"` // a map's input, a reduce's HFiles
+	Rows      int64         `json:"rows"`  // records of a map task, rows of a reduce task
+	Bytes     int64         `json:"bytes"` // input of a map task, HFiles of a reduce task
 	Rejected  int64         `json:"rejected,omitempty"`
-	Shuffled  int64         `json:"shuffled_bytes"`      // that a map gave, or a reduce got
-	Wall      time.Duration `json:"wall_ns"`             // of the task, its JVM and a reduce's shuffle included
-	Program   time.Duration `json:"program_ns"`          // of the program in it
-	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and ten seconds longer
+	Shuffled  int64         `json:"shuffled_bytes"`      // output of a map task, or input of a reduce task
+	Wall      time.Duration `json:"wall_ns"`             // of the task, including its JVM and the shuffle of a reduce task
+	Program   time.Duration `json:"program_ns"`          // of the program in the task
+	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and at least ten seconds longer
 }

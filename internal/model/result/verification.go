@@ -10,28 +10,28 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Verification is the result of comparing the table with a load.
+// Verification is the result of verifying a table after a load.
 type Verification struct {
 	Mode    string          `json:"mode"`
 	Want    manifest.Digest `json:"want"`
-	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Got     manifest.Digest `json:"got"`               // rows with the job's timestamp; in mode sample only the sampled rows
 	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
 	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
 	Masked  Masked          `json:"masked,omitzero"`
 	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
 }
 
-// StoreFiles counts the loaded files that a verification has found in the stores.
+// StoreFiles counts the loaded files and their state at the verification.
 type StoreFiles struct {
-	Files     int   `json:"files"`     // of the load, with the bytes that were written
-	Bytes     int64 `json:"bytes"`     // of these
-	Split     int   `json:"split"`     // of these: served by references, since their region was split
-	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
+	Files     int   `json:"files"`     // files of the load, as written
+	Bytes     int64 `json:"bytes"`     // of these files
+	Split     int   `json:"split"`     // of these: served through references, because their region was split
+	Compacted int   `json:"compacted"` // of these: archived after a compaction rewrote their rows
 	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
-	Others    int   `json:"others"`    // in service in addition to them
+	Others    int   `json:"others"`    // other store files
 }
 
-// Add gives the sum with the files of another part; nil are none.
+// Add returns the sum of the counts of two parts; a nil part has no files.
 func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
 	if s == nil || o == nil {
 		return cmp.Or(s, o)
@@ -39,7 +39,7 @@ func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
 	return &StoreFiles{s.Files + o.Files, s.Bytes + o.Bytes, s.Split + o.Split, s.Compacted + o.Compacted, s.Read + o.Read, s.Others + o.Others}
 }
 
-// Add counts what another verification has found; a nil one has found nothing.
+// Add adds the results of another verification, and returns the sum; v may be nil.
 func (v *Verification) Add(o *Verification) *Verification {
 	if v == nil {
 		sum := *o
@@ -54,12 +54,13 @@ func (v *Verification) Add(o *Verification) *Verification {
 	return v
 }
 
-// Masked counts what a verification has found in the table although no reader
-// sees it: it was loaded, and is not lost, but hidden by writes or deletes of others.
+// Masked counts cells that a verification has found in the table although no reader
+// sees them: they were loaded and are not lost, but cells or delete markers of
+// others hide them.
 type Masked struct {
-	Rows    int64 `json:"rows"`              // with at least one such cell
-	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
-	Deleted int64 `json:"by_delete_markers"` // cells that delete markers hide
+	Rows    int64 `json:"rows"`              // with at least one hidden cell
+	Newer   int64 `json:"by_newer_cells"`    // cells with a newer version that readers see
+	Deleted int64 `json:"by_delete_markers"` // cells hidden by delete markers
 }
 
 func (m *Masked) Add(o Masked) {
@@ -77,7 +78,7 @@ func (m *Masked) AddRow(h loader.Hidden) {
 	m.Deleted += int64(h.Deleted)
 }
 
-// Warn returns a warning about such cells.
+// Warn sends a warning if there are hidden cells.
 func (m Masked) Warn(e progress.Events, mode string) {
 	if m.Rows > 0 {
 		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
@@ -85,7 +86,7 @@ func (m Masked) Warn(e progress.Events, mode string) {
 	}
 }
 
-// Text describes what was verified; it is empty if nothing was.
+// Text returns a readable summary of the verification; empty without one.
 func (v *Verification) Text() string {
 	switch {
 	case v == nil:
@@ -100,7 +101,7 @@ func (v *Verification) Text() string {
 	return ""
 }
 
-// filesText describes which of the loaded files the stores have.
+// filesText describes the state of the loaded files in the stores.
 func (v *Verification) filesText() string {
 	f := v.Files
 	if f == nil {
@@ -118,7 +119,7 @@ func (v *Verification) filesText() string {
 	return there + "; " + compacted + ": " + rows
 }
 
-// Text describes the cells of the table that readers do not see; it is empty if there are none.
+// Text describes the hidden cells; empty if there are none.
 func (m Masked) Text() string {
 	if m.Rows == 0 {
 		return ""

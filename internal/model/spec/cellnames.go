@@ -7,14 +7,14 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// CellName is a cell's place in a row, for manifests.
+// CellName is the place of a cell in a row, for manifests.
 type CellName struct {
 	Family    string `json:"family"`
 	Qualifier string `json:"qualifier"`
 }
 
-// CellsOf calls visit for each cell that rows have of columns' values, as far
-// as the mapping keeps them. Without a converter it holds the column's text.
+// CellsOf calls visit for each cell that the mapping makes from single columns.
+// Without a converter the cell holds the column's text.
 func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, convert celltype.Converter)) {
 	named := newNameSet(s.Skip)
 	for _, c := range s.Cells {
@@ -45,7 +45,8 @@ func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, co
 	}
 }
 
-// QueryCells returns the cells that rows have of these columns' values.
+// QueryCells returns the cells that rows must have if their columns have the given
+// values.
 func (s Spec) QueryCells(columns, values []string) []KnownCell {
 	var known []KnownCell
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
@@ -62,13 +63,13 @@ func (s Spec) QueryCells(columns, values []string) []KnownCell {
 	return known
 }
 
-// KnownCell is a cell with the value that it must have.
+// KnownCell is a cell with its expected value.
 type KnownCell struct {
 	CellName
 	Value string
 }
 
-// TextCells returns the cells that hold columns as they are, one for each.
+// TextCells returns, for each column, a cell that holds its text unchanged.
 func (s Spec) TextCells(columns []string) ([]CellName, error) {
 	names := make([]CellName, len(columns))
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {

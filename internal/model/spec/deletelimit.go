@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// A DeleteLimit bounds how many rows of a table may be deleted. The zero value is 5%.
+// A DeleteLimit is the maximum of rows of a table that may be deleted. The zero
+// value is 5%.
 type DeleteLimit struct {
 	text    string
 	rows    int64
 	percent float64
 }
 
-// ParseDeleteLimit reads a number of rows, such as 1000, or a share of the table's rows
-// before, such as 2.5%. Empty text is the default.
+// ParseDeleteLimit parses a number of rows, such as 1000, or a percentage of the
+// table's rows before, such as 2.5%. An empty text is the default.
 func ParseDeleteLimit(text string) (DeleteLimit, error) {
 	if text == "" {
 		return DeleteLimit{}, nil
@@ -35,7 +36,7 @@ func ParseDeleteLimit(text string) (DeleteLimit, error) {
 	return l, nil
 }
 
-// String returns the text that gives the limit.
+// String returns the limit as it was written.
 func (l DeleteLimit) String() string {
 	if l.text == "" {
 		return "5%"
@@ -43,7 +44,7 @@ func (l DeleteLimit) String() string {
 	return l.text
 }
 
-// Allows reports whether a number of a table's rows may be deleted.
+// Allows reports whether the given number of a table's rows may be deleted.
 func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	switch {
 	case l.text == "":

@@ -1,4 +1,5 @@
-// Package spec has the description of a job: the job file, the mapping of columns to
-// cells, sizes, options. It knows neither inputs nor clusters, and reads no
-// flags: a command puts flags over a [Spec] before it hands it on.
+// Package spec has what a user asks for: the job file, the mapping of columns to
+// cells, sizes, options. It depends on neither inputs nor clusters, and reads no
+// flags: a command applies its flags to a [Spec] before it passes it to other
+// packages.
 package spec

@@ -8,11 +8,11 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// WithoutMark returns the text of a file without the byte order mark that editors of Windows put before it.
+// WithoutMark returns the text of a file without a leading byte order mark, which Windows editors write.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// OneDocument refuses a YAML file of several documents: the decoder reads the first and passes over the others without a word. What
-// is no YAML is left to the decoder.
+// OneDocument refuses a YAML file of several documents: the decoder reads the first and silently ignores the others. It accepts text that is not
+// YAML, which the decoder refuses.
 func OneDocument(data []byte) error {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -22,8 +22,8 @@ func OneDocument(data []byte) error {
 	return err
 }
 
-// oneDocument returns the only document of a file, nil if it is empty. After it, not even an empty document may follow: the parser drops what
-// comes after that.
+// oneDocument returns the body of a file's document, nil if the file is empty. Not even an empty document may follow: the parser drops the text after
+// it.
 func oneDocument(f *ast.File) (body ast.Node, err error) {
 	for _, doc := range f.Docs {
 		if body != nil {
@@ -36,7 +36,7 @@ func oneDocument(f *ast.File) (body ast.Node, err error) {
 	return body, nil
 }
 
-// lineOf returns the line on which a document begins, at its dashes if it has some.
+// lineOf returns the line where a document begins: of its dashes, if it has any.
 func lineOf(doc *ast.DocumentNode) int {
 	switch {
 	case doc.Start != nil:

@@ -9,25 +9,25 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Family is the column family's part of a plan.
+// Family holds the settings of a column family in a plan.
 type Family struct {
 	Name        string
 	Compression hfile.Compression
 	Encoding    hfile.Encoding
-	Zstd        hfile.ZstdFraming // for compression ZSTD: what the servers' codec reads
+	Zstd        hfile.ZstdFraming // for compression ZSTD: the framing that the servers' codec reads
 	Bloom       hfile.BloomType
 	BloomPrefix int
 	BlockSize   int         // bytes, 0 for HBase's default
-	Level       hfile.Level `json:",omitempty"` // of the compression; no table has one
-	Versions    int         `json:",omitempty"` // of a cell that are loaded; 0 where a job writes one, or no table says how many it keeps
+	Level       hfile.Level `json:",omitempty"` // of the compression; tables do not define it
+	Versions    int         `json:",omitempty"` // maximum loaded per cell; 0 where a job writes one, or no table defines how many it keeps
 }
 
-// DefaultFamily returns the settings of a family where there is no table to ask.
+// DefaultFamily returns the settings of a family without a table that defines them.
 func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 }
 
-// DefaultFamilies are [DefaultFamily] of each name.
+// DefaultFamilies returns [DefaultFamily] of each name.
 func DefaultFamilies(names []string) []Family {
 	families := make([]Family, len(names))
 	for i, name := range names {
@@ -36,7 +36,7 @@ func DefaultFamilies(names []string) []Family {
 	return families
 }
 
-// FamilyNames returns the names of families, in their order.
+// FamilyNames returns the names of families, in order.
 func FamilyNames(families []Family) (names []string) {
 	for _, f := range families {
 		names = append(names, f.Name)
@@ -44,7 +44,7 @@ func FamilyNames(families []Family) (names []string) {
 	return names
 }
 
-// ApplyTo puts the spec's own settings of the family over the table's.
+// ApplyTo overrides the table's settings of a family with the spec's.
 func (s Spec) ApplyTo(f Family) (Family, error) {
 	var errs []error
 	set := func(given string, parse func() error) {
@@ -71,13 +71,13 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	return f, fail.With(fail.Config, errors.Join(errs...))
 }
 
-// Overrides reports whether a job's files of a family are other than the table says. How many versions they have is no property of files.
+// Overrides reports whether a job's files of a family differ from the table's settings. The number of versions is not a property of files.
 func (f Family) Overrides(table Family) bool {
 	table.Versions = f.Versions
 	return f != table
 }
 
-// checkVersions refuses what contradicts rows that are versions of one row, and a number of versions without them.
+// checkVersions refuses settings that contradict the policy versions, and a number of versions without that policy.
 func (s Spec) checkVersions(versions bool) error {
 	switch {
 	case s.Versions < 0 || s.Versions > 0 && !versions:
@@ -90,7 +90,7 @@ func (s Spec) checkVersions(versions bool) error {
 	return nil
 }
 
-// ApplyToAll is [Spec.ApplyTo] for each of several families.
+// ApplyToAll returns [Spec.ApplyTo] of each family.
 func (s Spec) ApplyToAll(families []Family) ([]Family, error) {
 	own := make([]Family, len(families))
 	for i, f := range families {

@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// FieldType is the type of a field of a job file.
+// FieldType is the type of a field in a job file.
 type FieldType string
 
-// The types of fields, named as people read them.
+// The types of fields, by their names in documents.
 const (
 	FieldText     FieldType = "text"
-	FieldScalar   FieldType = "text or number" // numbers are taken as they are written
-	FieldNumber   FieldType = "number"         // whole
+	FieldScalar   FieldType = "text or number" // numbers are kept as written
+	FieldNumber   FieldType = "number"         // an integer
 	FieldSize     FieldType = "size"           // see [ParseSize]
 	FieldBool     FieldType = "true or false"
 	FieldTexts    FieldType = "list of texts"
@@ -23,38 +23,38 @@ const (
 // A SpecField is one field of a job file, for its reference, its schema and
 // lists of settings.
 type SpecField struct {
-	Name    string      // as in the file
-	Type    FieldType   // of its value
-	Default string      // what a file without it means, in words where it is not a value
-	Fill    bool        // [Spec.Resolve] puts the default in
+	Name    string      // as in the job file
+	Type    FieldType   // of the value
+	Default string      // meaning of a missing field, in words where it is not a value
+	Fill    bool        // [Spec.Resolve] sets the default
 	Doc     string      // one or two sentences, without the default
-	Enum    []string    // the only texts that are taken; empty: any
+	Enum    []string    // the only texts that are allowed; empty: any
 	Fields  []SpecField // of an object, or of each object of a list
 
-	Check func(text string) error // what else is wrong with a text that is not empty; nil: it has Enum, or is checked with others
-	Dated bool                    // {{ }} in it is filled in
+	Check func(text string) error // checks a nonempty text; nil: it has Enum, or is checked together with others
+	Dated bool                    // dates in {{ }} are expanded
 
-	Usage    string   // help text of its flag, settings in backquotes; empty: it has none
-	Part     Part     // that the flag belongs to
+	Usage    string   // help text of its flag, settings in backquotes; empty: no flag
+	Part     Part     // part of the job that the flag belongs to
 	Commas   bool     // the flag of a list takes several values, separated by commas
-	Repeated bool     // also where Commas: it may be given again
-	Such     []string // values that a shell offers, where others are taken too
+	Repeated bool     // also with Commas: the flag may be repeated
+	Such     []string // values that shell completion offers, where others are allowed too
 }
 
-// A Part is the part of a job that a field configures. A command has the flags of the parts that it works with.
+// A Part is the part of a job that a field belongs to. A command has the flags of the parts that it uses.
 type Part int
 
 // The parts.
 const (
-	OfRecords  Part = iota // the inputs, and what becomes of their records
-	OfTable                // what rows of the table look like: all that a reader needs
-	OfText                 // how text is written
-	OfReplaced             // what becomes of the rows that the table has
-	OfQueries              // what a reader gives
-	OfLoad                 // how the files are loaded, and checked afterwards
+	OfRecords  Part = iota // the inputs, and how their records are handled
+	OfTable                // the format of the table's rows: all that a reader needs
+	OfText                 // the format of text
+	OfReplaced             // how the table's existing rows are handled
+	OfQueries              // the query of a reader
+	OfLoad                 // how files are loaded and then verified
 )
 
-// Flag returns the flag that overrides the field, without dashes; empty: none.
+// Flag returns the name of the flag that overrides the field, without dashes; empty: none.
 func (f SpecField) Flag() string {
 	switch {
 	case f.Usage == "":

@@ -1,9 +1,9 @@
 package spec
 
-// A FieldError is about the value of one field of a job file, wherever the
+// A FieldError is an error about the value of a job file's field, wherever the
 // value was given.
 type FieldError struct {
-	Field string // as in the file
+	Field string // as in the job file
 	Err   error
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// value returns the field of a struct that a job file has under a name, of inlined structs too.
+// value returns the struct field with a name in the job file, including fields of inlined structs.
 func value(of reflect.Value, name string) reflect.Value {
 	for i := range of.NumField() {
 		tag, inline := strings.CutSuffix(of.Type().Field(i).Tag.Get("yaml"), ",inline")
@@ -25,14 +25,14 @@ func value(of reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// Set gives a field the texts of a flag: one, or those of a list.
+// Set sets a field from the texts of a flag: one text, or several of a list.
 func (s *Spec) Set(name string, texts []string) error {
 	v := value(reflect.ValueOf(s).Elem(), name)
 	switch v.Kind() {
 	case reflect.Slice:
 		v.Set(reflect.ValueOf(slices.Clone(texts)).Convert(v.Type()))
 		return nil
-	case reflect.Pointer: // to a number, nil if the setting is empty
+	case reflect.Pointer: // pointer to a number, nil if the setting is empty
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
@@ -54,7 +54,7 @@ func (s *Spec) Set(name string, texts []string) error {
 	return nil
 }
 
-// Texts returns the texts of a field that is a list of them, or its one text.
+// Texts returns the elements of a list of texts, or the one text of a text field.
 func (s *Spec) Texts(name string) []string {
 	v := value(reflect.ValueOf(s).Elem(), name)
 	if v.Kind() == reflect.Slice {
@@ -63,7 +63,7 @@ func (s *Spec) Texts(name string) []string {
 	return []string{v.String()}
 }
 
-// FieldOf returns the field of a job file that has a name.
+// FieldOf returns the field of a job file with the given name.
 func FieldOf(name string) (SpecField, bool) {
 	for _, f := range specFields {
 		if f.Name == name {
@@ -73,7 +73,7 @@ func FieldOf(name string) (SpecField, bool) {
 	return SpecField{}, false
 }
 
-// Text returns the value of a field as its flag gives it, and as JSON where it has none; empty where it is not given.
+// Text returns the value of a field in the form of its flag, as JSON if it has no flag, and empty if it is not set.
 func (s *Spec) Text(f SpecField) string {
 	if f.Type == FieldTexts && f.Usage != "" {
 		if f.Commas && !f.Repeated {
@@ -88,11 +88,11 @@ func (s *Spec) Text(f SpecField) string {
 	if v.Kind() != reflect.Slice && v.Kind() != reflect.Struct {
 		return fmt.Sprint(v.Interface())
 	}
-	b, _ := json.Marshal(v.Interface()) // texts and numbers, which have no error
+	b, _ := json.Marshal(v.Interface()) // texts and numbers, which always marshal
 	return string(b)
 }
 
-// by makes the check of a field from the function that parses it.
+// by returns a field check that calls the function that parses the field.
 func by[T any](parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := parse(text)
@@ -100,7 +100,7 @@ func by[T any](parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// complete applies defaults, and checks each field by itself.
+// complete fills in the defaults, and returns the errors of each single field.
 func (s *Spec) complete() (errs []error) {
 	for _, f := range specFields {
 		var err error

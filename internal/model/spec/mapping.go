@@ -13,50 +13,48 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// Mapping says which cells a record becomes. The zero value: every column is a
-// text cell of the job's family, its qualifier the column's name.
+// Mapping defines the cells of a record. The zero value stores every column as a text cell of the job's family, whose qualifier is the column's name.
 type Mapping struct {
-	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // what is not in the list is left out; empty: the rest alone
-	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object has
+	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // columns that are not in the list are left out; empty: only the rest
+	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object includes
 
-	CellTimestamp *TimeColumn `yaml:"cell_timestamp" json:"cell_timestamp,omitempty"` // of the record's cells; default: the job's
-	CellTTL       *TTLColumn  `yaml:"cell_ttl" json:"cell_ttl,omitempty"`             // how long they live; default: as the family says
+	CellTimestamp *TimeColumn `yaml:"cell_timestamp" json:"cell_timestamp,omitempty"` // timestamp of the record's cells; default: the job's
+	CellTTL       *TTLColumn  `yaml:"cell_ttl" json:"cell_ttl,omitempty"`             // TTL of the record's cells; default: the family's
 }
 
-// CellSpec is one cell of a record, or several alike. Exactly one of Column,
-// Columns without JSON, Value, Expr, JSON and Rest says where its value comes from.
+// CellSpec is one cell of a record, or several of the same kind. Exactly one of Column, Columns without JSON, Value, Expr, JSON and Rest defines the
+// source of its value.
 type CellSpec struct {
 	Column    string   `yaml:"column" json:"column,omitempty"`
-	Columns   []string `yaml:"columns" json:"columns,omitempty"` // a cell of each; with JSON: the object's members
+	Columns   []string `yaml:"columns" json:"columns,omitempty"` // one cell per column; with JSON: the object's members
 	Value     *string  `yaml:"value" json:"value,omitempty"`     // the same in every row
-	Expr      string   `yaml:"expr" json:"expr,omitempty"`       // computed, see package expression
+	Expr      string   `yaml:"expr" json:"expr,omitempty"`       // a computed value, see package expression
 	JSON      bool     `yaml:"json" json:"json,omitempty"`       // the record as a JSON object of texts
-	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell and no skip names, as text
+	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell names and that is not skipped, as text
 	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
 	Qualifier string   `yaml:"qualifier" json:"qualifier,omitempty"`
-	// QualifierFrom is a column whose values are the qualifiers of this cell, of
-	// a column or a constant: the records of one key are one row then.
+	// QualifierFrom is a column whose values are the qualifiers of this cell, which has a column or a constant as its value: all records of one key then
+	// make one row.
 	QualifierFrom string `yaml:"qualifier_from" json:"qualifier_from,omitempty"`
 
 	Type     string `yaml:"type" json:"type,omitempty"`         // default text
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
-	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
-	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
+	Layout   string `yaml:"layout" json:"layout,omitempty"`     // format of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
+	Zone     string `yaml:"zone" json:"zone,omitempty"`         // time zone of the text, default UTC
 
-	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
-	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // what NULL becomes: skip (default) or store, an empty cell; in a JSON object null
+	Empty string `yaml:"empty" json:"empty,omitempty"` // handling of an empty text: skip or store; default: the job's
+	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // handling of NULL: skip (default) or store, an empty cell; in a JSON object null
 
-	// RowKey makes the value the key that the record has in the job's first table. Entries of an index have such a cell; no job
-	// file says it.
+	// RowKey makes the value the record's row key in the job's first table. Entries of an index have such a cell; job files cannot set it.
 	RowKey bool `yaml:"-" json:"row_key,omitempty"`
 }
 
-// Given reports whether a job has a mapping at all.
+// Given reports whether the job has a mapping.
 func (m Mapping) Given() bool {
 	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
 }
 
-// Entries returns the cells, with the meaning of an empty list resolved.
+// Entries returns the cells, or the default if the list is empty.
 func (m Mapping) Entries() []CellSpec {
 	if len(m.Cells) == 0 {
 		return []CellSpec{{Rest: true}}
@@ -80,7 +78,7 @@ func (s Spec) Families() []string {
 	return names
 }
 
-// validate says all that is wrong with a mapping, but for columns that do not exist.
+// validate returns all errors of a mapping, except for columns that do not exist.
 func (m Mapping) validate() []error {
 	var errs []error
 	rests, skipped := 0, newNameSet(m.Skip)
@@ -108,8 +106,8 @@ func (m Mapping) validate() []error {
 	return append(errs, m.validateTimes()...)
 }
 
-// NamedColumns returns the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
-// that it does not name.
+// NamedColumns returns the columns that the key and the mapping name, each once and in this order; nil if the mapping includes columns that it does
+// not name.
 func (j Job) NamedColumns() []string {
 	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
 		return nil
@@ -117,7 +115,7 @@ func (j Job) NamedColumns() []string {
 	return j.mentioned(nil)
 }
 
-// MentionedColumns returns all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
+// MentionedColumns returns all columns that the keys and mappings of the job's tables name. The inputs may have more columns.
 func (j Job) MentionedColumns() (names []string) {
 	for _, t := range j.Targets() {
 		names = t.mentioned(names, t.Skip...)
@@ -125,7 +123,7 @@ func (j Job) MentionedColumns() (names []string) {
 	return names
 }
 
-// mentioned appends more columns, and those that the key and the mapping name, to others, each once.
+// mentioned appends more, and the columns that the key and the mapping name, to names, each once.
 func (j Job) mentioned(names []string, more ...string) []string {
 	add := func(list ...string) {
 		for _, name := range list {
@@ -159,7 +157,7 @@ func (j Job) mentioned(names []string, more ...string) []string {
 	return names
 }
 
-// ColumnNames returns the column names that a cell names.
+// ColumnNames returns the columns that a cell names.
 func (c CellSpec) ColumnNames() []string {
 	if c.Column != "" {
 		return []string{c.Column}
@@ -243,7 +241,7 @@ func (c CellSpec) validate() []error {
 	return errs
 }
 
-// validateEmpty returns an error if a cell's settings for empty values are invalid.
+// validateEmpty reports errors in a cell's settings for empty values and NULL.
 func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 	for _, v := range [][2]string{{"empty", c.Empty}, {"nulls", c.Nulls}} {
 		switch {

@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// TimeColumn is a column that holds a point in time.
+// TimeColumn is a column of times.
 type TimeColumn struct {
 	Column string `yaml:"column" json:"column"`
 	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone   string `yaml:"zone" json:"zone,omitempty"`     // default UTC
 }
 
-// TTLColumn is a column that holds how long a record's cells live.
+// TTLColumn is a column with the TTL of a record's cells.
 type TTLColumn struct {
 	Column string `yaml:"column" json:"column"`
 	Unit   string `yaml:"unit" json:"unit,omitempty"` // s (default) or ms

@@ -1,6 +1,6 @@
 package spec
 
-// nameSet is a set of names of columns. There may be many thousands.
+// nameSet is a set of column names. It may hold many thousands.
 type nameSet map[string]bool
 
 func newNameSet(names []string) nameSet {
@@ -11,7 +11,7 @@ func newNameSet(names []string) nameSet {
 	return s
 }
 
-// add reports whether a name is new.
+// add adds a name, and reports whether it is new.
 func (s nameSet) add(name string) bool {
 	if s[name] {
 		return false

@@ -14,20 +14,18 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Options are settings of the program as a file has them, in its order: the
-// section options of a job file, or a whole configuration file. What they mean
-// is not known here.
+// Options are settings of the program from a file, in its order: the section options of a job file, or a whole configuration file. This package does
+// not interpret them.
 type Options []Option
 
 // An Option is one setting of a file.
 type Option struct {
 	Name   string   // as in the file
-	Values []string // as written, without quotes; of a list all of them, else one
-	Line   int      // in the file, from 1
+	Values []string // as written, without quotes; all elements of a list, else one
+	Line   int      // line in the file, from 1
 }
 
-// ParseOptions reads a configuration file: a mapping of names to texts,
-// numbers, booleans and lists of them. The name is for messages.
+// ParseOptions parses a configuration file: a mapping of names to texts, numbers, booleans and lists of them. name is used in messages.
 func ParseOptions(name string, data []byte) (Options, error) {
 	f, err := parser.ParseBytes(WithoutMark(data), 0)
 	if err != nil {
@@ -47,7 +45,7 @@ func ParseOptions(name string, data []byte) (Options, error) {
 	return o, nil
 }
 
-// UnmarshalYAML reads a mapping of scalars and lists of scalars.
+// UnmarshalYAML decodes a mapping of scalars and lists of scalars.
 func (o *Options) UnmarshalYAML(node ast.Node) error {
 	*o = nil
 	if node.Type() == ast.NullType {
@@ -97,12 +95,12 @@ func scalar(name string, node ast.Node) (string, error) {
 	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
 }
 
-// badNode returns an error with its place in the file.
+// badNode returns an error with its position in the file.
 func badNode(node ast.Node, why string) error {
 	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
 }
 
-// yamlText returns an error of the parser in one line: the file, the line, the column, and what is wrong.
+// yamlText returns an error of the parser in one line: the file, the line, the column, and the message.
 func yamlText(name string, err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n")
 	if place, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(place, "[") {
@@ -124,7 +122,7 @@ func yamlText(name string, err error) string {
 	return text
 }
 
-// fieldNames returns the names of fields in a job file, those of its lists and maps too.
+// fieldNames returns the names of fields in a job file, including fields of its lists and maps.
 func fieldNames(t reflect.Type) []string {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
 		t = t.Elem()
@@ -150,8 +148,7 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
-// FieldLines says on which line of a job file each of its fields is. It is
-// empty when the file is none.
+// FieldLines returns the line of each field in a job file. It is empty if data is not a job file.
 func FieldLines(data []byte) map[string]int {
 	lines := map[string]int{}
 	f, err := parser.ParseBytes(WithoutMark(data), 0)
@@ -170,7 +167,7 @@ func FieldLines(data []byte) map[string]int {
 	return lines
 }
 
-// RestartHint says how a job starts over, with another input or with other settings.
+// RestartHint explains how to start a job over with another input or other settings.
 func RestartHint() setting.Text {
 	return setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Texts is a list of texts; of one text a job file may give that alone.
+// Texts is a list of texts. A job file may give a single text instead of a list.
 type Texts []string
 
-// UnmarshalYAML reads a list, or one text. YAML's own null is refused: what people mean by it is a text.
+// UnmarshalYAML decodes a list, or one text. It refuses YAML's null, since users mean a text by it.
 func (t *Texts) UnmarshalYAML(data []byte) error {
 	var v any
 	if err := yaml.Unmarshal(data, &v); err != nil {
@@ -41,11 +41,10 @@ func (t *Texts) UnmarshalYAML(data []byte) error {
 	return nil
 }
 
-// none is the word for no quote, no escape and no NULL.
+// none is the value that disables quotes, escapes or NULL.
 const none = "none"
 
-// texts reports whether a spec says anything about text that the plain formats csv
-// and dump cannot have.
+// ofDialect reports whether a spec has settings of text that the plain formats csv and dump do not support.
 func (s *Spec) ofDialect() bool {
 	r := s.Reading
 	many := func(sep string) bool {
@@ -57,10 +56,10 @@ func (s *Spec) ofDialect() bool {
 		many(s.FieldSep) || many(s.RecordSep)
 }
 
-// formatTraits returns the format traits of the format that the inputs are said to have.
+// formatTraits returns the traits of the inputs' configured format.
 func (s *Spec) formatTraits() source.Traits { return source.Format(s.Format).Traits() }
 
-// LinesCharset returns the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
+// LinesCharset returns the character set of JSON lines, empty for UTF-8. A configured dialect has its own.
 func (s *Spec) LinesCharset() string {
 	if s.Reading.Dialect != "" {
 		return ""
@@ -68,10 +67,9 @@ func (s *Spec) LinesCharset() string {
 	return strings.ToLower(s.Reading.Charset)
 }
 
-// dialect returns the dialect of the spec's text: its preset with the settings of the spec. It is nil for csv and dumps as they are by
-// default.
+// dialect returns the dialect of a spec's text: its preset with the settings of the spec. It is nil for csv and dumps with their defaults.
 func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
-	if !s.ofDialect() || s.formatTraits().Described { // a reject file says how its records are written
+	if !s.ofDialect() || s.formatTraits().Described { // a reject file describes its own format
 		return nil, nil
 	}
 	name := s.Reading.Dialect
@@ -115,7 +113,7 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	}
 	s.Reading.over(&d, bytes)
 	if lines := d; d.RecordSep == "\r\n" {
-		// In CSV of RFC 4180, LF ends a record too. Elsewhere it may stand in a value as it is.
+		// In CSV of RFC 4180, LF ends a record too. In other dialects a value may contain it.
 		if lines.RecordSep = ""; lines.RFC4180() {
 			d = lines
 		}
@@ -134,7 +132,7 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	return &d, nil
 }
 
-// over puts what was given over a preset.
+// over overrides a preset with the settings that are given.
 func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) {
 	switch r.Quote {
 	case "":
@@ -156,7 +154,7 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 		if d.Quote == "" {
 			break
 		}
-		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // a quote is escaped by another
+		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // a quote is escaped by a second one
 	default:
 		bytes("escape", r.Escape, &d.Escape)
 		d.Doubled = false
@@ -188,12 +186,11 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 	}
 }
 
-// refuseNull refuses YAML's own null where people mean a text: as a field's name and as the text of NULL. The decoder passes
-// over both without a word.
+// refuseNull refuses YAML's null where users mean a text: as a field's name and as the text of NULL. The decoder silently ignores both.
 func refuseNull(name string, data []byte) error {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil // the decoder has said so
+		return nil // the decoder has reported the error
 	}
 	for _, doc := range f.Docs {
 		if err := refuseNullIn(name, doc.Body, "what stands for NULL is null_value"); err != nil {
@@ -203,7 +200,7 @@ func refuseNull(name string, data []byte) error {
 	return nil
 }
 
-// refuseNullIn checks a node of a job file and all nodes below it. hint explains the meaning of a field named null.
+// refuseNullIn checks a node of a job file and all nodes below it. hint explains the field that is meant by the name null.
 func refuseNullIn(name string, node ast.Node, hint string) error {
 	if list, ok := node.(*ast.SequenceNode); ok {
 		for _, v := range list.Values {

@@ -18,14 +18,11 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Job is a [Spec] that is complete and right: defaults filled in, texts parsed,
-// everything checked that can be without the input and the cluster. Only Resolve
-// and ResolveTable make one; the phases of a job trust its fields and check
-// nothing again.
+// Job is a complete and valid [Spec]: defaults are filled in, texts are parsed, and everything that needs neither the input nor the cluster is
+// checked. Only Resolve and ResolveTable create one; the phases of a job rely on its fields without checking them again.
 //
-// A text that has a parsed form is read only here: Key, Duplicates, FieldSep and
-// RecordSep are methods that hide the fields of the spec below, which has no name
-// outside this package. So a text and its parsed form cannot disagree.
+// A text with a parsed form is read only here: Key, Duplicates, FieldSep and RecordSep are methods that hide the fields of the embedded spec, whose
+// type has no exported name. So a text and its parsed form cannot disagree.
 type Job struct {
 	asked
 	rowKey     keygen.Expr
@@ -37,21 +34,20 @@ type Job struct {
 	separators Separators
 	text       *dialect.Dialect
 	maxDeletes DeleteLimit
-	further    []Target // tables in addition to its own, indexes last
+	further    []Target // tables after the job's first one, indexes last
 }
 
-// asked is the spec of a job, whose other fields the phases may complete: the
-// table's whole name, a part's inputs, the timestamp.
+// asked is the spec of a job, whose other fields the phases may complete: the table's qualified name, a part's inputs, the timestamp.
 type asked = Spec
 
-// StoresEmpty reports whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
-// in files that have NULL as well.
+// StoresEmpty reports whether an empty text becomes an empty cell, except for cells with their own setting. By default it does in files that
+// distinguish NULL.
 func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
 
 // Separators are the separators of a dump.
 type Separators struct{ Field, Record source.Sep }
 
-// Key returns the text of the key spec, empty if a ResolveTable had none.
+// Key returns the text of the key spec; empty if ResolveTable had none.
 func (j Job) Key() string { return j.asked.Key }
 
 // RowKey returns the parsed Key, nil if there is none.
@@ -60,10 +56,10 @@ func (j Job) RowKey() keygen.Expr { return j.rowKey }
 // RowFilter returns the parsed Filter, nil if there is none.
 func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
 
-// Checks returns the parsed Expectations that the records must meet.
+// Checks returns the parsed Expectations.
 func (j Job) Checks() []*expectation.Check { return j.checks }
 
-// KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
+// KeyParser returns a parser of columns from the row keys of an input table; nil if it is not configured. Each goroutine needs its own.
 func (j Job) KeyParser() (*keygen.KeyParser, error) {
 	if j.parse == nil {
 		return nil, nil
@@ -71,42 +67,39 @@ func (j Job) KeyParser() (*keygen.KeyParser, error) {
 	return keygen.CompileParser(j.parse, keygen.Options{})
 }
 
-// Choice is which cells of input tables are read, the parsed Choice.
+// Choice returns the parsed Choice of cells that are read from input tables.
 func (j Job) Choice() choice.Choice { return j.chosen }
 
 // Duplicates returns the policy for rows with the same key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
 
-// Policy returns the parsed Duplicates.
+// Policy returns the parsed form of Duplicates.
 func (j Job) Policy() extsort.Policy { return j.policy }
 
-// MaxDeletes returns how many rows of its table a job with Replace may delete.
+// MaxDeletes returns the limit of rows that a job with Replace may delete from its table.
 func (j Job) MaxDeletes() DeleteLimit { return j.maxDeletes }
 
-// FieldSep and RecordSep are the separators of a dump as text.
+// FieldSep and RecordSep return the separators of a dump as text.
 func (j Job) FieldSep() string  { return j.asked.FieldSep }
 func (j Job) RecordSep() string { return j.asked.RecordSep }
 
-// Text returns how text is written, nil where the separators and the header say it.
-// It is shared: do not change it.
+// Text returns the dialect of text input, nil where the separators and the header describe it. It is shared: do not modify it.
 func (j Job) Text() *dialect.Dialect { return j.text }
 
 // Separators returns the parsed FieldSep and RecordSep, where Text is nil.
 func (j Job) Separators() Separators { return j.separators }
 
-// Spec returns a copy of what was asked for, with its defaults.
+// Spec returns a copy of the spec with its defaults.
 func (j Job) Spec() Spec { return j.asked }
 
-// Resolve validates a spec and applies its defaults; nothing else does. The
-// error says all that is wrong at once; whether columns exist is seen when the
-// inputs are opened.
+// Resolve fills in the defaults of a spec and validates it; nothing else does. The error lists all problems at once. Whether columns exist is checked
+// when the inputs are opened.
 func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
 
-// ResolveTable is [Spec.Resolve] for work that needs a table and no rows: the key
-// may be missing.
+// ResolveTable is [Spec.Resolve] for work that needs a table and no rows: the key may be missing.
 func (s Spec) ResolveTable() (Job, error) { return s.resolve(s.Key != "") }
 
-// parseFilter reads the condition of the records that are loaded.
+// parseFilter parses the condition of the records that are loaded.
 func (s Spec) parseFilter() (keygen.Expr, error) {
 	if s.Filter == "" {
 		return nil, nil

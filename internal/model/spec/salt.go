@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Salt is the secret of salted(x) in cells and filters. It is printed as dots.
+// A Salt is the secret of salted(x) in cells and filters. It is printed as "…".
 type Salt []byte
 
 const (
@@ -24,13 +24,13 @@ const (
 // String hides the secret.
 func (s Salt) String() string { return "…" }
 
-// GoString is String.
+// GoString hides the secret, as String does.
 func (s Salt) GoString() string { return s.String() }
 
 // Format hides the secret from every verb.
 func (s Salt) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// Digest distinguishes one salt from another, and does not show it: the salt has at least 16 bytes. It is empty if there is none.
+// Digest returns a hash that distinguishes salts without revealing them: a salt has at least 16 bytes. It is empty if there is none.
 func (s Salt) Digest() string {
 	if len(s) == 0 {
 		return ""
@@ -39,7 +39,7 @@ func (s Salt) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Salt reads the file of the secret; nil if no cell and no filter of the job's tables has salted(x). A job has no other copy of it.
+// Salt reads the secret from its file; nil if no cell and no filter of the job's tables uses salted(x). The job keeps no copy of it.
 func (j Job) Salt() (Salt, error) {
 	if !j.Salted() {
 		return nil, nil
@@ -51,7 +51,7 @@ func (j Job) Salt() (Salt, error) {
 	return b, nil
 }
 
-// readSalt reads a secret, without a line end after it.
+// readSalt reads a secret, and removes a line end after it.
 func readSalt(name string) (Salt, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -73,7 +73,7 @@ func readSalt(name string) (Salt, error) {
 	return b, nil
 }
 
-// Salted reports whether a cell or a filter of the job's tables has salted(x).
+// Salted reports whether a cell or a filter of the job's tables uses salted(x).
 func (j Job) Salted() bool {
 	return slices.ContainsFunc(j.Targets(), func(t Target) bool { return t.salted() })
 }

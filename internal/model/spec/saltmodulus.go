@@ -7,9 +7,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// SaltModulus returns the salt's. By default it is the table's: the number of salts
-// for which it was split. A count of regions that is no such number would put
-// rows where no reader looks for them, so it is refused.
+// SaltModulus returns the modulus of the salt. By default it is the table's: the
+// number of salts for which the table was split. It refuses a table that is not
+// split by salt, since another modulus would put rows where no reader looks for
+// them.
 func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if j.Regions > 0 {
 		return j.Regions, nil

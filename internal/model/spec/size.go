@@ -11,7 +11,7 @@ import (
 // are powers of 1024: "MB", "M" and "MiB" are the same.
 type Size int64
 
-// ParseSize reads a size; it is never negative.
+// ParseSize parses a size; it is never negative.
 func ParseSize(s string) (Size, error) {
 	digits := strings.TrimSpace(s)
 	unit := strings.ToLower(strings.TrimLeft(digits, "0123456789."))
@@ -25,7 +25,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(v * math.Pow(2, float64(shift))), nil
 }
 
-// String prints the size in the greatest unit that divides it.
+// String returns the size in the greatest unit that divides it.
 func (s Size) String() string {
 	for _, u := range []struct {
 		name  string
@@ -38,26 +38,26 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// Set makes a Size a flag value.
+// Set implements the interface of flag values.
 func (s *Size) Set(text string) error {
 	v, err := ParseSize(text)
 	*s = v
 	return err
 }
 
-// Type names the flag's type in help texts.
+// Type returns the flag's type for help texts.
 func (s *Size) Type() string { return "size" }
 
-// UnmarshalText reads a size from a job file.
+// UnmarshalText parses a size of a job file.
 func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
-// MarshalText prints a size into a report.
+// MarshalText formats a size for a report.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DefaultMemory is the budget of a job that names none.
+// DefaultMemory is the default memory budget of a job.
 const DefaultMemory Size = 512 << 20
 
-// Rounded prints a size with one digit after the point.
+// Rounded returns a readable form of the size, with one decimal digit.
 func (s Size) Rounded() string {
 	for _, u := range []struct {
 		name string

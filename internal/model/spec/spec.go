@@ -8,12 +8,12 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// ParseSpec reads a job file strictly: a field that is not known is an error
-// that names its line. The name is for messages.
+// ParseSpec parses a job file strictly: an unknown field is an error that names its
+// line. name is used in messages.
 func ParseSpec(name string, data []byte) (*Spec, error) {
 	var s struct {
 		Spec    `yaml:",inline"`
-		Regions *int `yaml:"regions"` // old name of salt_buckets, for one more release
+		Regions *int `yaml:"regions"` // old name of salt_buckets, accepted for one more release
 	}
 	data = WithoutMark(data)
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
@@ -35,7 +35,7 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 	return &s.Spec, nil
 }
 
-// defaultFamily is the family of a job that names none.
+// defaultFamily is the default family of a job.
 const defaultFamily = "f"
 
 // FamilyName returns the spec's family or its default.

@@ -13,17 +13,16 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Spec is a job file: what to load, and how. Every field can be overridden
-// by a flag of the same meaning. A field that a job file does not have keeps
-// its zero value, which means the default.
+// Spec is a job file: the inputs, the table and the settings of a load. Every field can be overridden by a flag of the same meaning. A field that a
+// job file does not set keeps its zero value, which means the default.
 type Spec struct {
 	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
 	Family string `yaml:"family"` // default f
 
 	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local, hdfs:// or of object stores
-	InputsFrom string   `yaml:"inputs_from"` // a list of inputs, instead of them
+	InputsFrom string   `yaml:"inputs_from"` // a file that lists the inputs, instead of Inputs
 	Format     string   `yaml:"format"`      // csv, dump, parquet, orc, json, avro, rejects; default: by extension and content
-	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
+	Columns    []string `yaml:"columns"`     // names in the records' order; CSV headers and Parquet have their own
 	Header     string   `yaml:"header"`      // of text: yes, no, first or match
 	FieldSep   string   `yaml:"field_sep"`   // of text: between columns
 	RecordSep  string   `yaml:"record_sep"`  // of text: after a record
@@ -35,52 +34,51 @@ type Spec struct {
 	Key      string       `yaml:"key"`                      // key spec, see package keygen
 	Query    []string     `yaml:"query"`                    // columns that a reader gives to get rows, default: the first column of the key
 	Regions  int          `yaml:"salt_buckets"`             // modulus of a salt; default: the number of salts that the table was split for
-	Filter   string       `yaml:"filter"`                   // which records are loaded: a condition, see package expression
+	Filter   string       `yaml:"filter"`                   // condition of the records that are loaded, see package expression
 	SaltFile string       `yaml:"salt_file"`                // a local file with the secret of salted(x)
 
-	Empty        string              `yaml:"empty"`                    // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
+	Empty        string              `yaml:"empty"`                    // handling of empty texts: skip (no cell) or store (an empty cell); default: store where the files have NULL as well
 	Duplicates   string              `yaml:"duplicates"`               // rows of one key: fail (default), first, last or versions
-	Versions     int                 `yaml:"versions"`                 // of a cell that are loaded, where duplicates are versions; default: as many as its family keeps
-	BadRecords   string              `yaml:"bad_records"`              // how many bad records are set aside: N or P%, default 0
+	Versions     int                 `yaml:"versions"`                 // maximum loaded per cell, where duplicates are versions; default: as many as its family keeps
+	BadRecords   string              `yaml:"bad_records"`              // maximum of bad records that are set aside: N or P%, default 0
 	AllowEmpty   bool                `yaml:"allow_empty"`              // an input without rows is not an error
-	Expect       *int64              `yaml:"expect_records"`           // how many records the inputs have; nil: not known
-	Expectations []expectation.Asked `yaml:"expect" json:",omitempty"` // what the records that are loaded are held to
-	Verify       string              `yaml:"verify"`                   // after the load: full, sample (default) or off
+	Expect       *int64              `yaml:"expect_records"`           // number of records in the inputs; nil: unknown
+	Expectations []expectation.Asked `yaml:"expect" json:",omitempty"` // expectations that the loaded records must meet
+	Verify       string              `yaml:"verify"`                   // after the load: full, files, sample (default) or off
 	Timestamp    int64               `yaml:"timestamp"`                // of every cell, milliseconds; default: when the job was planned
 
-	PhoenixIndexes string `yaml:"phoenix_indexes"` // of the table: refuse (default) a table with some, or ignore them
-	Replicate      string `yaml:"replicate"`       // whether peers get the load: yes (default) or no
+	PhoenixIndexes string `yaml:"phoenix_indexes"` // handling of a table with Phoenix indexes: refuse (default) or ignore them
+	Replicate      string `yaml:"replicate"`       // whether the load is replicated to peers: yes (default) or no
 
-	Replace         bool   `yaml:"replace"`          // the table has the rows of this job alone afterwards; default: other rows stay
-	MaxDeletes      string `yaml:"max_deletes"`      // of the table's rows that a replacing job may delete: N or P%, default 5%
-	ReplaceRejected bool   `yaml:"replace_rejected"` // a replacing job may set records aside, whose rows the table loses
+	Replace         bool   `yaml:"replace"`          // afterwards the table has only the rows of this job; default: other rows stay
+	MaxDeletes      string `yaml:"max_deletes"`      // maximum of the table's rows that a replacing job may delete: N or P%, default 5%
+	ReplaceRejected bool   `yaml:"replace_rejected"` // a replacing job may set bad records aside, although the table loses their rows
 
-	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
+	Mapping `yaml:",inline"` // cells of a record; default: a text cell of each column
 
-	// What the table says if these are not given.
+	// Family settings. Default: the table's.
 	Compression      string `yaml:"compression"`
-	CompressionLevel string `yaml:"compression_level"` // default or better; no table says it
+	CompressionLevel string `yaml:"compression_level"` // default or better; tables do not define it
 	Encoding         string `yaml:"encoding"`
 	Bloom            string `yaml:"bloom"`
 	BlockSize        Size   `yaml:"block_size"`
 
 	Tables []TableSpec `yaml:"tables" json:",omitempty"` // further tables of the same records
 
-	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
+	Options Options `yaml:"options"` // settings of the program that runs the job; this package does not read them
 }
 
-// Reading is how text is written, and which of its columns are read. Every field
-// is optional: the dialect has the exporter's own.
+// Reading describes the format of text, and the columns that are read from it. Every field is optional: the dialect provides the exporter's own.
 type Reading struct {
-	Dialect      string `yaml:"dialect"`       // a preset of package dialect; default: csv or dump, as the text says
+	Dialect      string `yaml:"dialect"`       // a preset of package dialect; default: csv or dump, depending on the format
 	Quote        string `yaml:"quote"`         // the byte around a value, or none
 	Quotes       string `yaml:"quotes"`        // strict or lenient
-	Escape       string `yaml:"escape"`        // the byte before one that means nothing, or none
-	EscapeMap    string `yaml:"escape_map"`    // what letters after the escape mean
-	NullValue    Texts  `yaml:"null_value"`    // what stands for NULL; none: nothing is NULL
+	Escape       string `yaml:"escape"`        // the byte before a byte without its special meaning, or none
+	EscapeMap    string `yaml:"escape_map"`    // meaning of letters after the escape
+	NullValue    Texts  `yaml:"null_value"`    // texts that stand for NULL; none: nothing is NULL
 	NullQuoted   string `yaml:"null_quoted"`   // yes: in quotes too; no
 	SkipLines    int    `yaml:"skip_lines"`    // at the beginning of each file
-	SkipEnd      int    `yaml:"skip_end"`      // at its end
+	SkipEnd      int    `yaml:"skip_end"`      // at the end of each file
 	Comment      string `yaml:"comment"`       // prefix of comment lines, such as #
 	Trim         string `yaml:"trim"`          // no, left, right or both ends of values without quotes
 	LastColumn   string `yaml:"last_column"`   // plain, separated or rest
@@ -90,10 +88,10 @@ type Reading struct {
 	Extra        string `yaml:"extra"`         // columns the job does not list: fail or ignore
 	Missing      string `yaml:"missing"`       // columns that a file lacks: fail or null
 	Partitions   Texts  `yaml:"partitions"`    // directories name=value: auto, off, or the names
-	Where        Texts  `yaml:"where"`         // which partitions are read, such as dt=2026-11-01
+	Where        Texts  `yaml:"where"`         // conditions on the partitions to read, such as dt=2026-11-01
 }
 
-// SpecFields returns the fields of a job file in the order of [Spec]. They are shared: do not change them.
+// SpecFields returns the fields of a job file in the order of [Spec]. They are shared: do not modify them.
 func SpecFields() []SpecField { return specFields }
 
 var specFields = allFields()
@@ -196,7 +194,7 @@ func allFields() []SpecField {
 	)
 }
 
-// expectField returns the list of [expectation.Asked].
+// expectField returns the field for the list of [expectation.Asked].
 func expectField() SpecField {
 	return SpecField{Name: "expect", Type: FieldObjects, Doc: "What the records that are loaded are held to before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
 		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry is about; with rows none."},
@@ -219,7 +217,7 @@ func expectField() SpecField {
 	}}
 }
 
-// mappingFields returns the mapping fields of [Mapping].
+// mappingFields returns the fields of [Mapping].
 func mappingFields() []SpecField {
 	times := func(column, layout string) []SpecField {
 		return []SpecField{
@@ -256,7 +254,7 @@ func mappingFields() []SpecField {
 	}
 }
 
-// familyFields returns the settings of a family that a job overrides.
+// familyFields returns the settings of a family that a job can override.
 func familyFields() []SpecField {
 	return []SpecField{
 		{Name: "compression", Type: FieldText, Check: by(hfile.ParseCompression), Default: "the table's", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}, Usage: "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD", Doc: "Overrides the family's compression."},
@@ -268,7 +266,7 @@ func familyFields() []SpecField {
 	}
 }
 
-// tablesField returns the list of [TableSpec].
+// tablesField returns the field for the list of [TableSpec].
 func tablesField() SpecField {
 	fields := []SpecField{
 		{Name: "table", Type: FieldText, Doc: "Table: namespace:name, or name in the default namespace."},
@@ -292,7 +290,7 @@ func tablesField() SpecField {
 	return SpecField{Name: "tables", Type: FieldObjects, Doc: "Further tables of the same records, under other keys: all are built in one reading, and loaded one after the other, indexes last.", Fields: fields}
 }
 
-// maps returns the names of the maps of escapes.
+// maps returns the names of the escape maps.
 func maps() (names []string) {
 	for _, m := range dialect.Maps() {
 		names = append(names, string(m))

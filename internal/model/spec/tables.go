@@ -13,19 +13,19 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// TableSpec is a further table of a job file: the same records under another key, with its own cells. What it does not set of
-// its family the table says.
+// TableSpec is a further table of a job file: the same records under another key, with its own cells. Settings of its family that it does not give
+// are the table's.
 type TableSpec struct {
 	Table   string   `yaml:"table" json:"table"`                         // namespace:name, or name in the default namespace
-	Index   string   `yaml:"index" json:"index,omitempty"`               // makes it an index of the job's first table, of this name
+	Index   string   `yaml:"index" json:"index,omitempty"`               // makes the table an index, of this name, of the job's first table
 	Family  string   `yaml:"family" json:"family,omitempty"`             // default: the job's
 	Key     string   `yaml:"key" json:"key"`                             // key spec, see package keygen
 	Query   []string `yaml:"query" json:"query,omitempty"`               // default: the first column of the key
-	Regions int      `yaml:"salt_buckets" json:"salt_buckets,omitempty"` // modulus of a salt; default: as of a job's table
+	Regions int      `yaml:"salt_buckets" json:"salt_buckets,omitempty"` // modulus of a salt; default: as for the job's table
 
-	Filter  string   `yaml:"filter" json:"filter,omitempty"`   // which of the records that the job's filter leaves have rows
-	Columns []string `yaml:"columns" json:"columns,omitempty"` // a text cell of each; default: what cells say, else all columns
-	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // of an index, a text cell of each
+	Filter  string   `yaml:"filter" json:"filter,omitempty"`   // condition on the records that pass the job's filter
+	Columns []string `yaml:"columns" json:"columns,omitempty"` // a text cell of each; default: the cells' own list, else all columns
+	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // for an index, a text cell of each
 	Mapping `yaml:",inline"`
 
 	Empty      string `yaml:"empty" json:"empty,omitempty"`           // default: the job's
@@ -38,20 +38,20 @@ type TableSpec struct {
 	BlockSize        Size   `yaml:"block_size" json:"block_size,omitempty"`
 }
 
-// RowCell is the qualifier of the cell of an index that holds the row key of the data.
+// RowCell is the qualifier of an index's cell that holds the row key of the data.
 const RowCell = "_row"
 
-// A Target is one of the tables that a job fills: as the job that fills this one alone.
+// A Target is one of the tables that a job fills, as a job that fills only this one.
 type Target struct {
 	Job
-	Index string // name of the index that the table is; empty: it is none
-	Dir   string // of its files below the job's; empty: the job has no other table
+	Index string // name of the index that the table is; empty: it is not an index
+	Dir   string // directory of its files below the job's; empty: the job has no other table
 }
 
-// Several reports whether the job fills more tables than one.
+// Several reports whether the job fills more than one table.
 func (j Job) Several() bool { return len(j.further) > 0 }
 
-// Targets returns the tables that the job fills, in the order in which they are loaded: its own, then those of its list, indexes last.
+// Targets returns the tables that the job fills, in loading order: its own, then the tables of its list, indexes last.
 func (j Job) Targets() []Target {
 	own := j
 	own.asked.Tables, own.further = nil, nil
@@ -60,7 +60,7 @@ func (j Job) Targets() []Target {
 		list[0].Dir = tableDir(j.Table)
 	}
 	for _, t := range j.further {
-		// what phases complete of a job, its tables have in common
+		// fields that phases complete are common to all tables
 		t.Inputs, t.InputsFrom, t.Timestamp, t.Format, t.asked.Columns = j.Inputs, j.InputsFrom, j.Timestamp, j.Format, j.asked.Columns
 		t.Partitions, t.Where, t.BadRecords = j.Partitions, j.Where, j.BadRecords
 		list = append(list, t)
@@ -68,7 +68,7 @@ func (j Job) Targets() []Target {
 	return list
 }
 
-// Index returns the target that is the index of that name; an error names those that there are.
+// Index returns the target that is the index with a name. The error lists the existing indexes.
 func (j Job) Index(name string) (Target, error) {
 	var names []string
 	for _, t := range j.further {
@@ -85,8 +85,9 @@ func (j Job) Index(name string) (Target, error) {
 	return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has %s", name, strings.Join(names, ", "))
 }
 
-// Divisible refuses a job that only one process can build for the ability of several. An index has no entry of a record that duplicates leave out of
-// the job's table, and processes that each decide a part of them do not know all of these. Names below an output that begin with _ are for notes.
+// Divisible refuses a job that several processes (c) cannot build. An index has no entry of a record that duplicates leave out of the job's table,
+// and processes that each resolve a part of the duplicates do not know all of these records. Names below an output that begin with _ are reserved for
+// notes.
 func (j Job) Divisible(c abilities.Column) error {
 	for _, t := range j.Targets() {
 		if strings.HasPrefix(t.Dir, "_") {
@@ -105,7 +106,7 @@ func (j Job) Divisible(c abilities.Column) error {
 	return &FieldError{"duplicates", fail.With(fail.Config, abilities.Refusal(abilities.Tables, c))}
 }
 
-// resolveTables makes the further targets of a job that is right otherwise.
+// resolveTables returns the further targets of an otherwise valid job.
 func (s Spec) resolveTables() (further []Target, errs []error) {
 	if len(s.Tables) == 0 {
 		return nil, nil
@@ -152,7 +153,7 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 	return append(further, last...), errs
 }
 
-// alone returns the job that fills the table and no other.
+// alone returns the job that fills only the given table.
 func (s Spec) alone(t TableSpec) Spec {
 	j := s
 	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping, j.Expectations = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping, nil
@@ -175,7 +176,7 @@ func (s Spec) alone(t TableSpec) Spec {
 	}
 	if t.Index != "" {
 		j.Cells = append(j.Cells, CellSpec{RowKey: true, Qualifier: RowCell})
-		// an entry is there as long as its row
+		// an entry expires together with its row
 		j.CellTimestamp, j.CellTTL = s.CellTimestamp, s.CellTTL
 	}
 	return j
@@ -191,7 +192,7 @@ func (t TableSpec) label(i int) string {
 	return fmt.Sprintf("table %d", i+1)
 }
 
-// validate returns an error if a table's own fields are invalid.
+// validate returns the errors in a table's own fields.
 func (t TableSpec) validate() (errs []error) {
 	if t.Index == "" && len(t.Covers) > 0 {
 		errs = append(errs, errors.New("covers are of an index: name it with index, or say columns"))
@@ -208,7 +209,7 @@ func (t TableSpec) validate() (errs []error) {
 	return errs
 }
 
-// checkTable reports whether a name can be a directory's, as the names of all tables of HBase can (TableName, HBase 2.6).
+// checkTable checks that a table name can be a directory name, as all table names of HBase can (TableName, HBase 2.6).
 func checkTable(name string) error {
 	if name == "" {
 		return errors.New("it has no table")
