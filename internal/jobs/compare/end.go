@@ -33,7 +33,13 @@ func (j *run) list(done []result.Repair) (err error) {
 	return err
 }
 
-// repair loads the differences into B, unless the previous repairs have not helped.
+// stuck reports whether the repairs done have not helped.
+func (j *run) stuck(done []result.Repair) bool {
+	n := len(done)
+	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps)
+}
+
+// repair loads into B what differs, unless the repairs before have not helped.
 func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 	if !j.req.Repair || j.result.Equal {
 		return nil
@@ -46,7 +52,7 @@ func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 	return err
 }
 
-// end deletes temporary files and snapshots, and records that the job is done.
+// end deletes what was made to compare, and notes that nothing is left to do.
 func (j *run) end(ctx context.Context) error {
 	j.dropSnapshots(ctx)
 	j.st.EndSpill(j.o.Events)
@@ -56,7 +62,7 @@ func (j *run) end(ctx context.Context) error {
 	return j.st.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.st.Dir}, nil, false, j.o.Events)
 }
 
-// giveBack deletes the snapshots after a permanent error, so that the next attempt takes new ones. After other errors it keeps them.
+// giveBack deletes the snapshots after an error that comes again: the next attempt takes new ones. After any other they stay for it.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	j.st.EndSpill(j.o.Events)
 	if j.st.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
@@ -78,7 +84,7 @@ func (j *run) dropSnapshots(ctx context.Context) {
 	}
 }
 
-// close closes the opened sides.
+// close ends what reads the sides.
 func (j *run) close(ctx context.Context) error {
 	var errs []error
 	for _, o := range []*opened{j.a, j.b} {

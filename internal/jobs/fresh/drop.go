@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// FindJob returns the directory of the job in a state directory, default
-// [checkpoint.DefaultState], whose new table was to replace the old one.
+// FindJob returns the directory of the one job in a state directory, default
+// [checkpoint.DefaultState], whose table was to take the place of another.
 func FindJob(state string, old, fresh loader.TableName) (string, error) {
 	jobs, err := checkpoint.ReadAll(state)
 	if err != nil {
@@ -28,24 +28,25 @@ func FindJob(state string, old, fresh loader.TableName) (string, error) {
 			found = append(found, s)
 		}
 	}
-	// If a name was used again, the newest job is the right one: the tables of others are gone, which Drop would detect.
+	// Of a name that was used again the newest job is the one: others are of tables that are gone, which Drop would see.
 	if len(found) == 0 {
 		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
 	}
 	return found[0].Dir, nil
 }
 
-// DropOptions are the options of [Drop].
+// DropOptions say how [Drop] works.
 type DropOptions struct {
 	Old, New loader.TableName
-	LockWait time.Duration // how long to wait for another process that works on the job; default: no wait
+	LockWait time.Duration // how long to wait for another process that works on the job; default: not at all
 	Events   progress.Events
 }
 
-// Drop disables and deletes the old table of the job with the given directory. It
-// refuses, with an error of kind [fail.Check], unless the journal shows that the
-// new table is loaded and verified, and both tables are those that the job knew.
-// The same call resumes after a crash; after a success it does nothing.
+// Drop disables and deletes the old table of a job, whose directory is given. It
+// refuses, with an error of kind [fail.Check], unless the journal says that the
+// new table is loaded and verified, and both tables are the ones that the job recorded.
+// The same call after a crash finishes it; after a success it does nothing,
+// and refuses too if the new table is gone, or another one has the old name.
 func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *result.Dropped, err error) {
 	st, err := checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events)
 	if err != nil {
@@ -88,7 +89,23 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 	return r, st.Record(checkpoint.EventDropped, checkpoint.DropRecord{Table: o.Old.String()})
 }
 
-// ready checks that the new table is complete according to the journal.
+// stillDropped refuses where names of a drop of before were used again: a table of the old name is another one, or the new one is gone.
+func stillDropped(ctx context.Context, c *loader.Cluster, o DropOptions) error {
+	again, err := table.Settle(ctx, c, o.Old)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if again {
+		return fail.Errorf(fail.Check, "table %s is not dropped: it was made after this job dropped the one that table %s replaced", o.Old, o.New)
+	}
+	exists, err := table.Settle(ctx, c, o.New)
+	if err == nil && !exists {
+		return fail.Errorf(fail.Check, "table %s was dropped already, but table %s, which replaced it, is gone too", o.Old, o.New)
+	}
+	return cluster.Failure(err)
+}
+
+// ready reports whether the journal has it that the new table is complete.
 func ready(h *checkpoint.History, o DropOptions) error {
 	f := h.Fresh
 	no := func(why string, args ...any) error {
@@ -111,7 +128,7 @@ func ready(h *checkpoint.History, o DropOptions) error {
 	return nil
 }
 
-// inPlace refuses if the new table is not the one that was loaded, or is not in service.
+// inPlace refuses where the new table is not the one that was loaded, or not in service.
 func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkpoint.History, o DropOptions) error {
 	t, err := c.Describe(ctx, o.New)
 	if err != nil {
@@ -130,7 +147,7 @@ func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkp
 	return nil
 }
 
-// drop deletes the old table if it is the one that the new one was made to replace.
+// drop deletes the old table if it is the one in whose place the new one was made.
 func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o DropOptions) error {
 	is, err := same(ctx, env, c, o.Old, st.Fresh.Old)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// ListHFiles opens every file of every family. A file that is not an HFile, or that
+// ListHFiles opens every file of every family. A file that is not an HFile, or
 // has cells of another family, is an error: skipping it would lose rows.
 func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
@@ -57,10 +57,15 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 	return files, nil
 }
 
-// passedOver reports whether an entry of the directory is known to hold no files of
-// a family. Every other directory is a family's, even if its name begins with an
-// underscore, which HBase allows. A family's name never begins with a dot.
-func passedOver(dir string, entry fs.FileInfo) (bool, error) {
+// noHFiles returns the error of a directory without files.
+func noHFiles(dir string) error {
+	return fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
+}
+
+// passedOver reports whether an entry of the directory is known to have no files
+// of a family. Every other directory is a family's, also one whose name begins
+// with an underscore, which HBase allows. A family's name never begins with a dot. all are the entries.
+func passedOver(dir string, entry fs.FileInfo, all []fs.FileInfo) (bool, error) {
 	name := entry.Name()
 	switch {
 	case strings.HasPrefix(name, "."):
@@ -80,8 +85,8 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	return name == build.MergeDir, nil
 }
 
-// checkMergeDir refuses a directory that [ListHFiles] has skipped but that is named
-// like a family of the table.
+// checkMergeDir refuses a directory that [ListHFiles] has skipped, but that is
+// named like a family of the table.
 func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Table) error {
 	if _, ok := t.Family(build.MergeDir); !ok {
 		return nil
@@ -110,7 +115,7 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
 
-// sameFiles checks that the directory has exactly the files of the manifest.
+// sameFiles reports whether the directory still has the files of the manifest.
 func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 	have := make(map[string]manifest.File, len(files))
 	for _, f := range files {

@@ -20,19 +20,18 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RunOptions are [WorkOptions] with the options that only a whole run needs.
+// RunOptions is [WorkOptions] with the options of a whole run.
 type RunOptions struct {
 	build.WorkOptions
 	Staging  string       // directory on HDFS, default [staging.Base]
 	Keep     bool         // keep the staging directory of a successful run
-	MaxFiles int          // maximum for one family of a region, default the configuration's, else 32; more are merged
-	Stage    loader.Stage // the load mode, default chosen for the table
+	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
+	Stage    loader.Stage // the load mode, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
-	// KeepSnapshots is the number of snapshots to keep of those that jobs of the state directory took before loading the table, including this job's; 0:
-	// all.
+	// KeepSnapshots is the number of snapshots to keep of those that jobs of the state directory have taken before loading the table, including this one's; 0: all.
 	KeepSnapshots int
 	State         checkpoint.Options
-	// LoadConcurrency is the number of regions of the whole table that load concurrently, default 2 per region server, 8 while they are fast.
+	// LoadConcurrency is the number of concurrent calls to regions of the table, default 2 for each region server, 8 while they are quick.
 	LoadConcurrency int
 
 	// CompactAfter is minor or major to request compactions of the tables after they are loaded and verified. Default: none.
@@ -41,30 +40,31 @@ type RunOptions struct {
 	// Quiet switches off splits, merges and normalization of the job's tables while it runs.
 	Quiet bool
 
-	// Into is the new table that a job with Replace makes instead of changing its own table. Empty: it replaces in place.
+	// Into is the new table that a job with Replace creates to replace its own, which stays unchanged. Empty: it replaces in place.
 	Into   string
-	Splits fresh.Splits // of the new table; nil: those of the job's own table
+	Splits fresh.Splits // of the new table; nil: those of the job's table
 
-	// JobFile is the name of the job file, by which expectations find earlier jobs to compare with. Empty: none.
+	// JobFile is the name of the file that describes the job, by which expectations know the earlier jobs to compare with. Empty: none.
 	JobFile string
 
-	// Also are configuration directories of further clusters, whose tables of the same names receive the same files. See [RunOnClusters].
+	// Also are directories of the configurations of further clusters, whose tables of the same names get the same files. See [RunOnClusters].
 	Also []string
 
-	// YARN has the settings for building the HFiles on YARN. Default: built locally.
+	// YARN builds the HFiles on YARN. Default: in this process.
 	YARN *mapreduce.Settings
 
-	part, parts   int // part of a split job, from 1; 0: not split
+	part, parts   int // of a job that was split, from 1; 0: it was not
 	behind, ahead progress.PartsWork
 }
 
-// samplesPerRegion is the number of rows of each region that a run in mode sample reads back.
+// samplesPerRegion is the number of rows of each region that a run with verification "sample" reads back.
 const samplesPerRegion = 20
 
-// Run runs the whole job: table facts, build into staging, load, verify. Nothing is
-// loaded unless the whole input was read and every file was checked. If there is an
-// error, the result has the state so far, or is nil. With a state directory the
-// same call resumes after a crash, and does nothing after a success.
+// Run does the whole job: table facts, build into staging, load, verify.
+// Nothing is loaded unless the whole input was read and every file verified.
+// With an error it returns the result as far as it is known, or nil.
+// With a state directory the same call after a crash resumes,
+// and after a success does nothing.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	s, table, into, err := accepted(env, s, o)
@@ -98,7 +98,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	ctx, end := st.Work(ctx)
 	defer func() {
 		if end(&err); r != nil {
-			r.Job = st.Dir // empty, if nothing was done
+			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
 	defer func() { st.GiveBackTables(ctx, c, o.Events) }()
@@ -108,7 +108,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := o.keepRejects(st.Dir); err != nil {
 		return known, err
 	}
-	if !st.Finished || o.State.Restart { // a finished job needs no gate
+	if !st.Finished || o.State.Restart { // a finished job needs no time window
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
@@ -133,13 +133,13 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	err = j.open(ctx)
 	defer func() { err = errors.Join(err, j.streams.Close(), j.closeTables(ctx)) }()
 	if err != nil {
-		if st.History.Plan == nil { // without a plan the next attempt may be another job
+		if st.History.Plan == nil { // no later attempt finds it: the next one may be another job
 			j.dropTables(ctx)
 		}
 		return j.result, err
 	}
 	if st.Finished {
-		j.dropStreams() // left by a process that was killed at its end
+		j.dropStreams() // of a process that was killed between the job's end and this step
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
@@ -148,8 +148,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	return j.result, err
 }
 
-// accepted refuses combinations of a job and options that are not allowed, before contacting the cluster. It returns the job, the name of its table,
-// and the table that is made to replace another, if any.
+// accepted refuses options that contradict each other, before any request to the cluster. It returns the job, the name of its
+// table, and the new table if one replaces another.
 func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table string, into *freshTable, err error) {
 	table, err = cluster.TableName(s)
 	if err = cmp.Or(err, CheckEngine(env, o.YARN, o.State, s), checkTables(o, s), checkDuplicatesFile(o, s)); err != nil {
@@ -164,8 +164,8 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 	return s, table, into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
 }
 
-// begin discards the state of a job that starts over, and makes the table that is to replace another.
-func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, into *freshTable, o RunOptions) error {
+// begin discards the job's state if it is to start over, and creates the new table that replaces another.
+func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
 	if o.State.Restart {
 		if err := restartable(ctx, env, c, s, o); err != nil {
 			return err
@@ -202,9 +202,9 @@ func (j *run) open(ctx context.Context) error {
 	return j.plan(ctx)
 }
 
-// notReached ends a run that cannot reach its cluster. If the job has state for one
-// cluster only, the error names another process that holds its lock, and the result
-// of the run has that directory.
+// notReached ends a run that cannot reach its cluster. If the job has state of
+// one cluster only, another process that has that is named, and the result of the
+// run is for its directory.
 func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Options, cause error) (*result.Result, error) {
 	dir := o.AnyCluster(id)
 	if dir == "" {
