@@ -19,7 +19,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// stagingOf removes the directories on HDFS that a job's journal names, if the job itself is removed. The error says why a directory was not removed.
+// stagingOf removes the directories on HDFS that a job's journal names, when
+// the job itself is removed. The error says why one still exists.
 func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
 	var errs []error
 	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
@@ -62,7 +63,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 	return c.removeStaging(ctx, fsys, l.Path, left)
 }
 
-// removeStaging removes a directory on HDFS if it is to be removed, and adds it to the result.
+// removeStaging removes a directory on HDFS, if left says so, and lists it.
 func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
 	var err error
 	if left.Remove && c.o.Remove {
@@ -75,7 +76,8 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	return err
 }
 
-// stagings checks the directories on HDFS that belong to no job of this machine: those of other machines, and of jobs whose state was lost.
+// stagings cleans the directories on HDFS that no job of this machine
+// names: those of other machines, and of jobs whose state was lost.
 func (c *cleaner) stagings(ctx context.Context) error {
 	user, err := c.env.User()
 	if err != nil {
@@ -108,7 +110,8 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// strange checks a directory on HDFS without a state directory here. The job is known from the directory's copy of the journal, if there is one.
+// strange cleans a directory on HDFS without a state directory here. Its copy of
+// the journal, if there is one, describes the job.
 func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +127,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 		left.Table, left.Status = trace.plan().Table, trace.Status()
 		trace.mayRun(&left)
 	case errors.Is(err, fs.ErrNotExist):
-		trace = &Trace{} // its job was killed before it wrote a copy here
+		trace = &Trace{} // its job was killed before it had a copy here
 	default:
 		return fmt.Errorf("%s: %w", l, err)
 	}
@@ -135,8 +138,24 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
 }
 
-// preparedOf removes HBase's staging directories that a job has left and its journal names, if the job itself is removed. A job is kept if one of
-// them holds a file.
+// mayRun sets the status of a job whose state is elsewhere to running or unknown: the copy of its journal does not show whether its process still runs.
+func (t *Trace) mayRun(left *Leftover) {
+	n := len(t.Attempts)
+	if n == 0 || t.Attempts[n-1].State != JobInterrupted {
+		return
+	}
+	a := t.Attempts[n-1]
+	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began}.Running()
+	switch {
+	case runs:
+		left.Status, left.Because = JobRunning, setting.Textf("it is running: process %d on %s, with its state elsewhere", a.PID, a.Host)
+	case !here && left.Status == JobAbandoned:
+		left.Status = JobUnknown
+	}
+}
+
+// preparedOf removes HBase's staging directories that the journal of a removed job names. A job
+// stays if one of them has a file.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
 	decided := *job
@@ -153,7 +172,7 @@ func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) e
 	return errors.Join(errs...)
 }
 
-// prepared checks one of HBase's staging directories; it returns nil if the directory is gone.
+// prepared describes one of HBase's staging directories; nil if it does not exist.
 func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
 	l, err := c.env.Conf.Resolve(token)
 	if err != nil {
@@ -181,9 +200,9 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	return &left, err
 }
 
-// surroundings describe the contents of a directory tree.
+// surroundings is the content of a directory and of those below it.
 type surroundings struct {
-	last  time.Time // the latest modification time
+	last  time.Time // the newest change
 	bytes int64
 }
 
