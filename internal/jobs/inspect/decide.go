@@ -182,6 +182,9 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 			}
 		}
 	}
+	if len(shown) == 1 && s.w.free && s.rawN >= enoughTyped {
+		shown[`\N`] = true // another word in numbers does not make texts of so many
+	}
 	own := s.w.null
 	may := func(t string) bool { return s.w.free || t == own && !s.w.noNull }
 	var found []null

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/jobs/inspect"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/hamba/avro/v2/ocf"
 )
@@ -40,5 +41,23 @@ func TestTextlessColumns(t *testing.T) {
 	}
 	if rows, err := readJob(t, job, nil); err != nil || fmt.Sprint(rows) != "[map[id:7]]" {
 		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+// TestEmptyNumbersAndWords: empty numbers do not make texts of the words for NULL in other columns. The settings that are asked for decide.
+func TestEmptyNumbersAndWords(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "%d\x01%s\x01%s\n", i, []string{"", "1.5"}[i%2], []string{`\N`, "a", "b"}[i%3])
+	}
+	path := filepath.Join(t.TempDir(), "part-00000")
+	testcheck.Must(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	if r := look(t, path, spec.Spec{}, inspect.Options{}); !r.Doubtful() || r.Job() != nil {
+		t.Fatalf("no doubt: %+v", r.Nulls)
+	}
+	r := look(t, path, spec.Spec{Reading: spec.Reading{Dialect: "hive", NullValue: []string{"", `\N`}}}, inspect.Options{})
+	rows, err := readJob(t, r.Job(), nil)
+	if err != nil || len(rows) != 40 || rows[0]["c2"] != nil || rows[0]["c3"] != nil || rows[1]["c3"] != "a" {
+		t.Errorf("%+v, %v, %v", r.Doubts, rows, err)
 	}
 }
