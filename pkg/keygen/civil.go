@@ -122,7 +122,7 @@ func offsetOf(b []byte, kind int) (seconds, n int, ok bool) {
 }
 
 func (c *civil) valid() bool {
-	return c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= daysIn(c.year, c.month) &&
+	return c.year >= 1 && c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= daysIn(c.year, c.month) &&
 		c.hour < 24 && c.minute < 60 && c.sec < 60
 }
 

@@ -90,7 +90,7 @@ func (d *Dates) instant(c *civil) (ms int64, nanos int) {
 }
 
 // Append writes what Parse gives. The error, which wraps ErrRange, is of a
-// layout of dates and years other than 0 to 9999.
+// layout of dates and years other than 1 to 9999.
 func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 	if unit := d.layout.unit; unit > 0 {
 		return strconv.AppendInt(dst, floorDiv(ms, unit), 10), nil
@@ -101,7 +101,7 @@ func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 	}
 	offset := d.zone.offsetAt(s)
 	c := civilOf(s+offset, int(ms-s*1000)*nsPerMs+nanos)
-	if c.year < 0 || c.year > 9999 {
+	if c.year < 1 || c.year > 9999 {
 		return dst, outsideYears(ms)
 	}
 	c.offset = int(offset)
@@ -109,12 +109,12 @@ func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 }
 
 func outsideYears(ms int64) error {
-	return about(strconv.AppendInt(nil, ms, 10), "is a time in ms outside the years 0 to 9999: %w", ErrRange)
+	return about(strconv.AppendInt(nil, ms, 10), "is a time in ms outside the years 1 to 9999: %w", ErrRange)
 }
 
-// The years 0 to 9999 in seconds since 1970.
+// The years 1 to 9999 in seconds since 1970.
 const (
-	minSecond = -62167219200
+	minSecond = -62135596800
 	maxSecond = 253402300799
 )
 

@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -148,6 +149,23 @@ func TestDates(t *testing.T) {
 	for _, ms := range []int64{minSecond*1000 - 1, (maxSecond + 1) * 1000, 1 << 62} {
 		if text, err := d.Append(nil, ms, 0); !errors.Is(err, ErrRange) || len(text) > 0 {
 			t.Errorf("%d is %s, %v", ms, text, err)
+		}
+	}
+}
+
+// TestYearZero: there is no year 0. Java's DateTimeFormatter refuses it for yyyy too.
+func TestYearZero(t *testing.T) {
+	for _, layout := range []string{"yyyy-MM-dd", "yyyyMMdd", "dd.MM.yyyy HH:mm"} {
+		d, err := NewDates(layout, "")
+		testcheck.Must(t, err)
+		text, err := d.Append(nil, minSecond*1000, 0)
+		testcheck.Must(t, err)
+		if ms, err := d.Millis(text); err != nil || ms != minSecond*1000 {
+			t.Errorf("%s is %d, %v", text, ms, err)
+		}
+		zero := bytes.Replace(text, []byte("0001"), []byte("0000"), 1)
+		if ms, err := d.Millis(zero); !errors.Is(err, ErrDate) {
+			t.Errorf("%s is %d, %v", zero, ms, err)
 		}
 	}
 }
