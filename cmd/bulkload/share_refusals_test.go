@@ -153,6 +153,8 @@ func (r *refusalLab) outputs(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(r.dir, "hfiles")); err != nil {
 		t.Fatal(err)
 	}
+	r.refused(t, "a file as output of a merge", 2, `plan: not a directory: name a directory`, append(mergeArgs(1, 1), "--out", "plan")...)
+	r.refused(t, "a file as output", 2, `plan: not a directory: name a directory`, append([]string{"build", "--out", "plan"}, r.args...)...)
 	r.must(mergeArgs(1, 2)...)
 	r.refused(t, "another number of merges", 2, `has files of merge 1/2, and this is one of 3`, mergeArgs(2, 3)...)
 	r.must(mergeArgs(1, 2)...) // again

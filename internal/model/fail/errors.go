@@ -2,6 +2,7 @@ package fail
 
 import (
 	"errors"
+	"syscall"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -81,4 +82,13 @@ func Usage(err error) error { return &Error{Kind: Config, Err: err} }
 // Errorf returns [With] of a new error that keeps the settings among args, as [setting.Errorf] does.
 func Errorf(k Kind, format string, args ...any) error {
 	return With(k, setting.Errorf(format, args...))
+}
+
+// Listing marks why a directory that is to be written could not be listed. A file in its place is a mistake in the command, all else is of
+// the file system.
+func Listing(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return Errorf(Config, "%w: name a directory that is missing or empty", err)
+	}
+	return With(HDFS, err)
 }

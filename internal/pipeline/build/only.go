@@ -60,7 +60,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 	case err == nil && len(entries) > 0:
 		return nil, fail.Errorf(fail.Config, "%s is not empty: name a directory that is missing or empty", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fail.With(fail.HDFS, err)
+		return nil, fail.Listing(err)
 	}
 	k, err := OpenInput(ctx, files.Source, s, w)
 	if err != nil {

@@ -54,13 +54,10 @@ type claim struct {
 func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, again bool, err error) {
 	d = &Dir{FS: fsys, Path: dir}
 	again, err = d.take(ctx, token)
-	return d, again, fail.With(fail.HDFS, err)
+	return d, again, fail.Listing(err)
 }
 
 func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
-	if err := d.noFile(ctx); err != nil {
-		return false, err
-	}
 	switch c, err := d.read(ctx); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -79,14 +76,6 @@ func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
 		return false, err
 	}
 	return false, d.claim(ctx, claim{token, d.made})
-}
-
-// noFile refuses the path of a file.
-func (d *Dir) noFile(ctx context.Context) error {
-	if i, err := d.FS.Stat(ctx, d.Path); err == nil && !i.IsDir() {
-		return fail.Errorf(fail.Config, "%s is a file: name a directory that is empty or does not exist", d.Path)
-	}
-	return nil // other errors are those of the next call
 }
 
 // empty refuses a directory that has something other than the place of files that are not whole, before the job puts its token there.
@@ -219,12 +208,9 @@ func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) 
 	return d, err
 }
 
-// Fits refuses a directory that no job can take, or take again: it has files, and not the place of files that are not whole.
+// Fits refuses a directory that no job can take, or take again: it has files, and not the place of files that are not whole, or it is a file.
 func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}
-	if err := d.noFile(ctx); err != nil {
-		return err
-	}
 	infos, err := fsys.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == Writing }) {
 		return nil
@@ -232,15 +218,12 @@ func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err == nil {
 		err = d.empty(infos)
 	}
-	return fail.With(fail.HDFS, err)
+	return fail.Listing(err)
 }
 
 // Free refuses a directory that is there and not empty.
 func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}
-	if err := d.noFile(ctx); err != nil {
-		return err
-	}
 	infos, err := fsys.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(infos) == 0 {
 		return nil
@@ -248,5 +231,5 @@ func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err == nil {
 		err = cmp.Or(d.empty(infos), d.refused(taken))
 	}
-	return fail.With(fail.HDFS, err)
+	return fail.Listing(err)
 }

@@ -125,7 +125,7 @@ func (m *merge) open(ctx context.Context, out string) error {
 	m.out = directory{fsys, name, out}
 	entries, err := fsys.ReadDir(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail.With(fail.HDFS, err)
+		return fail.Listing(err)
 	}
 	begun := slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == mergeDir && e.IsDir() })
 	if len(entries) > 0 && !begun {
