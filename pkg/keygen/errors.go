@@ -24,7 +24,7 @@ var (
 	ErrHex    = errors.New("not hex digits in pairs") // for a function that reads hexadecimal text
 )
 
-// A FieldError names the column because of which a record has no key, and the part of the key that failed.
+// A FieldError is the error of a record without a key. It names the column at fault, and the part of the key that failed.
 type FieldError struct {
 	Column string // empty if it is several columns or the key as a whole
 	Part   string // of the spec, as it prints; empty if it is the column alone or the key as a whole

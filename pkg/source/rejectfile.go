@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// RejectFile collects records that are not loaded in a local file, one JSON object a line: bad ones, those that a filter leaves out, or duplicates.
-// Its first line says how the records were read:
+// RejectFile collects records that are not loaded in a local file, one JSON object a line: bad ones, those that a filter excludes, or duplicates.
+// Its first line describes how the records were read:
 //
 //	{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["id","check_id"]}
 //	{"path":"check.csv","offset":2301,"record":17,"column":"check_id","reason":"…","raw":"…"}
 //
-// so that it can be read as an input again, by [FormatRejects]; where that changes from one file to the next, such a line
-// stands before the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path. "since" is there when record counts from that byte of the file on; "lines" when the
+// so that it can be read as an input again, by [FormatRejects]; if that changes from one file to the next, another such line
+// precedes the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path. "since" is there when record counts from that byte of the file on; "lines" when the
 // record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
 // "raw_base64" stands in for it when its bytes are not the same characters in UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
 // in which NULL is \N. "kept" of a duplicate is the place of the record that is loaded in its stead.

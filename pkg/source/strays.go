@@ -101,13 +101,13 @@ func (r *Reader) endOf(values []Span, start, next int) int {
 			return from + i + len(sep)
 		}
 	} else if bytes.Contains(r.buf[start:next], []byte("\r"+sep)) {
-		// The value stands elsewhere, or nowhere: the record is read again.
+		// The value is stored elsewhere, or is NULL: the record is scanned again.
 		return start + len(r.text.one(r.buf[start:next]))
 	}
 	return next
 }
 
-// strayReason says why the record buf[start:end] is no data, if it is none. Its values are given where they are known.
+// strayReason returns why the record buf[start:end] is not data, empty if it is data. Its values are given if they are known.
 func (r *Reader) strayReason(start, end int, values []Span) string {
 	record := r.trimEnd(r.buf[start:end])
 	plain := record
@@ -131,12 +131,12 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 	return ""
 }
 
-// escaped says that the last byte of a record is.
+// escaped reports whether the last byte of a record is escaped.
 func (r *Reader) escaped(record []byte) bool {
 	return r.strays.escape != "" && delimited.Escaped(record[:len(record)-1], r.strays.escape[0])
 }
 
-// repeatsHeader says that values are the names of the file's columns.
+// repeatsHeader reports whether values are the names of the file's columns.
 func (r *Reader) repeatsHeader(values []Span) bool {
 	if !r.strays.repeats {
 		return false
@@ -153,8 +153,8 @@ func (r *Reader) repeatsHeader(values []Span) bool {
 	return true
 }
 
-// wideFrom says that a record is where UTF-16 begins in text of another character set, or UTF-16 in the other order of bytes. The records
-// after it look as if they were text, so no budget of bad records allows it.
+// wideFrom reports whether UTF-16 begins at a record in text of another character set, or UTF-16 in the other byte order. The records after
+// it look like text, so no budget of bad records allows it.
 func (r *Reader) wideFrom(record []byte) bool {
 	if r.file.transcoded {
 		return bytes.HasPrefix(record, noMark)
