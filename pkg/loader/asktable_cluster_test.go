@@ -101,7 +101,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 	}
 }
 
-// TestCellsHiddenFromReadersStillTell checks the search for loaded cells when newer versions and delete markers hide the cells of the first and last row.
+// TestCellsHiddenFromReadersStillTell checks the search for cells of the first and last row that newer versions and delete markers hide.
 func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.SettleTimeout = time.Minute }) // without the root: the table alone can show
