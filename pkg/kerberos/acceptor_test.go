@@ -150,7 +150,7 @@ var ntlm = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}
 
 const from = "127.0.0.1:4711"
 
-// TestAccept: a client with a ticket of the realm's KDC for this service is known by the name in it, once for each token.
+// TestAccept checks that a client with a ticket for this service is accepted under the ticket's name, once for each token.
 func TestAccept(t *testing.T) {
 	path, kt := serviceKeys(t)
 	seen := &Seen{}
@@ -298,7 +298,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestProof: a caller that asks for it gets what only the service can have made.
+// TestProof checks that a caller that requests mutual authentication gets a token that requires the service's key.
 func TestProof(t *testing.T) {
 	path, kt := serviceKeys(t)
 	a, err := NewAcceptor(path, "HTTP", &Seen{})
@@ -328,7 +328,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestSeen: tokens are remembered as long as they are good, and no longer; there is an end to how many.
+// TestSeen checks that tokens are remembered as long as they are valid, and no longer, up to a limit.
 func TestSeen(t *testing.T) {
 	s := &Seen{most: 100}
 	now := time.Unix(1_000_000_000, 0)

@@ -105,7 +105,7 @@ include DIR/more.conf
 	}
 }
 
-// TestConfigRefusals are files that cannot be followed.
+// TestConfigRefusals checks configurations that must be rejected.
 func TestConfigRefusals(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"an include that is not there":  {"include DIR/absent\n", "line 1: include: open DIR/absent"},
@@ -131,7 +131,7 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads any text: a configuration or an error.
+// FuzzConfig checks that any text gives a configuration or an error.
 func FuzzConfig(f *testing.F) {
 	f.Add("[libdefaults]\ndefault_realm = A\n[realms]\nA = {\nkdc = b\n}\n[domain_realm]\n.b = A\n")
 	f.Add("[realms]\nA = {\nv4_x = {\n}\n}\n")
@@ -151,7 +151,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// TestCacheNames are the names of ticket caches.
+// TestCacheNames checks the names of ticket caches.
 func TestCacheNames(t *testing.T) {
 	t.Setenv("KRB5CCNAME", "FILE:/tmp/of the environment")
 	for name, want := range map[string]string{"": "/tmp/of the environment", "/tmp/x": "/tmp/x", "FILE:/tmp/x": "/tmp/x", "file:x": "x", "/tmp/a:b": "/tmp/a:b"} {
@@ -167,7 +167,7 @@ func TestCacheNames(t *testing.T) {
 	}
 }
 
-// TestDamagedSecrets are files that the parsers of gokrb5 would panic on.
+// TestDamagedSecrets reads files for which the parsers of gokrb5 would panic.
 func TestDamagedSecrets(t *testing.T) {
 	dir := t.TempDir()
 	conf := &Config{krb5: nil}

@@ -61,7 +61,7 @@ func accepted(t testing.TB, key types.EncryptionKey, sequence uint64, data []byt
 	return append(append(header, data...), sum...)
 }
 
-// TestTokens holds tokens to gokrb5's encryption, of each key type and of many sizes.
+// TestTokens compares tokens of each key type and many sizes with gokrb5's encryption.
 func TestTokens(t *testing.T) {
 	for name, key := range sessionKeys() {
 		e, _ := crypto.GetEtype(key.KeyType)
@@ -107,7 +107,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensRotated are tokens as SSPI sends them.
+// TestTokensRotated opens tokens in the form that SSPI sends.
 func TestTokensRotated(t *testing.T) {
 	for name, key := range sessionKeys() {
 		for _, n := range []int{1, 28, 1000} {
@@ -124,7 +124,7 @@ func TestTokensRotated(t *testing.T) {
 	}
 }
 
-// TestTokensRefused are tokens that were changed, left out or sent again, and tokens with less protection than agreed.
+// TestTokensRefused checks that changed, missing or repeated tokens, and tokens with less protection than agreed, are rejected.
 func TestTokensRefused(t *testing.T) {
 	for name, key := range sessionKeys() {
 		for _, private := range []bool{false, true} {
@@ -174,7 +174,7 @@ func TestTokensRefused(t *testing.T) {
 	}
 }
 
-// TestTokensAllocate nothing once buffers are there.
+// TestTokensAllocate checks that tokens cause no allocation once buffers exist.
 func TestTokensAllocate(t *testing.T) {
 	for name, key := range sessionKeys() {
 		s, _ := newContext(key)
@@ -218,7 +218,7 @@ func sealAsAcceptor(a *Context, dst []byte, sequence uint64, data []byte, privat
 	return append(dst, sum...)
 }
 
-// FuzzOpen opens any bytes: without the key nothing is believed.
+// FuzzOpen checks that any bytes made without the key are rejected.
 func FuzzOpen(f *testing.F) {
 	for _, key := range sessionKeys() {
 		f.Add(accepted(f, key, 3, []byte("something"), true), uint8(key.KeyType), true)

@@ -136,7 +136,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestMistakes are those of who sets a job up, each with what is said of it.
+// TestMistakes checks the messages for mistakes in a job's setup.
 func TestMistakes(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)
@@ -302,7 +302,7 @@ func TestKDCAway(t *testing.T) {
 	}
 }
 
-// TestSkewFault has a KDC that finds the clocks too far apart.
+// TestSkewFault checks the error of a KDC that finds the clocks too far apart.
 func TestSkewFault(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	var asked atomic.Int32

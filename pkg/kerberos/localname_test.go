@@ -10,7 +10,7 @@ import (
 //go:embed testdata/localname.tsv
 var localNameTable string
 
-// TestLocalNames holds users of principals to what Hadoop's own class says of 459 of them.
+// TestLocalNames compares the user names of 459 principals with those of Hadoop's own class.
 func TestLocalNames(t *testing.T) {
 	named, none := 0, 0
 	for i, line := range strings.Split(strings.TrimSpace(localNameTable), "\n") {

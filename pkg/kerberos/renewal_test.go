@@ -90,7 +90,7 @@ func TestManyAsk(t *testing.T) {
 	}
 }
 
-// TestCacheLives are ticket caches that others renew, replace and let end.
+// TestCacheLives uses ticket caches that other programs renew, replace or let expire.
 func TestCacheLives(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)

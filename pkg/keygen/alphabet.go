@@ -41,7 +41,7 @@ func (a Alphabet) union(b Alphabet) Alphabet {
 	return a
 }
 
-// bytes returns the members, rising.
+// bytes returns the members in ascending order.
 func (a Alphabet) bytes() []byte {
 	var s []byte
 	for b := range 256 {
@@ -78,7 +78,7 @@ func decimalDigits() Alphabet { return setOf(decimalSymbols) }
 func anyByte() Alphabet       { return Alphabet{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)} }
 func asciiBytes() Alphabet    { return Alphabet{^uint64(0), ^uint64(0)} }
 
-// String names the set as people do, the narrowest name first.
+// String returns a readable name of the set, the narrowest that fits.
 func (a Alphabet) String() string {
 	switch n := a.Len(); {
 	case n == 0:

@@ -70,7 +70,7 @@ func TestJavaHashOfUnits(t *testing.T) {
 	}
 }
 
-// TestAlphabet holds sets of bits to lists of bytes, each byte of 4,000 sets: a million cases.
+// TestAlphabet compares bit sets with lists of bytes, each byte of 4,000 sets: a million cases.
 func TestAlphabet(t *testing.T) {
 	const seed = 93
 	t.Logf("seed %d", seed)

@@ -9,49 +9,48 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrUnknownColumn is why a spec does not fit its records.
+// ErrUnknownColumn says that a spec names a column that the records lack.
 var ErrUnknownColumn = errors.New("unknown column")
 
-// longKey is from where on keys cost: HBase keeps the key in every cell.
+// longKey is the length from which keys get a warning: HBase stores the key in every cell.
 const longKey = 100
 
-// CheckOptions has the facts that a spec is checked against. Fields that are zero are not checked.
+// CheckOptions holds the facts that a spec is checked against. Zero fields are not checked.
 type CheckOptions struct {
 	Columns []string       // of the records; nil: not known
 	Unique  string         // the column whose values all differ; empty: Uniqueness is NotAsked
 	Widths  map[string]int // columns whose values all have this many bytes
-	Regions int            // modulus of a salt that has none of its own; while it is 0 such a salt's length is unknown
-	Splits  [][]byte       // of the table, rising
+	Regions int            // modulus of a salt without one of its own; 0: the length of such a salt is unknown
+	Splits  [][]byte       // of the table, ascending
 }
 
 // A Report describes the keys of a spec, as far as they are known without a record.
 type Report struct {
-	Min, Max   int          // bytes of a key; Max is MaxKey where nothing bounds it
+	Min, Max   int          // bytes of a key; Max is MaxKey if it is unbounded
 	First      Alphabet     // of the first byte
 	Parts      []PartReport // in the order of the key
 	Uniqueness Uniqueness
 	Why        string    // the reason of Uniqueness, as text
-	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is not a hash
-	Warnings   []string  // as text; keys can be made in spite of them
+	Shares     []float64 // expected share of rows in each region; nil if there are no split points or the keys do not start with a hash
+	Warnings   []string  // as text; keys can be made despite them
 }
 
 // PartReport describes one part of a key.
 type PartReport struct {
 	Part     string   // as it prints
-	Min, Max int      // its bytes; Max is MaxKey where nothing bounds it
-	Bytes    Alphabet // that it can have at any place
+	Min, Max int      // its bytes; Max is MaxKey if it is unbounded
+	Bytes    Alphabet // that it can have at any position
 }
 
-// Uniqueness reports whether two records can have one key when a column's
-// values all differ.
+// Uniqueness reports whether two records can have the same key if a column's values all differ.
 type Uniqueness uint8
 
 // Answers about uniqueness.
 const (
 	NotAsked   Uniqueness = iota
-	Unique                // no two records have one key
+	Unique                // no two records have the same key
 	ByDigest              // only if a digest of at least 128 bits collides
-	MayCollide            // two records may have one key
+	MayCollide            // two records may have the same key
 )
 
 func (u Uniqueness) String() string {
@@ -135,8 +134,8 @@ func checkColumns(e Expr, columns []string) error {
 	return errors.Join(errs...)
 }
 
-// uniqueness asks whether the id can be read back from a key: it must be in
-// there whole, and where it begins and ends must follow from the key.
+// uniqueness determines whether the id can be recovered from a key: the key must contain it whole, and its beginning and end must follow
+// from the key.
 func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 	parts := Parts(e)
 	best, why := MayCollide, ""
@@ -163,7 +162,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 	return best, why
 }
 
-// carries reports whether different ids give different bytes of e.
+// carries reports whether different ids yield different bytes of e.
 func carries(e Expr, id string, o Options) (Uniqueness, string) {
 	switch e := e.(type) {
 	case Column:
@@ -190,7 +189,7 @@ func carries(e Expr, id string, o Options) (Uniqueness, string) {
 	return MayCollide, ""
 }
 
-// placed reports whether part i's place follows from a key's bytes.
+// placed reports whether the position of part i follows from a key's bytes.
 func placed(parts []Expr, i int, o Options) bool {
 	before := determined(parts[:i], o)
 	behind := slices.Clone(parts[i+1:])
@@ -202,9 +201,8 @@ func placed(parts []Expr, i int, o Options) bool {
 	return before && after
 }
 
-// determined reports whether the parts, read in this direction, end at a place
-// that can be determined: each has a fixed length, or ends at a literal that it
-// cannot hold.
+// determined reports whether the end of the parts, read in this direction, follows from the key: each part has a fixed length, or ends at a
+// literal that it cannot contain.
 func determined(parts []Expr, o Options) bool {
 	for i, p := range parts {
 		s := shapeOf(p, o)

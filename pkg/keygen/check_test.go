@@ -198,7 +198,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfKeys holds the shares that are predicted to those of real keys.
+// TestSharesOfKeys compares the predicted shares with those of real keys.
 func TestSharesOfKeys(t *testing.T) {
 	const rows = 20000
 	specs := []string{"javasalt(a, 100) + md5raw(a)", "salt(a, 50) + md5hex(a)", "md5hex(a)", "md5raw(a)", "md5shift(a)", "spread(a, 37) + sha1hex(a)", "bytesalt(a, 200) + md5raw(a)",

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// civil is a date and a time of day as they are written.
+// civil is a date and a time of day in the fields of a written date.
 type civil struct {
 	year, month, day  int
 	hour, minute, sec int
@@ -17,7 +17,7 @@ type civil struct {
 
 const nsPerMs = 1_000_000
 
-// parse reads a date of the layout; what is not written is the least it can be.
+// parse reads a date of the layout; fields that the layout lacks get their least value.
 func (l *layout) parse(b []byte) (civil, bool) {
 	c := civil{month: 1, day: 1}
 	for _, f := range l.fields {
@@ -71,7 +71,7 @@ func (c *civil) set(kind byte, v int) {
 	}
 }
 
-// digitsOf reads least to most decimal digits.
+// digitsOf reads between least and most decimal digits.
 func digitsOf(b []byte, least, most int) (v, n int, ok bool) {
 	for n < most && n < len(b) && isDigit(b[n]) {
 		v = v*10 + int(b[n]-'0')
@@ -80,8 +80,7 @@ func digitsOf(b []byte, least, most int) (v, n int, ok bool) {
 	return v, n, n >= least
 }
 
-// fraction reads the digits after a second's point, nine at most, and gives
-// nanoseconds.
+// fraction reads the digits after a second's point, nine at most, and returns nanoseconds.
 func fraction(b []byte, least, most int) (ns, n int, ok bool) {
 	v, n, ok := digitsOf(b, least, most)
 	for i := n; i < 9; i++ {
@@ -90,8 +89,8 @@ func fraction(b []byte, least, most int) (ns, n int, ok bool) {
 	return v, n, ok
 }
 
-// offsetOf reads Z, or a sign, two digits of hours and two of minutes: after
-// a colon for XXX, without one for X and XX, and for X they may be missing.
+// offsetOf reads Z, or a sign, two digits of hours and two of minutes: with a colon between them for XXX, without one for X and XX; for X
+// the minutes may be missing.
 func offsetOf(b []byte, kind int) (seconds, n int, ok bool) {
 	if len(b) > 0 && b[0] == 'Z' {
 		return 0, 1, true
@@ -139,7 +138,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// seconds since 1970 as if the date were in UTC.
+// seconds returns the seconds since 1970 as if the date were in UTC.
 func (c *civil) seconds() int64 {
 	return time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.sec, 0, time.UTC).Unix()
 }

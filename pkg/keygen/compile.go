@@ -9,7 +9,7 @@ import (
 
 // Options of [Compile].
 type Options struct {
-	Regions int // modulus of a salt that has none of its own: as a rule the table's regions; needed where [NeedsRegions]
+	Regions int // modulus of a salt without one of its own: usually the number of the table's regions; needed if [NeedsRegions]
 
 	// Value makes a text of any length that is not a key: columns may be empty.
 	Value bool
@@ -30,14 +30,13 @@ type op interface {
 	append(dst []byte, fields [][]byte) ([]byte, error)
 }
 
-// number is a part that is an integer before it is bytes.
+// number is a part whose value is an integer before it becomes bytes.
 type number interface {
 	value(fields [][]byte) (int64, error)
 }
 
-// Compile prepares a spec. Whether its columns exist is for the caller to
-// check, with [Program.Columns] or [Check]. The spec is one that [Parse] gave.
-// An error is, as a rule, about a salt whose modulus is missing or out of range.
+// Compile prepares a spec that [Parse] returned. The caller checks that its columns exist, with [Program.Columns] or [Check]. An error is
+// usually about a salt whose modulus is missing or out of range.
 func Compile(e Expr, o Options) (*Program, error) {
 	p := &Program{columns: Columns(e), parts: Parts(e), most: MaxKey}
 	if o.Value {
@@ -54,19 +53,16 @@ func Compile(e Expr, o Options) (*Program, error) {
 	return p, nil
 }
 
-// Columns returns the columns that a key is made of, in the order in which
-// [Program.Append] wants their fields, each once. The slice is shared: do not
+// Columns returns the columns of the key, each once, in the order that [Program.Append] expects for fields. The slice is shared: do not
 // change it.
 func (p *Program) Columns() []string { return p.columns }
 
 // Parts returns the parts of the key, in the order of [Program.AppendParts].
 func (p *Program) Parts() []Expr { return p.parts }
 
-// Append appends the key of a record to dst; fields are those of
-// [Program.Columns], which are read and not kept. The result is dst grown, as
-// append gives it; with room in dst nothing is allocated. An error is a
-// [*FieldError], dst is then returned as it was, with undefined bytes after
-// its length, and the program may continue with the next record.
+// Append appends the key of a record to dst; fields are the values of [Program.Columns], which are read and not kept. The result is dst,
+// grown as by append; if dst has room, nothing is allocated. An error is a [*FieldError]; dst is then returned unchanged, with undefined
+// bytes after its length, and the program can be used for the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 	key := dst
 	var err error
@@ -81,8 +77,7 @@ func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 	return key, nil
 }
 
-// AppendParts is Append that also appends to ends where each part ends in the
-// key, counted from the key's first byte.
+// AppendParts is like Append, and also appends to ends the end of each part in the key, counted from the key's first byte.
 func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, []int, error) {
 	key := dst
 	var err error
@@ -100,7 +95,7 @@ func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, 
 
 func tooLong(n int) error { return &FieldError{Err: fmt.Errorf("%w: it has %d", ErrLong, n)} }
 
-// inPart names the part that failed, unless it is the column itself.
+// inPart adds the failed part to an error, unless the part is the column itself.
 func (p *Program) inPart(i int, err error) error {
 	if f, ok := errors.AsType[*FieldError](err); ok {
 		if _, plain := p.parts[i].(Column); !plain {
@@ -112,7 +107,7 @@ func (p *Program) inPart(i int, err error) error {
 
 // A compiler turns expressions into ops.
 type compiler struct {
-	columns []string // whose fields a record has
+	columns []string // the columns of a record's fields
 	o       Options
 }
 
@@ -142,8 +137,7 @@ func (c *compiler) op(e Expr) (op, error) {
 	return nil, fmt.Errorf("key spec holds a %T", e)
 }
 
-// number compiles an argument that must be an integer: a function that gives
-// one, or text that is read as decimal digits.
+// number compiles an argument that must be an integer: a function that returns one, or text that is read as decimal digits.
 func (c *compiler) number(e Expr) (number, error) {
 	if call, ok := e.(Call); ok {
 		if f, ok := findFunction(call.Func); ok && f.number != nil {
@@ -157,7 +151,7 @@ func (c *compiler) number(e Expr) (number, error) {
 	return &textNumber{in: in}, nil
 }
 
-// salt is the modulus of a salt: its own, or the job's number of regions.
+// modulus returns the modulus of a salt: its own, or the job's number of regions.
 func (c *compiler) modulus(call Call, most int) (int, error) {
 	n := c.o.Regions
 	if len(call.Ints) > 0 {

@@ -6,20 +6,19 @@ import (
 	"strconv"
 )
 
-// Dates reads and writes points in time as the functions millis and date do:
-// in a layout in the letters of Java's DateTimeFormatter, or as the numbers
-// unix and unixms. It is never changed, and safe for concurrent use.
+// Dates reads and writes points in time like the functions millis and date: in a layout in the letters of Java's DateTimeFormatter, or as
+// the numbers unix and unixms. It is never changed, and safe for concurrent use.
 type Dates struct {
 	layout *layout
 	zone   *zone
 	exact  bool // digits after the millisecond are an error to Millis
 }
 
-// TimestampLayout is how timestamps are written where no layout is given.
+// TimestampLayout is the default layout of timestamps.
 const TimestampLayout = "yyyy-MM-dd HH:mm:ss[.SSS]"
 
-// NewTimestamps has the given layout, or [TimestampLayout] where it is empty:
-// then no digit is cut without a request.
+// NewTimestamps returns Dates with the given layout, or with [TimestampLayout] if it is empty: then Millis returns an error instead of
+// dropping digits.
 func NewTimestamps(layout, zone string) (*Dates, error) {
 	exact := layout == ""
 	if exact {
@@ -32,8 +31,8 @@ func NewTimestamps(layout, zone string) (*Dates, error) {
 	return d, err
 }
 
-// NewDates takes a layout and a zone by name, such as Asia/Shanghai; an empty
-// zone is UTC. A text that has its own distance from UTC does not need one.
+// NewDates returns Dates with a layout and a zone by name, such as Asia/Shanghai; an empty zone is UTC. Texts with a UTC offset of their
+// own need no zone.
 func NewDates(layout, zone string) (*Dates, error) {
 	l, err := parseLayout(layout)
 	if err != nil {
@@ -46,11 +45,9 @@ func NewDates(layout, zone string) (*Dates, error) {
 	return &Dates{layout: l, zone: z}, nil
 }
 
-// Parse gives a text as milliseconds since 1970 and the nanoseconds, below a
-// million, after them. What the layout does not have is the least that it can
-// be; of a time that a change of the clocks repeats or skips, the distance
-// from UTC before the change counts. The error wraps ErrDate, ErrNumber or
-// ErrRange and reads on from "TEXT is".
+// Parse returns a text as milliseconds since 1970 and the nanoseconds, below a million, after them. Fields that the layout lacks get their
+// least value; for a time that a clock change repeats or skips, the UTC offset before the change counts. The error wraps ErrDate, ErrNumber
+// or ErrRange, and its text continues "TEXT is".
 func (d *Dates) Parse(text []byte) (ms int64, nanos int, err error) {
 	if unit := d.layout.unit; unit > 0 {
 		v, err := parseInt(text)
@@ -67,8 +64,7 @@ func (d *Dates) Parse(text []byte) (ms int64, nanos int, err error) {
 	return ms, nanos, nil
 }
 
-// Millis gives what Parse gives without the nanoseconds. Where no layout was
-// given and they are not 0, it is ErrFiner.
+// Millis returns the result of Parse without the nanoseconds. If no layout was given and they are not 0, it returns ErrFiner.
 func (d *Dates) Millis(text []byte) (int64, error) {
 	ms, nanos, err := d.Parse(text)
 	if err == nil && d.exact && nanos != 0 {
@@ -89,8 +85,8 @@ func (d *Dates) instant(c *civil) (ms int64, nanos int) {
 	return s*1000 + int64(c.ns/nsPerMs), c.ns % nsPerMs
 }
 
-// Append writes what Parse gives. The error, which wraps ErrRange, is of a
-// layout of dates and years other than 1 to 9999.
+// Append writes a time in the form that Parse reads. The error, which wraps ErrRange, occurs only for a layout of dates and years outside 0
+// to 9999.
 func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 	if unit := d.layout.unit; unit > 0 {
 		return strconv.AppendInt(dst, floorDiv(ms, unit), 10), nil
@@ -133,7 +129,7 @@ func compileMillis(c *compiler, call Call) (number, error) {
 	return &millisNumber{in: in, from: from}, err
 }
 
-// datesOf reads the constants after the argument.
+// datesOf returns the Dates of the constants after the argument.
 func datesOf(args []Expr) (*Dates, error) {
 	zone := ""
 	if len(args) > 1 {
@@ -168,7 +164,7 @@ func (m *millisNumber) fail(text []byte, err error) error {
 type dateOp struct {
 	millisNumber
 	to    *Dates
-	plain bool // neither layout is about instants: the zone does not matter
+	plain bool // neither layout has instants: the zone does not matter
 }
 
 func compileDate(c *compiler, call Call) (op, error) {
@@ -205,6 +201,6 @@ func (d *dateOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 	if !ok {
 		return dst, d.fail(b, d.from.notDate())
 	}
-	c.ns -= c.ns % nsPerMs // as where the way is by milliseconds
+	c.ns -= c.ns % nsPerMs // as for dates that are converted through milliseconds
 	return d.to.layout.append(dst, &c), nil
 }

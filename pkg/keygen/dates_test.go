@@ -98,7 +98,7 @@ func TestTimesThatClocksSkipOrRepeat(t *testing.T) {
 	}
 }
 
-// TestDates reads what was written, with all that the layout has.
+// TestDates checks that written dates read back equal, in all fields of the layout.
 func TestDates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {

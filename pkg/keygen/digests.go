@@ -86,8 +86,8 @@ func compileJavaSalt(c *compiler, call Call) (op, error) {
 	return op, err
 }
 
-// compileSpread makes a salt of murmur3, taken as unsigned: String.hashCode
-// of keys that count up counts up too, so their salts would not look random.
+// compileSpread makes a salt of murmur3, taken as unsigned: String.hashCode of ascending keys ascends too, so their salts would not look
+// random.
 func compileSpread(c *compiler, call Call) (op, error) {
 	n := spreadDefault
 	if len(call.Ints) > 0 {
@@ -97,8 +97,7 @@ func compileSpread(c *compiler, call Call) (op, error) {
 	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: func(b []byte) int64 { return int64(uint32(murmur3(b, 0))) }}, err
 }
 
-// digestOp appends a digest. Exports often hold the rows of a query key one
-// after the other, so the last digest is kept.
+// digestOp appends a digest. Exports often hold the rows of a query key consecutively, so the last digest is kept.
 type digestOp struct {
 	in   *input
 	sum  func(dst, text []byte) []byte
@@ -135,8 +134,8 @@ func md5Hex(dst, b []byte) []byte {
 	return hex.AppendEncode(dst, sum[:])
 }
 
-// md5Shift returns the prefix that tables split by MD5StringSplit have: the first
-// seven hex digits of the digest as a number, shifted right by one.
+// md5Shift returns the prefix of tables split by MD5StringSplit: the first seven hex digits of the digest as a number, shifted right by
+// one.
 func md5Shift(dst, b []byte) []byte {
 	sum := md5.Sum(b)
 	v := binary.BigEndian.Uint32(sum[:]) >> 4 >> 1

@@ -1,4 +1,4 @@
-// Package keygen turns the fields of a record into a row key, as a spec says:
+// Package keygen makes a row key from the fields of a record according to a spec:
 //
 //	salt(check_id) + md5hex(check_id) + id
 //
@@ -16,9 +16,9 @@
 // salt(a, b) are the same. Some functions give an integer, which prints in
 // decimal where bytes are wanted; where an integer is wanted, text is read as
 // decimal digits. docs/keys.md is the reference; [Recipes] are designs that
-// tables in the field have.
+// are in use.
 //
-// [Parse] gives an [Expr], [Check] what is known of its keys without a record,
+// [Parse] returns an [Expr], [Check] a report on its keys without a record,
 // and [Compile] a [Program] that appends keys to a byte slice without
 // allocating.
 //
@@ -31,8 +31,8 @@
 //
 // # Errors
 //
-// A record that has no key gives a [*FieldError], which names the column and
-// the part of the spec. A key with a hole is not a key: an empty column is an
-// error unless the spec says orempty(column). Bytes that are not UTF-8 are
+// For a record without a key the error is a [*FieldError], which names the
+// column and the part of the spec. An empty column is an error unless the spec
+// says orempty(column). Bytes that are not UTF-8 are
 // errors only for functions that work on characters.
 package keygen

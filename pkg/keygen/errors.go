@@ -11,24 +11,23 @@ const MaxKey = 32767
 
 // Reasons why a record has no key, wrapped by [*FieldError].
 var (
-	ErrEmpty  = errors.New("key column is empty")                     // and the spec has no orempty around it
+	ErrEmpty  = errors.New("key column is empty")                     // unless the spec has orempty around it
 	ErrUTF8   = errors.New("key column is not valid UTF-8")           // for a function that works on characters
-	ErrNoKey  = errors.New("row key is empty")                        // for callers: a reader's part of a key may be empty
+	ErrNoKey  = errors.New("row key is empty")                        // for callers: a part of a key may be empty
 	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey) // all parts together
-	ErrNumber = errors.New("not a whole number")                      // where a function wants an integer
-	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or what the function takes
-	ErrDate   = errors.New("not a date of the layout")                // of millis or date
+	ErrNumber = errors.New("not a whole number")                      // for a function that needs an integer
+	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or the range of the function
+	ErrDate   = errors.New("not a date of the layout")                // for millis or date
 	ErrFiner  = errors.New("finer than a millisecond: a layout with [.SSS] cuts the digits after it")
-	ErrShort  = errors.New("too short")               // for the part that a function takes of it
-	ErrWide   = errors.New("too long for its width")  // of pad and the like
-	ErrHex    = errors.New("not hex digits in pairs") // of a function that reads hexadecimal text
+	ErrShort  = errors.New("too short")               // for the part of it that a function uses
+	ErrWide   = errors.New("too long for its width")  // for pad and similar functions
+	ErrHex    = errors.New("not hex digits in pairs") // for a function that reads hexadecimal text
 )
 
-// A FieldError names the column for which a record has no key, and the part
-// of the key that could not be made.
+// A FieldError is the error of a record without a key. It names the column at fault, and the part of the key that failed.
 type FieldError struct {
-	Column string // empty when it is several columns or the key as a whole
-	Part   string // of the spec, as it prints; empty when it is the column alone or the key as a whole
+	Column string // empty if it is several columns or the key as a whole
+	Part   string // of the spec, as it prints; empty if it is the column alone or the key as a whole
 	Err    error
 }
 
@@ -49,11 +48,11 @@ func (e *FieldError) Reason() string {
 
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// A ValueError is about a value of a record. Its message has the value's length only: messages go where data may not.
+// A ValueError is about a value of a record. Its message has only the value's length: messages may be stored where data must not be.
 type ValueError struct {
 	Value []byte // its beginning
-	Bytes int    // how long it is
-	Err   error  // what follows "value …"
+	Bytes int    // its length
+	Err   error  // the text after "value …"
 }
 
 // about returns an error about a value. It keeps a copy of the value.
@@ -61,7 +60,7 @@ func about(value []byte, format string, args ...any) error {
 	return NewValueError(value, fmt.Errorf(format, args...))
 }
 
-// NewValueError keeps the value's beginning. The message of err continues after "value of 3 bytes".
+// NewValueError returns an error that keeps the value's beginning. The message of err continues "value of 3 bytes".
 func NewValueError(value []byte, err error) *ValueError {
 	const most = 256 // a little more than is shown
 	return &ValueError{bytes.Clone(value[:min(len(value), most)]), len(value), err}

@@ -13,24 +13,24 @@ type Expr interface {
 	columns(names []string) []string
 }
 
-// Column is the bytes of a field.
+// Column is a field's bytes.
 type Column struct {
 	Name string
-	word bool // of the language of values: there it is in back quotes
+	word bool // a word of the value language: there the name is in back quotes
 }
 
-// Literal is constant bytes.
+// Literal is a sequence of constant bytes.
 type Literal struct {
 	Bytes []byte
 }
 
-// Concat is parts one after the other, at least two.
+// Concat joins parts, at least two.
 type Concat struct {
 	Parts []Expr
 }
 
-// Call is a function of expressions and, after them, integers. Constant
-// texts, such as the layout of a date, are literals among the arguments.
+// Call is a call of a function with expressions and, after them, integers. Constant texts, such as the layout of a date, are literals among
+// the arguments.
 type Call struct {
 	Func string
 	Args []Expr
@@ -65,7 +65,7 @@ func Calls(e Expr, name string) bool {
 	return slices.ContainsFunc(args, func(a Expr) bool { return Calls(a, name) })
 }
 
-// Parts returns the parts that a spec joins at its top.
+// Parts returns the parts that a spec joins at its top level.
 func Parts(e Expr) []Expr {
 	if c, ok := e.(Concat); ok {
 		return c.Parts
@@ -135,8 +135,8 @@ func (c Call) String() string {
 	return c.Func + "(" + strings.Join(s, ", ") + ")"
 }
 
-// isIdentifier reports whether a name stands without back quotes. A $ in front is of
-// what is not a column of a record, such as the old key of a row that gets a new one.
+// isIdentifier reports whether a name can be written without back quotes. A leading $ marks a name that is not a column of a record, such
+// as the old key of a row that gets a new one.
 func isIdentifier(s string) bool {
 	s = strings.TrimPrefix(s, "$")
 	for i := range len(s) {

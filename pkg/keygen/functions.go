@@ -6,19 +6,18 @@ import (
 	"sync"
 )
 
-// maxModulus is the greatest of a decimal salt.
+// maxModulus is the greatest modulus of a decimal salt.
 const maxModulus = 1 << 30
 
-// spreadDefault gives two digits.
+// spreadDefault is the default modulus of spread: two digits.
 const spreadDefault = 100
 
-// A function of the language: what a call looks like, what it compiles to,
-// and what is known of its bytes without a record.
+// A function of the language: the form of a call, its compilation, and the facts about its bytes that are known without a record.
 type function struct {
 	name    string
 	form    string // how a call is written, for messages and the reference
 	about   string
-	joins   bool     // takes one or more arguments, joined; else just one
+	joins   bool     // takes one or more arguments, joined; else exactly one
 	consts  [2]int   // least and most literals after the argument
 	ints    [2]int   // least and most integers at the end
 	bounds  [][2]int // of each integer
@@ -28,13 +27,13 @@ type function struct {
 	number  func(*compiler, Call) (number, error) // one of text and number is set
 	shape   func(c Call, o Options) shape
 	numbers func(c Call, o Options) numbers // of a number
-	kind    func(c Call) (Kind, error)      // of a function of values alone, which checks the call; all other members are nil then
+	kind    func(c Call) (Kind, error)      // of a function for values only, which checks the call; all other members are nil then
 }
 
 // A Function is the documentation of a function of the language.
 type Function struct {
 	Form  string `json:"form"`  // how a call is written, such as substr(e, from [, count])
-	About string `json:"about"` // what it gives, in a sentence
+	About string `json:"about"` // its result, in a sentence
 }
 
 // Functions returns all functions of the language, in the order of docs/keys.md.
@@ -46,14 +45,14 @@ func Functions() []Function {
 	return list
 }
 
-// language holds the functions. They compile calls of one another, so the list is made at its first use, once for all:
-// a service compiles keys for each request.
+// language holds the functions. They compile calls of one another, so the list is made at its first use, once for all goroutines: a service
+// compiles keys for each request.
 var language struct {
 	once      sync.Once
 	functions []function
 }
 
-// functions returns all functions of the language, in the order of the reference. The list is shared, to be read only.
+// functions returns all functions of the language, in the order of the reference. The list is shared and must not be changed.
 func functions() []function {
 	language.once.Do(func() { language.functions = listFunctions() })
 	return language.functions
@@ -214,7 +213,7 @@ func checkOrEmpty(c Call) error {
 	return nil
 }
 
-// checkPad refuses what would fail on some records by the nature of the hash.
+// checkPad rejects pads that would fail for some records because of the hash's range.
 func checkPad(c Call) error {
 	n, ok := numbersOf(c.Args[0], Options{})
 	switch {

@@ -84,7 +84,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestShapesHold holds what is said of keys without a record against keys.
+// TestShapesHold compares the predicted properties of keys with real keys.
 func TestShapesHold(t *testing.T) {
 	for _, x := range examples() {
 		e, _ := Parse(x.spec)
@@ -109,7 +109,7 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// TestZonesDoNotAllocate goes to and fro over a change of the clocks.
+// TestZonesDoNotAllocate checks conversions around a clock change.
 func TestZonesDoNotAllocate(t *testing.T) {
 	p, fields := program(t, example{spec: "revtime(millis(a, 'yyyyMMdd', 'America/New_York')) + date(a, 'yyyyMMdd', 'unix', 'Europe/London')"})
 	dst := make([]byte, 0, 200)
@@ -221,7 +221,7 @@ func BenchmarkFunctions(b *testing.B) {
 	}
 }
 
-// TestRecipes holds every named design to its vector.
+// TestRecipes checks every named design against its vector.
 func TestRecipes(t *testing.T) {
 	const id = "59C1A1FDCBBE01ECE053C5013807B6BE"
 	const md5 = "1dbdebfbc84bad48d92aa7c045019e8d"
@@ -377,7 +377,7 @@ func TestMurmur3(t *testing.T) {
 	}
 }
 
-// FuzzKey runs any spec on any value: no panic, and a key as long as predicted.
+// FuzzKey runs any spec on any value, and checks that nothing panics and that keys have the predicted length.
 func FuzzKey(f *testing.F) {
 	for _, x := range examples() {
 		f.Add(x.spec, []byte("2017-01-01 01:01:01"))

@@ -4,18 +4,17 @@ import (
 	"unicode/utf8"
 )
 
-// input is the operand of a function: the joined bytes of its arguments. One plain
-// column is used without a copy; else the bytes are copied into a buffer.
+// input is the operand of a function: the joined bytes of its arguments. A single column is used without a copy; otherwise the bytes are
+// copied into a buffer.
 type input struct {
 	ops    []op
 	buf    []byte
-	column string // when the bytes come from one column alone; for messages
-	chars  bool   // what the ops give must be characters, and not all of them check that
+	column string // if the bytes are from one column alone; for messages
+	chars  bool   // the ops' results must be valid UTF-8, and not all ops check that
 	empty  bool   // the arguments may be empty
 }
 
-// input compiles arguments. With chars they must be valid UTF-8: functions
-// that look at characters have no meaning for other bytes.
+// input compiles arguments. With chars they must be valid UTF-8: functions that work on characters are undefined for other bytes.
 func (c *compiler) input(args []Expr, chars bool) (*input, error) {
 	in := &input{empty: c.o.Value || shapeOf(join(args), c.o).min == 0}
 	names := Columns(join(args))
@@ -65,7 +64,7 @@ func (in *input) bytes(fields [][]byte) ([]byte, error) {
 // fail returns an error about the arguments.
 func (in *input) fail(err error) error { return &FieldError{Column: in.column, Err: err} }
 
-// columnOp is a field. A key with a hole is not a key, unless that is allowed.
+// columnOp is a field. An empty field is an error, unless that is allowed.
 type columnOp struct {
 	at    int
 	name  string

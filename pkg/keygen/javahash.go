@@ -2,9 +2,8 @@ package keygen
 
 import "unicode/utf8"
 
-// JavaHash is Java's String.hashCode of a UTF-8 text: over UTF-16 units,
-// wrapping in 32 bits. Bytes that are not UTF-8 count as U+FFFD, as Java
-// decodes them; keys refuse them before.
+// JavaHash returns Java's String.hashCode of a UTF-8 text: over UTF-16 units, wrapping in 32 bits. Bytes that are not UTF-8 count as
+// U+FFFD, as Java decodes them; keys reject them before.
 func JavaHash(text []byte) int32 {
 	h := int32(0)
 	for i := 0; i < len(text); {

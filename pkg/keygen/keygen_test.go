@@ -32,7 +32,7 @@ func key(t testing.TB, spec string, regions int, record map[string]string) (stri
 	return strings.TrimPrefix(string(k), "before"), err
 }
 
-// TestVectors holds keys made by Java (String.hashCode, MessageDigest).
+// TestVectors compares keys with those made by Java (String.hashCode, MessageDigest).
 func TestVectors(t *testing.T) {
 	const id = "59C1A1FDCBBE01ECE053C5013807B6BE"
 	check := map[string]string{"check_id": "A208848994", "id": id}

@@ -11,7 +11,7 @@ type Kind uint8
 
 // Kinds of values. A column is text.
 const (
-	KindNull Kind = iota // null alone, which fits everywhere
+	KindNull Kind = iota // null alone, which fits every kind
 	KindText
 	KindNumber // exact decimals; whole ones have no point
 	KindBoolean
@@ -19,7 +19,7 @@ const (
 
 func (k Kind) String() string { return [...]string{"null", "text", "a number", "a condition"}[k] }
 
-// KindOf returns the kind of an expression that [ParseValue] gave.
+// KindOf returns the kind of an expression that [ParseValue] returned.
 func KindOf(e Expr) Kind {
 	switch e := e.(type) {
 	case Number:
@@ -59,7 +59,7 @@ func results(o Operation) []Expr {
 	return list
 }
 
-// joint returns the kind of an expression that gives one of several values: their common kind, or text where some are numbers.
+// joint returns the kind of an expression with one of several values: their common kind, or text if they mix numbers and text.
 func joint(list []Expr, name string) (Kind, error) {
 	k := KindNull
 	for i, e := range list {
@@ -76,7 +76,7 @@ func joint(list []Expr, name string) (Kind, error) {
 	return k, nil
 }
 
-// compared returns how values are compared: as numbers if one of them is a number.
+// compared returns the kind as which values are compared: numbers if one of them is a number.
 func compared(list []Expr, name string) (Kind, error) { return comparedKinds(kindsOf(list), name) }
 
 func comparedKinds(kinds []Kind, name string) (Kind, error) {
@@ -95,7 +95,7 @@ func comparedKinds(kinds []Kind, name string) (Kind, error) {
 	return k, nil
 }
 
-// kindsOf asks each value once: that of a call asks its arguments.
+// kindsOf returns the kind of each value, computed once: that of a call depends on its arguments.
 func kindsOf(list []Expr) []Kind {
 	kinds := make([]Kind, len(list))
 	for i, e := range list {
@@ -110,7 +110,7 @@ func Compared(args []Expr) Kind {
 	return k
 }
 
-// checkOperation refuses arguments that do not fit an operation.
+// checkOperation rejects arguments that do not fit an operation.
 func checkOperation(o Operation) error {
 	switch o.Name {
 	case "like", "not like", "matches", "not matches":
@@ -123,7 +123,7 @@ func checkOperation(o Operation) error {
 	return err
 }
 
-// noCondition refuses conditions where text or numbers are wanted.
+// noCondition rejects conditions where text or numbers are required.
 func noCondition(args []Expr, name string) error {
 	for i, a := range args {
 		if KindOf(a) == KindBoolean {
@@ -133,7 +133,7 @@ func noCondition(args []Expr, name string) error {
 	return nil
 }
 
-// checkConcat refuses a + that was meant to add.
+// checkConcat rejects a + that was meant as an addition.
 func checkConcat(parts []Expr) error {
 	if err := noCondition(parts, "+"); err != nil {
 		return err
@@ -146,7 +146,7 @@ func checkConcat(parts []Expr) error {
 	return argErrorf(1, "+ joins texts: write add(…) for a sum")
 }
 
-// verifyValue checks a call of a function of keys in a value.
+// verifyValue checks a call of a key function in a value.
 func (f function) verifyValue(c Call) error {
 	if f.salts && len(c.Ints) == 0 {
 		return errors.New(f.name + " needs its n in a cell or a filter, which have no number of salts")
@@ -154,8 +154,8 @@ func (f function) verifyValue(c Call) error {
 	return noCondition(c.Args, f.name)
 }
 
-// takes begins the check of a call of a function of values: how many arguments it has, and how many of them, from the first on, are
-// texts or numbers.
+// takes begins the check of a call of a value function: its number of arguments, and how many of them, from the first on, are texts or
+// numbers.
 func takes(f *function, c Call, least, most, plain int) error {
 	if n := len(c.Args); n < least || most >= 0 && n > most {
 		return fmt.Errorf("%s has %d arguments: it is written %s", f.name, n, f.form)
@@ -163,7 +163,7 @@ func takes(f *function, c Call, least, most, plain int) error {
 	return noCondition(c.Args[:min(plain, len(c.Args))], f.name)
 }
 
-// whole refuses an argument that is no whole number of the expression itself within the bounds.
+// whole rejects an argument that is not a literal whole number within the bounds.
 func whole(c Call, at, least, most int) error {
 	if n, ok := WholeNumber(c.Args[at]); !ok || n < least || n > most {
 		return argErrorf(at, "%s is not a whole number of %d to %d", excerpt(c.Args[at].String()), least, most)
@@ -171,7 +171,7 @@ func whole(c Call, at, least, most int) error {
 	return nil
 }
 
-// WholeNumber returns the number that an expression is, if it is one without a point.
+// WholeNumber returns the number of an expression that is a literal number without a point.
 func WholeNumber(e Expr) (n int, ok bool) {
 	d, ok := e.(Number)
 	if !ok || len(d.Digits) > 9 {

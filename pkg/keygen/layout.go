@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A layout says how a date is written, in the letters of Java's
-// DateTimeFormatter. Two names stand for numbers: unix and unixms.
+// A layout is the form of a date, in the letters of Java's DateTimeFormatter. Two names stand for numbers: unix and unixms.
 type layout struct {
 	text   string
 	unit   int64 // milliseconds of one unit of a number, 0 for a date
@@ -18,11 +17,10 @@ type layout struct {
 type layoutField struct {
 	kind byte // y M d H m s S X, or f for an optional fraction, or 0 for a literal byte
 	n    int  // digits; 1 for one or two of them
-	lit  byte // the literal byte, or what begins an optional fraction
+	lit  byte // the literal byte, or the first byte of an optional fraction
 }
 
-// parseLayout reads a layout. Letters that mean nothing are refused, so that a
-// layout of another language is not taken for literal text.
+// parseLayout parses a layout. It rejects letters without a meaning, so that a layout of another language is not mistaken for literal text.
 func parseLayout(s string) (*layout, error) {
 	l := &layout{text: s}
 	switch s {
@@ -115,7 +113,7 @@ func (l *layout) check() error {
 	return nil
 }
 
-// checkOutput reports whether dates can be written so.
+// checkOutput checks that dates can be written in the layout.
 func (l *layout) checkOutput() error {
 	for _, f := range l.fields {
 		if f.kind == 'f' {
@@ -125,7 +123,7 @@ func (l *layout) checkOutput() error {
 	return nil
 }
 
-// offset reports whether dates of the layout say their own distance from UTC.
+// offset reports whether dates of the layout have their own UTC offset.
 func (l *layout) offset() bool {
 	for _, f := range l.fields {
 		if f.kind == 'X' {

@@ -49,7 +49,7 @@ func (p *parser) literal() (Expr, error) {
 	return nil, p.fail("a literal is not closed")
 }
 
-// unescape reads one escape at the start of s and gives its length.
+// unescape reads one escape at the start of s and returns its length.
 func unescape(s string) (x byte, n int, ok bool) {
 	if len(s) < 2 {
 		return 0, 0, false

@@ -5,9 +5,8 @@ import (
 	"math/bits"
 )
 
-// murmur3 is MurmurHash3_x86_32 of the bytes: what HBase's
-// org.apache.hadoop.hbase.util.MurmurHash3 gives with seed as its initval, and
-// Guava's Hashing.murmur3_32_fixed(seed) for bytes.
+// murmur3 returns MurmurHash3_x86_32 of the bytes: the result of HBase's org.apache.hadoop.hbase.util.MurmurHash3 with seed as its initval,
+// and of Guava's Hashing.murmur3_32_fixed(seed) for bytes.
 func murmur3(b []byte, seed uint32) int32 {
 	const c1, c2 = 0xcc9e2d51, 0x1b873593
 	h, n := seed, len(b)

@@ -30,8 +30,7 @@ func (t *textNumber) value(fields [][]byte) (int64, error) {
 	return v, nil
 }
 
-// parseInt is strconv.ParseInt on bytes: that takes a string, which would
-// have to be allocated.
+// parseInt is strconv.ParseInt for bytes, without the allocation of a string.
 func parseInt(b []byte) (int64, error) {
 	digits, negative := b, false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -58,7 +57,7 @@ func parseInt(b []byte) (int64, error) {
 	return int64(v), nil
 }
 
-// appendPadded appends v, which is not negative, with zeros to the width.
+// appendPadded appends a v that is not negative, with leading zeros up to the width.
 func appendPadded(dst []byte, v int64, width int) []byte {
 	at := len(dst)
 	for range width {
@@ -109,10 +108,10 @@ func absolute(v, _ int64) (int64, error) {
 	return max(v, -v), nil
 }
 
-// toShort is Java's (short).
+// toShort converts like Java's (short).
 func toShort(v, _ int64) (int64, error) { return int64(int16(v)), nil }
 
-// longHash is Java's Long.hashCode.
+// longHash returns Java's Long.hashCode.
 func longHash(v, _ int64) (int64, error) { return int64(int32(uint64(v) ^ uint64(v)>>32)), nil }
 
 // numberOp appends bytes that are made from an integer.
@@ -144,7 +143,7 @@ func fromNumber(fn func(dst []byte, v int64, arg int) ([]byte, error)) func(*com
 	}
 }
 
-// named puts the name of the column into errors of fn.
+// named adds the name of the column to errors of fn.
 func named(fn func([]byte, int64, int) ([]byte, error), arg Expr) func([]byte, int64, int) ([]byte, error) {
 	names := Columns(arg)
 	if len(names) != 1 {
@@ -159,12 +158,12 @@ func named(fn func([]byte, int64, int) ([]byte, error), arg Expr) func([]byte, i
 	}
 }
 
-// appendLong is HBase's Bytes.toBytes(long).
+// appendLong appends HBase's Bytes.toBytes(long).
 func appendLong(dst []byte, v int64, _ int) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(dst, uint64(v)), nil
 }
 
-// appendInt is HBase's Bytes.toBytes(int).
+// appendInt appends HBase's Bytes.toBytes(int).
 func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 	if v != int64(int32(v)) {
 		return dst, &FieldError{Err: about(strconv.AppendInt(nil, v, 10), "is a %w of 32 bits", ErrRange)}
@@ -172,7 +171,7 @@ func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(dst, uint32(v)), nil
 }
 
-// latest is Long.MAX_VALUE − t: the later, the smaller.
+// latest returns Long.MAX_VALUE − t: later times sort first.
 func latest(t int64) (int64, error) {
 	if t < 0 {
 		return 0, &FieldError{Err: about(strconv.AppendInt(nil, t, 10), "is a time in ms before 1970: %w", ErrRange)}

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Operation is an operator with its operands in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each
-// of these words with not as well where the language has it, and case. The arguments of case are pairs of a condition and a value,
-// followed by the value of else, if there is one. Keys have no operations.
+// Operation is an operator with its operands in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each of these
+// words also with not where the language has it, and case. The arguments of case are pairs of a condition and a value, followed by the
+// value of else, if there is one. Keys have no operations.
 type Operation struct {
 	Name string
 	Args []Expr
 }
 
-// Number is a decimal number in a value, as it is written.
+// Number is a decimal number in a value, in its written form.
 type Number struct {
 	Digits string
 }
@@ -69,7 +69,7 @@ func (o Operation) String() string {
 	return arg[0] + " " + o.Name + " " + arg[1]
 }
 
-// strength returns how strongly the parts of e hold together: what is weaker than its surroundings is in parentheses.
+// strength returns the binding strength of e: operands that bind weaker than their surroundings are printed in parentheses.
 func strength(e Expr) int {
 	switch e := e.(type) {
 	case Operation:
@@ -90,7 +90,7 @@ func strength(e Expr) int {
 	return 6
 }
 
-// reserved are the words that are no columns in a value unless they are in back quotes.
+// reserved reports whether a word must be in back quotes to name a column in a value.
 func reserved(word string) bool {
 	return slices.Contains([]string{"and", "or", "not", "in", "between", "like", "matches", "is", "null", "case", "when", "then", "else", "end", "true", "false"},
 		strings.ToLower(word))

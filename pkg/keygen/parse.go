@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A SyntaxError says where a spec stops making sense, and what would help.
+// A SyntaxError is an error at a position of a spec, with advice.
 type SyntaxError struct {
 	Spec string
 	Pos  int    // byte position, from 0
@@ -60,14 +60,14 @@ type parser struct {
 	at    int
 	value bool     // the text is a value, not a key
 	known []string // columns that a value may have; nil: any
-	word  string   // of the language, which was taken last
+	word  string   // the word of the language that was read last
 }
 
 func (p *parser) fail(format string, args ...any) error {
 	return &SyntaxError{Spec: p.s, Pos: p.at, Msg: fmt.Sprintf(format, args...), value: p.value}
 }
 
-// place gives an error about an argument the argument's position.
+// place sets the position of an error about an argument to the argument's.
 func (p *parser) place(err error, starts []int) error {
 	if a, ok := errors.AsType[*argError](err); ok {
 		p.at = starts[a.arg]
@@ -76,7 +76,7 @@ func (p *parser) place(err error, starts []int) error {
 	return err
 }
 
-// peek skips white space and gives the next byte, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (p *parser) peek() byte {
 	for p.at < len(p.s) && strings.IndexByte(" \t\r\n", p.s[p.at]) >= 0 {
 		p.at++
@@ -87,7 +87,7 @@ func (p *parser) peek() byte {
 	return p.s[p.at]
 }
 
-// expr reads all of a key, or of a value, or what is in parentheses.
+// expr parses a whole key or value, or an expression in parentheses.
 func (p *parser) expr(depth int) (Expr, error) {
 	if p.value {
 		return p.or(depth)

@@ -13,21 +13,20 @@ var (
 	ErrTwoCuts    = errors.New("the key can be cut into columns in several ways: a value has the text that separates it from the next")
 )
 
-// A KeyParser takes columns out of keys: those that the spec stores as they are.
-// It has buffers of its own, so each goroutine needs its own.
+// A KeyParser extracts columns from keys: those that the spec stores unchanged. It has buffers of its own, so each goroutine needs its own.
 type KeyParser struct {
 	columns     []string
 	front, back keyRun     // before the first part of unknown width, and after the last
 	free        []freePart // the parts of unknown width
 	between     []keyRun   // after each of them but the last
-	program     *Program   // makes the key again; nil: a column is not stored as it is
+	program     *Program   // makes the key again; nil: a column is not stored unchanged
 	order       []int      // the program's columns in columns
 	fields      [][]byte
 	again       []byte
 	left, right []int
 }
 
-// keyRun is parts of known widths, one after the other.
+// keyRun is a sequence of parts of known widths.
 type keyRun struct {
 	width    int
 	literals []runLiteral
@@ -41,7 +40,7 @@ type runLiteral struct {
 // freePart is a part of unknown width.
 type freePart struct {
 	least  int
-	column int // −1: a function's
+	column int // −1: the result of a function
 }
 
 func (r *keyRun) add(e Expr, width int) {
@@ -51,7 +50,7 @@ func (r *keyRun) add(e Expr, width int) {
 	r.width += width
 }
 
-// fits reports whether the run can begin b.
+// fits reports whether b can begin with the run.
 func (r *keyRun) fits(b []byte) bool {
 	if len(b) < r.width {
 		return false
@@ -64,11 +63,9 @@ func (r *keyRun) fits(b []byte) bool {
 	return true
 }
 
-// CompileParser prepares the way back from a key to its columns. Parts of a known
-// width are passed over. Of the others, which are columns and functions such as a
-// salt whose modulus is not given, there may be one, or several with constant text
-// between any two; a spec that has them side by side is refused, and so is one
-// that stores no column as it is.
+// CompileParser returns a parser of a spec's keys. It skips parts of a known width. Of the others, which are columns and functions such as
+// a salt whose modulus is not given, there may be one, or several with constant text between any two; it rejects a spec with two of them
+// side by side, and a spec that stores no column unchanged.
 func CompileParser(e Expr, o Options) (*KeyParser, error) {
 	p := &KeyParser{}
 	run := &p.front
@@ -96,7 +93,7 @@ func CompileParser(e Expr, o Options) (*KeyParser, error) {
 	return p, p.verifyBy(e, o)
 }
 
-// modulusHint is for salts, whose width their modulus decides on.
+// modulusHint returns advice for salts, whose width depends on their modulus.
 func modulusHint(parts ...Expr) string {
 	for _, part := range parts {
 		if c, ok := part.(Call); ok && NeedsRegions(c) {
@@ -106,7 +103,7 @@ func modulusHint(parts ...Expr) string {
 	return ""
 }
 
-// column returns the place of a part's column, −1 if it is not stored as it is.
+// column returns the index of a part's column, −1 if it is not stored unchanged.
 func (p *KeyParser) column(e Expr) int {
 	if c, ok := e.(Call); ok && c.Func == "orempty" {
 		e = c.Args[0]
@@ -122,7 +119,7 @@ func (p *KeyParser) column(e Expr) int {
 	return len(p.columns) - 1
 }
 
-// verifyBy has keys made again, where all columns of the spec are known.
+// verifyBy lets Parse make keys again, if all columns of the spec are known.
 func (p *KeyParser) verifyBy(e Expr, o Options) error {
 	program, err := Compile(e, o)
 	if err != nil {
@@ -143,9 +140,8 @@ func (p *KeyParser) verifyBy(e Expr, o Options) error {
 // is shared: do not change it.
 func (p *KeyParser) Columns() []string { return p.columns }
 
-// Parse sets the value of each column, a part of the key. The error is
-// [ErrForeignKey] or [ErrTwoCuts]. Where all columns of the spec are among those
-// that a key gives, a key is foreign if they do not make it again.
+// Parse sets the value of each column, a part of the key. The error is [ErrForeignKey] or [ErrTwoCuts]. If a key contains all columns of
+// the spec, it is foreign unless the columns yield the same key again.
 func (p *KeyParser) Parse(key []byte, values [][]byte) error {
 	if !p.front.fits(key) || len(key) < p.front.width+p.back.width || !p.back.fits(key[len(key)-p.back.width:]) {
 		return ErrForeignKey
@@ -172,8 +168,7 @@ func (p *KeyParser) Parse(key []byte, values [][]byte) error {
 	return p.verify(key, values)
 }
 
-// cut finds where the parts of unknown width end: the first ends that are
-// possible, and the last. They are the only ones if they are the same.
+// cut finds the ends of the parts of unknown width: the first possible ends, and the last ones. If these are equal, they are the only ones.
 func (p *KeyParser) cut(free []byte) error {
 	last := len(p.free) - 1
 	p.left[last], p.right[last] = len(free), len(free)
@@ -208,7 +203,7 @@ func (p *KeyParser) cut(free []byte) error {
 	return nil
 }
 
-// verify makes the key again.
+// verify makes the key again and compares.
 func (p *KeyParser) verify(key []byte, values [][]byte) (err error) {
 	if p.program == nil {
 		return nil

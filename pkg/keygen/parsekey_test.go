@@ -181,7 +181,7 @@ func TestRandomKeyParsers(t *testing.T) {
 	}
 }
 
-// TestKeyParserRefuses names what cannot be taken apart.
+// TestKeyParserRefuses checks the errors for specs whose keys cannot be parsed.
 func TestKeyParserRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
 		"a + b":                      "where a ends and b begins, no key shows",
@@ -216,7 +216,7 @@ func TestKeyParserRefuses(t *testing.T) {
 	}
 }
 
-// TestKeyParserAllocates nothing.
+// TestKeyParserAllocates checks that parsing allocates nothing.
 func TestKeyParserAllocates(t *testing.T) {
 	p := parserOf(t, "salt(id, 10) + md5hex(id) + id")
 	e, _ := Parse("salt(id, 10) + md5hex(id) + id")
@@ -235,7 +235,7 @@ func TestKeyParserAllocates(t *testing.T) {
 	}
 }
 
-// FuzzKeyParser: a key that is taken apart is what its columns make.
+// FuzzKeyParser checks that the columns of a parsed key make the same key.
 func FuzzKeyParser(f *testing.F) {
 	f.Add("a + '|' + b", []byte("x|y"))
 	f.Add("salt(id, 10) + md5hex(id) + id", []byte("1id"))

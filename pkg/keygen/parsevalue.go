@@ -6,21 +6,21 @@ import (
 	"unicode"
 )
 
-// ParseValue reads an expression of a cell or a filter. It has all that keys have, and comparisons, conditions, numbers and NULL as
-// well; its parts fit one another by their kinds. Errors are of type [*SyntaxError].
+// ParseValue parses an expression of a cell or a filter. It has all features of keys, and comparisons, conditions, numbers and NULL; the
+// kinds of its parts must match. Errors are of type [*SyntaxError].
 func ParseValue(text string) (Expr, error) {
 	p := &parser{s: text, value: true}
 	return p.whole()
 }
 
-// CheckValue refuses an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], has its place.
+// CheckValue rejects an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], has its position.
 func CheckValue(e Expr, columns []string) error {
 	p := &parser{s: e.String(), value: true, known: columns}
 	_, err := p.whole()
 	return err
 }
 
-// or reads conditions, from the operator that binds the least.
+// or parses conditions, starting with the operator that binds weakest.
 func (p *parser) or(depth int) (Expr, error) {
 	return p.chain("or", depth, func(depth int) (Expr, error) { return p.chain("and", depth, p.not) })
 }
@@ -59,7 +59,7 @@ func (p *parser) chain(word string, depth int, operand func(depth int) (Expr, er
 	return Operation{Name: word, Args: args}, nil
 }
 
-// condition refuses what is not true or false.
+// condition rejects expressions other than true or false.
 func (p *parser) condition(e Expr, start int) error {
 	if k := KindOf(e); k != KindBoolean && k != KindNull {
 		p.at = start
@@ -84,7 +84,7 @@ func (p *parser) not(depth int) (Expr, error) {
 	return Operation{Name: "not", Args: []Expr{e}}, p.condition(e, start)
 }
 
-// predicate reads a value and what is asked of it.
+// predicate parses a value and the predicate on it.
 func (p *parser) predicate(depth int) (Expr, error) {
 	p.peek()
 	starts := []int{p.at}
@@ -146,7 +146,7 @@ func (p *parser) predicate(depth int) (Expr, error) {
 	return p.made(o, starts, err)
 }
 
-// made returns the operation, if its arguments fit one another.
+// made returns the operation, if its arguments match.
 func (p *parser) made(o Operation, starts []int, err error) (Expr, error) {
 	if err == nil {
 		err = checkOperation(o)
@@ -157,7 +157,7 @@ func (p *parser) made(o Operation, starts []int, err error) (Expr, error) {
 	return o, nil
 }
 
-// list reads what in has: values in parentheses.
+// list parses the operand of in: values in parentheses.
 func (p *parser) list(operand func() error) error {
 	if p.peek() != '(' {
 		return p.fail("a list in parentheses follows in")
@@ -178,7 +178,7 @@ func (p *parser) list(operand func() error) error {
 	}
 }
 
-// conditional reads case after its first word.
+// conditional parses case after its first word.
 func (p *parser) conditional(depth int) (Expr, error) {
 	o := Operation{Name: "case"}
 	start := p.at
@@ -221,7 +221,7 @@ func (p *parser) conditional(depth int) (Expr, error) {
 	return o, nil
 }
 
-// take passes over a word of the language, in any case, if it is the next one.
+// take skips a word of the language, in any case, if it is the next one.
 func (p *parser) take(word string) bool {
 	p.peek()
 	end := p.at
@@ -235,7 +235,7 @@ func (p *parser) take(word string) bool {
 	return true
 }
 
-// keyOnly refuses what follows a part of a key and is of values alone.
+// keyOnly rejects operators of values after a part of a key.
 func (p *parser) keyOnly() error {
 	p.peek()
 	name, n := comparison(p.s[p.at:])
@@ -250,7 +250,7 @@ func (p *parser) keyOnly() error {
 	return p.fail("a key has no %s, which is for cells and filters: its parts are joined by +", name)
 }
 
-// checkPattern reads the pattern of like or matches.
+// checkPattern checks the pattern of like or matches.
 func checkPattern(o Operation) error {
 	l, ok := o.Args[1].(Literal)
 	if !ok {

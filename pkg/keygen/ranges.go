@@ -5,7 +5,7 @@ import "strconv"
 // numbers is the range of an integer.
 type numbers struct {
 	min, max int64
-	random   bool // its values are about as frequent as each other
+	random   bool // its values are about equally frequent
 }
 
 func (n numbers) shape() shape {
@@ -21,8 +21,7 @@ func (n numbers) shape() shape {
 	return s.led()
 }
 
-// numbersOf returns the range of an expression that is an integer, or of the
-// integers that its text may be read as.
+// numbersOf returns the range of an expression that is an integer, or of the integers that its text may represent.
 func numbersOf(e Expr, o Options) (numbers, bool) {
 	if c, ok := e.(Call); ok {
 		if f, ok := findFunction(c.Func); ok && f.number != nil {
@@ -69,5 +68,5 @@ func millisNumbers(c Call, _ Options) numbers {
 	return numbers{min: -1 << 63, max: 1<<63 - 1}
 }
 
-// decimals returns how many digits n has.
+// decimals returns the number of decimal digits of n.
 func decimals(n int64) int { return len(strconv.FormatInt(n, 10)) }

@@ -1,14 +1,13 @@
 package keygen
 
-// A Recipe is a key design that tables in the field have, by name.
+// A Recipe is a named key design that is in use.
 type Recipe struct {
 	Name  string `json:"name"`
-	Spec  string `json:"spec"`  // uses the job's number of regions where the table's salt is not given
-	About string `json:"about"` // what it is good for
+	Spec  string `json:"spec"`  // uses the job's number of regions if the table's salt is not given
+	About string `json:"about"` // its purpose
 }
 
-// Recipes returns all named designs. Specs are written for columns of the
-// names that the design usually has; rename them as needed.
+// Recipes returns all named designs. Specs use the usual column names of the design; rename them as needed.
 func Recipes() []Recipe {
 	return []Recipe{
 		{"check", "salt(check_id) + md5hex(check_id) + id", "all rows of a check_id side by side, query keys spread over salted regions"},

@@ -7,19 +7,18 @@ import (
 
 // A shape describes the bytes of a part, as far as they are known without a record.
 type shape struct {
-	min, max int      // bytes; MaxKey is no bound
+	min, max int      // bytes; MaxKey means no bound
 	set      Alphabet // every byte is one of these
-	first    Alphabet // and the first of these, if there is one
-	lead     []symbol // how the leading bytes are distributed, as far as that is known
-	whole    bool     // lead is all of it
+	first    Alphabet // the first byte, if there is one, is one of these
+	lead     []symbol // the distribution of the leading bytes, as far as it is known
+	whole    bool     // lead describes all bytes
 }
 
-// A symbol is a number spread evenly over 0..n−1, written with leading zeros
-// in width symbols. Constant bytes are symbols of one value.
+// A symbol is a number spread evenly over 0..n−1, written with leading zeros in width symbols. Constant bytes are symbols with one value.
 type symbol struct {
 	n       int64
 	width   int
-	symbols string // by value; as many as the base
+	symbols string // by value; their number is the base
 }
 
 func shapeOf(e Expr, o Options) shape {
@@ -58,7 +57,7 @@ func shapeOf(e Expr, o Options) shape {
 	return shape{max: MaxKey, set: anyByte(), first: anyByte()}
 }
 
-// then is s with t after it.
+// then returns the shape of s followed by t.
 func (s shape) then(t shape) shape {
 	out := shape{min: min(s.min+t.min, MaxKey), max: min(s.max+t.max, MaxKey), set: s.set.union(t.set), first: s.first, lead: s.lead}
 	if s.min == 0 {
@@ -71,7 +70,7 @@ func (s shape) then(t shape) shape {
 	return out
 }
 
-// led takes the first byte's set from the leading symbol.
+// led sets the first byte's set from the leading symbol.
 func (s shape) led() shape {
 	s.first = s.set
 	if len(s.lead) > 0 {
@@ -89,7 +88,7 @@ func (s symbol) firsts() Alphabet {
 	return setOf(s.symbols[:min((s.n-1)/unit+1, int64(len(s.symbols)))])
 }
 
-// spreadOver returns a number spread evenly over 0..n−1 in decimal.
+// spreadOver returns the shape of a number spread evenly over 0..n−1 in decimal.
 func spreadOver(n int64, width int) shape {
 	s := shape{min: width, max: width, set: decimalDigits(), lead: []symbol{{n, width, decimalSymbols}}, whole: true}
 	if width == 1 {
@@ -123,7 +122,7 @@ func byteSaltShape(c Call, o Options) shape {
 	return s.led()
 }
 
-// javaSaltShape has each remainder from 1−n to n−1 equally often, and 0 twice, which both signs have.
+// javaSaltShape returns the shape of a signed salt: each remainder from 1−n to n−1 equally often, and 0 twice, as both signs have it.
 func javaSaltShape(c Call, o Options) shape {
 	n := o.Regions
 	if len(c.Ints) > 0 {
@@ -210,8 +209,7 @@ func reverseShape(c Call, o Options) shape {
 	return shape{min: s.min, max: s.max, set: s.set}.led()
 }
 
-// substrShape keeps what is known of the leading bytes where the call begins
-// there, because the start of a digest is a usual prefix.
+// substrShape keeps the facts about the leading bytes if the call begins there, because the start of a digest is a usual prefix.
 func substrShape(c Call, o Options) shape {
 	s := shapeOf(c.Args[0], o)
 	out := shape{min: 1, max: s.max, set: s.set}

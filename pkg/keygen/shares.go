@@ -9,9 +9,8 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// sharesOf returns the expected share of rows of each region between the split
-// points, for keys whose leading bytes are those of hashes. It is nil when
-// the hashes alone do not say.
+// sharesOf returns the expected share of rows of each region between the split points, for keys whose leading bytes are hashes. It returns
+// nil if the hashes alone do not determine the shares.
 func sharesOf(s shape, splits [][]byte) []float64 {
 	const enough = 0.005 // of all rows may be in doubt
 	shares := make([]float64, len(splits)+1)
@@ -27,13 +26,12 @@ func sharesOf(s shape, splits [][]byte) []float64 {
 	}
 	shares[len(splits)] = 1 - last
 	for i, p := range shares {
-		shares[i] = math.Round(p*1e12) / 1e12 // sums of fractions leave a rest
+		shares[i] = math.Round(p*1e12) / 1e12 // sums of fractions have rounding errors
 	}
 	return shares
 }
 
-// below bounds the probability that a key is less than split. Symbols are
-// taken as independent of each other.
+// below bounds the probability that a key is less than split. It assumes that symbols are independent.
 func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 	if len(split) == 0 {
 		return 0, 0 // the key begins with the split point
@@ -76,9 +74,8 @@ func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 	return (float64(less) + times*lo) / float64(s.n), (float64(less) + times*hi) / float64(s.n)
 }
 
-// uneven says how rows would be in the regions, if they would be badly:
-// some regions with none, or one with more than twice as many as any other.
-// One region of a salt that has been split again is no such case.
+// uneven describes the distribution of rows over the regions, if it is bad: some regions with none, or one with more than twice as many as
+// any other. One region of a salt that has been split again does not count.
 func uneven(s shape, splits [][]byte, shares []float64) string {
 	sorted := slices.Sorted(slices.Values(shares))
 	n := len(sorted)
@@ -92,8 +89,7 @@ func uneven(s shape, splits [][]byte, shares []float64) string {
 	return fmt.Sprintf("keys start with %s, the split points with %s: %s (shares of the rows)", s.first, firsts, namedShares(splits, shares))
 }
 
-// namedShares lists every region when they are few, else the heaviest and the
-// number of empty ones.
+// namedShares lists every region if there are few, else the heaviest and the number of empty ones.
 func namedShares(splits [][]byte, shares []float64) string {
 	const few = 16
 	order := make([]int, len(shares))

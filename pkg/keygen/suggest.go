@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// suggest returns the known name that name may stand for: one that it is a beginning
-// of, or that is its beginning, else one that differs in a few letters.
+// suggest returns the known name that name may stand for: one that begins with it, or that it begins with, else one that differs in a few
+// letters.
 func suggest(name string, known []string) string {
 	const most = 3 // more would be no hint
 	name = strings.ToLower(name)
@@ -29,7 +29,7 @@ func suggest(name string, known []string) string {
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Nearest returns the names that differ least, if that is by a third at most.
+// Nearest returns the names with the least difference, if that is at most a third.
 func Nearest(name string, known []string) (near []string) {
 	least := 1 + min(len(name), 30)/3
 	for _, k := range known {
@@ -46,8 +46,7 @@ func Nearest(name string, known []string) (near []string) {
 	return near
 }
 
-// distance returns how many bytes must be added, removed, changed or swapped with
-// the next to turn a into b.
+// distance returns the number of bytes that must be added, removed, changed or swapped with the next to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -72,7 +71,7 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// ColumnList prints names for a message: not too many of them, and none too long.
+// ColumnList formats names for a message: a limited number, each of limited length.
 func ColumnList(names []string) string {
 	const most, longest = 30, 60
 	cut := make([]string, min(len(names), most))
@@ -87,7 +86,7 @@ func ColumnList(names []string) string {
 	return fmt.Sprintf("%q", cut)
 }
 
-// separatorHint is for a first line of one column, which has a common separator that was not the one in use.
+// separatorHint returns a hint for a first line of one column that contains a common separator other than the configured one.
 func separatorHint(line string) setting.Text {
 	for _, sep := range []string{";", "\t", "|", ","} {
 		if strings.Contains(line, sep) {
@@ -97,7 +96,7 @@ func separatorHint(line string) setting.Text {
 	return setting.Textf("the first line has one column: is %s right?", setting.FieldSep)
 }
 
-// unprovenError is about names that may be no names: those of a file without a header are the data of its first line.
+// unprovenError is about names that may be data: those of a file without a header are the data of its first line.
 type unprovenError struct {
 	error
 	names []string

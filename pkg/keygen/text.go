@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// textOp appends bytes that are made from its arguments' bytes.
+// textOp appends the result of a function of its arguments' bytes.
 type textOp struct {
 	in   *input
 	ints []int
@@ -23,7 +23,7 @@ func (t *textOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 		return dst, t.in.fail(err)
 	}
 	if len(out) == len(dst) && !t.in.empty {
-		return dst, t.in.fail(ErrEmpty) // nothing but spaces was there
+		return dst, t.in.fail(ErrEmpty) // it had only spaces
 	}
 	return out, nil
 }
@@ -35,8 +35,7 @@ func fromText(fn func(dst, text []byte, ints []int) ([]byte, error), chars bool)
 	}
 }
 
-// reverse goes by code point, as StringBuilder.reverse does, so that what
-// comes out is text again.
+// reverse works by code point, as StringBuilder.reverse does, so that the result is valid text.
 func reverse(dst, b []byte, _ []int) ([]byte, error) {
 	for len(b) > 0 {
 		_, n := utf8.DecodeLastRune(b)
@@ -80,7 +79,7 @@ func lower(dst, b []byte, _ []int) ([]byte, error) {
 	return dst, nil
 }
 
-// trim takes off what String.trim does: bytes up to the space, at both ends.
+// trim removes the same bytes as String.trim: those up to the space, at both ends.
 func trim(dst, b []byte, _ []int) ([]byte, error) {
 	for len(b) > 0 && b[0] <= ' ' {
 		b = b[1:]
@@ -91,9 +90,8 @@ func trim(dst, b []byte, _ []int) ([]byte, error) {
 	return append(dst, b...), nil
 }
 
-// substr takes characters from, from 0, or counted from the end if it is
-// negative: a given number of them or all. A text that does not have them is
-// an error, because the key would have a hole.
+// substr returns characters starting at from, counted from 0, or from the end if it is negative: a given number of them or all. A text
+// without these characters is an error, because the key would have a hole.
 func substr(dst, b []byte, ints []int) ([]byte, error) {
 	from := ints[0]
 	if from < 0 {
@@ -112,7 +110,7 @@ func substr(dst, b []byte, ints []int) ([]byte, error) {
 	return append(dst, b[start:end]...), nil
 }
 
-// skipRunes returns how many bytes the first n characters take.
+// skipRunes returns the length in bytes of the first n characters.
 func skipRunes(b []byte, n int) (int, bool) {
 	if n < 0 {
 		return 0, false
@@ -128,7 +126,7 @@ func skipRunes(b []byte, n int) (int, bool) {
 	return at, true
 }
 
-// pad puts zeros before the bytes, up to the width.
+// pad prepends zeros up to the width.
 func pad(dst, b []byte, ints []int) ([]byte, error) {
 	if len(b) > ints[0] {
 		return dst, about(b, "is %w of %d bytes", ErrWide, ints[0])

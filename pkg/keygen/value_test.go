@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestValueErrors has texts that are no values, and what is said of them.
+// TestValueErrors checks the messages for texts that are not values.
 func TestValueErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "position 1 (the end): a column",
@@ -81,7 +81,7 @@ func TestKeysRefuseValues(t *testing.T) {
 	}
 }
 
-// TestUnknownColumnOfValue has the place of a column that records lack.
+// TestUnknownColumnOfValue checks the reported position of a column that records lack.
 func TestUnknownColumnOfValue(t *testing.T) {
 	e, err := ParseValue("upper(name) = 'X' and nme is null")
 	if err != nil {

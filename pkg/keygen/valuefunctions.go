@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// MaxScale bounds the digits after the point of a number in a value, and MaxWidth the characters that a text is padded to.
+// MaxScale limits the digits after the point of a number in a value, and MaxWidth the characters that a text is padded to.
 const (
 	MaxScale = 1000
 	MaxWidth = 1 << 20
 )
 
-// valueLanguage holds the functions of values, as language does those of keys.
+// valueLanguage holds the functions of values, as language holds those of keys.
 var valueLanguage struct {
 	once      sync.Once
 	functions []function
 }
 
-// valueFunctions returns the functions that cells and filters have besides those of keys, or in place of one with the same name. The
-// list is shared, to be read only.
+// valueFunctions returns the functions that cells and filters have in addition to those of keys, or in place of one with the same name. The
+// list is shared and must not be changed.
 func valueFunctions() []function {
 	valueLanguage.once.Do(func() { valueLanguage.functions = listValueFunctions() })
 	return valueLanguage.functions
@@ -31,7 +31,7 @@ func listValueFunctions() []function {
 		f.kind = func(c Call) (Kind, error) { return kind(&f, c) }
 		list = append(list, f)
 	}
-	// gives is a function of least to most arguments, all of them texts or numbers, and what else it asks of them.
+	// gives checks a function with least to most arguments, all of them texts or numbers, and further conditions.
 	gives := func(k Kind, least, most int, more ...func(Call) error) func(*function, Call) (Kind, error) {
 		return func(f *function, c Call) (Kind, error) {
 			err := takes(f, c, least, most, len(c.Args))
@@ -128,7 +128,7 @@ func findValueFunction(name string) (function, bool) {
 	return function{}, false
 }
 
-// ValueFunctions returns the functions that cells and filters have besides those of keys, in the order of docs/expressions.md.
+// ValueFunctions returns the functions that cells and filters have in addition to those of keys, in the order of docs/expressions.md.
 func ValueFunctions() []Function {
 	var list []Function
 	for _, f := range valueFunctions() {
@@ -137,7 +137,7 @@ func ValueFunctions() []Function {
 	return list
 }
 
-// KeyFunction reports whether a call is of a function that keys have too, with the same meaning.
+// KeyFunction reports whether a call is of a function that keys also have, with the same meaning.
 func KeyFunction(c Call) bool {
 	_, own := findValueFunction(c.Func)
 	_, ok := findFunction(c.Func)

@@ -7,22 +7,20 @@ import (
 	_ "time/tzdata" // zones by name on hosts that have no zone database
 )
 
-// zone turns local times into instants and back. It is never changed, and
-// safe for concurrent use.
+// zone converts local times to instants and back. It is never changed, and safe for concurrent use.
 type zone struct {
 	loc   *time.Location
 	spans []span // in order, none for UTC
-	end   int64  // where the last of them ends, in seconds since 1970
+	end   int64  // the end of the last span, in seconds since 1970
 }
 
-// span is a time of one distance from UTC, to the beginning of the next.
+// span is a period with one UTC offset, up to the beginning of the next.
 type span struct {
 	from   int64 // an instant in seconds since 1970
 	offset int64 // seconds east of UTC
 }
 
-// spansEnd is the year up to which spans are held, because looking one up in
-// the zone database takes longer than all the rest of a date.
+// spansEnd is the year up to which spans are stored, because a lookup in the zone database takes longer than all other work on a date.
 const spansEnd = 2100
 
 func newZone(name string) (*zone, error) {
@@ -47,7 +45,7 @@ func newZone(name string) (*zone, error) {
 		if next.IsZero() {
 			return z, nil
 		}
-		if !next.After(at) { // so it is in Go 1.26 on the last day of a leap year
+		if !next.After(at) { // Go 1.26 does this on the last day of a leap year
 			next = at.Add(time.Hour)
 		}
 		from = next.Unix()
@@ -82,8 +80,7 @@ func (z *zone) offsetAt(instant int64) int64 {
 	return z.spans[least].offset
 }
 
-// instant is when it is a local time, both in seconds. As in
-// java.time.ZonedDateTime, the offset before a change of the clocks counts for
+// instant returns the instant of a local time, both in seconds. As in java.time.ZonedDateTime, the offset before a clock change counts for
 // times that the change repeats or skips.
 func (z *zone) instant(local int64) int64 {
 	if len(z.spans) == 0 {

@@ -139,7 +139,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatusOfStores: servers report how many files the stores of a region have.
+// TestStatusOfStores checks that servers report the number of files per store of a region.
 func TestStatusOfStores(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

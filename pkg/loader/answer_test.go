@@ -84,7 +84,7 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnswerCheckAcceptsAnswers: what servers send passes, with an exception, with cells and without.
+// TestAnswerCheckAcceptsAnswers checks that valid answers pass, with an exception, with cells and without.
 func TestAnswerCheckAcceptsAnswers(t *testing.T) {
 	call := appendUint(nil, 1, 7)
 	exception := appendBytes(appendBytes(nil, exceptionClass, []byte("java.io.IOException")), exceptionTrace, []byte("at x"))
@@ -102,7 +102,7 @@ func TestAnswerCheckAcceptsAnswers(t *testing.T) {
 	}
 }
 
-// TestHostileZooKeeperIsRefused: a server in ZooKeeper's place that says its answer has gigabytes.
+// TestHostileZooKeeperIsRefused checks that an announced answer of gigabytes from a false ZooKeeper server is rejected.
 func TestHostileZooKeeperIsRefused(t *testing.T) {
 	connect := make([]byte, 36)
 	binary.BigEndian.PutUint32(connect[4:], 4000)

@@ -208,7 +208,7 @@ func TestTableDisabledWhileLoading(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestReadOnlyTableIsRefused is a table that takes no writes.
+// TestReadOnlyTableIsRefused checks that a load into a read-only table is rejected.
 // Scenario 31 of docs/reliability.md.
 func TestReadOnlyTableIsRefused(t *testing.T) {
 	t.Parallel()
@@ -220,7 +220,7 @@ func TestReadOnlyTableIsRefused(t *testing.T) {
 	}
 }
 
-// TestFileGoneBeforeSending takes a file away between check and call: the load ends, and says which file it was.
+// TestFileGoneBeforeSending removes a file between check and call: the load ends with an error that names the file.
 // Scenario 2 of docs/reliability.md.
 func TestFileGoneBeforeSending(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 	}
 }
 
-// TestCellsHiddenFromReadersStillTell: newer versions and delete markers hide the cells of the first and last row.
+// TestCellsHiddenFromReadersStillTell checks the search for cells of the first and last row that newer versions and delete markers hide.
 func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.SettleTimeout = time.Minute }) // without the root: the table alone can show
@@ -120,7 +120,7 @@ func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 	}
 }
 
-// TestAbsentCellsProveNothing: a file that is nowhere, and whose cells the table does not have, may be lost or loaded.
+// TestAbsentCellsProveNothing checks that the outcome of a missing file whose cells are not in the table stays unknown.
 func TestAbsentCellsProveNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 2*time.Second })
@@ -168,7 +168,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 	})
 }
 
-// TestCellsBeforeTheLoadAreNoProof: where others use the timestamp, a file is not vacant whose rows had cells of it.
+// TestCellsBeforeTheLoadAreNoProof checks that a file is not Vacant if its rows had cells of a shared timestamp before.
 func TestCellsBeforeTheLoadAreNoProof(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })

@@ -41,8 +41,8 @@ func TestWaitBroken(t *testing.T) {
 	}
 }
 
-// TestBreakAfterAnswer breaks connections in the moment when an answer has been read and gohbase is about to give it on:
-// it gets to its caller, and the next call uses a new connection.
+// TestBreakAfterAnswer breaks connections when an answer has been read and gohbase is about to pass it on:
+// the caller gets it, and the next call uses a new connection.
 func TestBreakAfterAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLoadsAreManyWhileTheyAreQuick counts who enters a server's room.
+// TestLoadsAreManyWhileTheyAreQuick counts the loads that a server's pace admits.
 func TestLoadsAreManyWhileTheyAreQuick(t *testing.T) {
 	fill := func(p *pace) (n int) {
 		t.Helper()

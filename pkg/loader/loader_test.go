@@ -76,7 +76,7 @@ func TestContiguous(t *testing.T) {
 	}
 }
 
-// TestAssign: every file comes into exactly the region that contains its rows, or the whole is refused.
+// TestAssign checks that every file is assigned to the region that contains its rows, or that the whole list is rejected.
 func TestAssign(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.StringMatching(`[a-e]{1,3}`)
@@ -172,7 +172,7 @@ func TestLeadsTo(t *testing.T) {
 	}
 }
 
-// TestOutlive: what outlives a context ends with it only after the grace, and for its reason.
+// TestOutlive checks that an outliving context ends only after the grace period, with the cause of the original.
 func TestOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("reason")
@@ -382,7 +382,7 @@ func TestAssembler(t *testing.T) {
 	})
 }
 
-// FuzzCell: no block may panic, and what is parsed is what was encoded.
+// FuzzCell checks that no block causes a panic, and that parsed cells equal the encoded ones.
 func FuzzCell(f *testing.F) {
 	f.Add(appendCell(nil, "row", Cell{Family: []byte("f"), Qualifier: []byte("q"), Value: []byte("v"), Timestamp: 1}))
 	f.Add([]byte{0, 0, 0, 20, 0, 0, 0, 12, 0, 0, 0, 0, 255, 255})
@@ -401,7 +401,7 @@ func FuzzCell(f *testing.F) {
 	})
 }
 
-// FuzzZnode: no znode may panic.
+// FuzzZnode checks that no znode causes a panic.
 func FuzzZnode(f *testing.F) {
 	f.Add([]byte("\xff\x00\x00\x00\x01xPBUFrest"))
 	f.Add([]byte("\xff\xff\xff\xff\xffx"))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestRegionsAreReadOnceForAll has many scans find the same list old: it is read once, and the end of one is not an other's.
+// TestRegionsAreReadOnceForAll has many scans find the same list stale: it is read once, and the end of one scan does not end another.
 func TestRegionsAreReadOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads atomic.Int32
@@ -116,7 +116,7 @@ func TestRetriesWarnOnce(t *testing.T) {
 	})
 }
 
-// TestLargeRow ends where a row in progress has more bytes than may be held, whole or in parts.
+// TestLargeRow checks that a row above the size limit ends the scan, in one result or in parts.
 func TestLargeRow(t *testing.T) {
 	cell := func(q string) []byte {
 		return appendCell(nil, "r", Cell{Family: []byte("f"), Qualifier: []byte(q), Value: make([]byte, 40)})

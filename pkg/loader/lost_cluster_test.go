@@ -283,7 +283,7 @@ func TestLoadNotSent(t *testing.T) {
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLoadCancelled ends the context while a load is in flight: its answer is still heard.
+// TestLoadCancelled ends the context while a load is in flight: its answer is still read.
 func TestLoadCancelled(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("stopped by the test")
@@ -301,7 +301,7 @@ func TestLoadCancelled(t *testing.T) {
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLoadCancelledLost ends the context and loses the answer: what became of the file is determined before the load ends.
+// TestLoadCancelledLost ends the context and loses the answer: the outcome of the file is resolved before the load ends.
 func TestLoadCancelledLost(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("stopped by the test")
@@ -321,7 +321,7 @@ func TestLoadCancelledLost(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestScanBrokenConnection cuts all connections during a scan: every row comes once, whole and in order.
+// TestScanBrokenConnection cuts all connections during a scan: every row is returned once, whole and in order.
 func TestScanBrokenConnection(t *testing.T) {
 	t.Parallel()
 	w := &wire{}

@@ -328,7 +328,7 @@ func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 	b.checkOnce(t, table, "f", 6)
 }
 
-// TestPrepareCleanup goes there and back, as a check before a job does.
+// TestPrepareCleanup makes and deletes a staging directory, like a check before a job.
 func TestPrepareCleanup(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -348,7 +348,7 @@ func TestPrepareCleanup(t *testing.T) {
 	}
 }
 
-// TestSnapshot takes one, and another of the same name.
+// TestSnapshot takes a snapshot, and another of the same name.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

@@ -196,7 +196,7 @@ func TestPrefixScanGivesItsRows(t *testing.T) {
 	}
 }
 
-// TestScanColumns reads some columns, and rows that have none of them are not given.
+// TestScanColumns reads some columns, and checks that rows without any of them are skipped.
 func TestScanColumns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -233,7 +233,7 @@ func TestScanColumns(t *testing.T) {
 	}
 }
 
-// TestScanOnRegion hears of each region what was read of it, by the server's own counts.
+// TestScanOnRegion checks the reported counts of each region against the server's own.
 func TestScanOnRegion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestHide says of one row what readers see of its cells, by the rules of delete markers.
+// TestHide checks which cells of a row readers see, by the rules of delete markers.
 func TestHide(t *testing.T) {
 	at := func(q string, ts int64, kind CellType) Cell {
 		return Cell{Family: []byte("f"), Qualifier: []byte(q), Timestamp: ts, Type: kind}

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestClusterID is what ZooKeeper has, and what the master says where that is
+// TestClusterID reads the id from ZooKeeper, and from the master if that is
 // missing; a cluster of another id is another at the same address.
 func TestClusterID(t *testing.T) {
 	t.Parallel()

@@ -251,7 +251,7 @@ func nested(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestAvroColumns: which columns are read, and which are refused.
+// TestAvroColumns checks which columns are read, and which are rejected.
 func TestAvroColumns(t *testing.T) {
 	data := nested(t)
 	for _, tt := range []struct {
@@ -401,7 +401,7 @@ func TestAvroMemory(t *testing.T) {
 	}
 }
 
-// TestAvroRefusals are files that are no Avro, or not to be read as such.
+// TestAvroRefusals checks files that are not Avro, or must not be read as Avro.
 func TestAvroRefusals(t *testing.T) {
 	data := toAvro(t, []string{"a"}, [][]string{{"1"}}, ocf.Null, 1, false)
 	for name, tt := range map[string]struct {

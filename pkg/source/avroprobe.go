@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/formats/sniff"
 )
 
-// avroFormat is object container files.
+// avroFormat is the format of Avro object container files.
 type avroFormat struct{}
 
 func (avroFormat) facts() facts {
@@ -31,14 +31,15 @@ type avroFile struct {
 	f      *inputFile
 	header *avro.Header
 	decode *avro.Plan // of the file's columns
-	holds  int64      // about what a reader's buffers come to hold
+	holds  int64      // about the size of a reader's buffers
 }
 
 func (a *avroFile) offer([]string, string, *Options) error { return nil }
 
 func (a *avroFile) memory(*Options) int64 { return a.holds }
 
-// splits cuts from the header's marker up to the last of the file, after which there is no block. A file without blocks has none.
+// splits cuts from the header's marker up to the last marker of the file, after which there is no block. A file without blocks has no
+// splits.
 func (a *avroFile) splits(_ context.Context, o *Options, add func(start, end int64, group int)) error {
 	from, to := a.header.Data-16, a.header.Size-16
 	for start := from; start < to; start += o.SplitSize {
@@ -47,17 +48,17 @@ func (a *avroFile) splits(_ context.Context, o *Options, add func(start, end int
 	return nil
 }
 
-// leads reports whether a path leads to what can be a column.
+// leads reports whether a path leads to a possible column.
 func (a *avroFile) leads(path string) bool {
 	_, err := avro.Compile(a.header, []string{path}, avro.Options{})
 	return err == nil
 }
 
-// avroShare is the part of a reader's memory that a block may take, packed and unpacked each: in addition, there is the text that
-// is made of its values, and, while a buffer grows, a second one.
+// avroShare is the divisor of a reader's memory for a block, packed and unpacked each: in addition, there is the text made of its values,
+// and, while a buffer grows, a second one.
 const avroShare = 4
 
-// avroBlock returns how many bytes a block may take.
+// avroBlock returns the greatest size of a block in bytes.
 func (o *Options) avroBlock() int64 { return min(o.memory()/avroShare, 1<<30) }
 
 // probe reads the header, and the first block for its size.
@@ -90,12 +91,12 @@ func (a *avroFile) probe(ctx context.Context, o *Options) (err error) {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
 		return fmt.Errorf("%s: %w", f.Path, avroMemory(e, o))
 	}
-	a.holds = 2 * (block.Size + int64(len(buf))) // damage is for the reader to find
+	a.holds = 2 * (block.Size + int64(len(buf))) // the reader reports damage
 	return nil
 }
 
-// columns takes the columns from the header: all fields, and the leaves that are asked for. A field without a text is refused,
-// unless it is not asked for.
+// columns finds the columns in the header: all fields, and the requested leaves. It rejects a field without a text form, unless the field
+// is not requested.
 func (a *avroFile) columns(o *Options) error {
 	f := a.f
 	for _, name := range a.header.Columns {
@@ -122,7 +123,7 @@ func (a *avroFile) columns(o *Options) error {
 		if err != nil {
 			return err
 		}
-		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { // it is not wanted as a whole
+		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { // it is not requested as a whole
 			return strings.HasPrefix(path, name+".") && !slices.Contains(o.Columns, name)
 		})
 		f.columns = append(f.columns, path)
@@ -133,7 +134,7 @@ func (a *avroFile) columns(o *Options) error {
 	return sniff.CheckHeader(f.columns)
 }
 
-// plan plans the decoding of the columns that are wanted.
+// plan plans the decoding of the requested columns.
 func (a *avroFile) plan(_ []string, o *Options) (err error) {
 	f := a.f
 	f.chooseColumns()
@@ -144,7 +145,7 @@ func (a *avroFile) plan(_ []string, o *Options) (err error) {
 	return err
 }
 
-// avroMemory returns the error of what takes more than a reader's memory, or than any may.
+// avroMemory returns the error of an object that exceeds a reader's memory, or the format's limit.
 func avroMemory(e *avro.SizeError, o *Options) error {
 	if e.Limit != o.avroBlock() || o.Memory <= 0 {
 		return e

@@ -20,7 +20,7 @@ func (avroFormat) reader(r *Reader) splitReader {
 	return &avroReader{r: r, blocks: avro.NewBlocks(max(r.in.opts.avroBlock(), 1))}
 }
 
-// read reads the blocks of a split. Batches do not reach beyond a block.
+// read reads the blocks of a split. A batch has records of one block only.
 func (a *avroReader) read(s Split) (err error) {
 	r, file := a.r, a.r.file.content.(*avroFile)
 	h, raw, err := r.file.Open(r.ctx)
@@ -52,7 +52,7 @@ func (a *avroReader) read(s Split) (err error) {
 	}
 }
 
-// block gives out the records of a block in one batch, or several where they are many or the texts made of them long.
+// block emits the records of a block in one batch, or in several if they are many or their texts are long.
 func (a *avroReader) block(block *avro.Block) error {
 	r := a.r
 	cols, most := r.file.cols, int64(batchRows)
@@ -75,25 +75,25 @@ func (a *avroReader) block(block *avro.Block) error {
 			return err
 		}
 	}
-	// What is after the last record is damage.
+	// Bytes after the last record are damage.
 	if _, err := a.plan.Record(r.buf[:block.End], block, nil); err != io.EOF {
 		return a.fail(err)
 	}
 	return nil
 }
 
-// emit gives out the k fields of the records of a block from the one with the number first on, from 0.
+// emit emits the k fields of a block's records, starting with record number first, from 0.
 func (a *avroReader) emit(block *avro.Block, first int64, k int) error {
 	return a.r.giveNumbered(a.r.fields[:k], a.r.records, int(block.Next-first),
 		Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
 }
 
-// share returns how many of a block's bytes are those of its first n records, all taken for equally long.
+// share returns the number of a block's bytes that its first n records take, assuming equal lengths.
 func share(block *avro.Block, n int64) int64 {
 	return int64(float64(block.Size) * (float64(n) / float64(block.Records)))
 }
 
-// fail names the file, and what takes more than the reader's memory.
+// fail adds the name of the file, and explains an object that exceeds the reader's memory.
 func (a *avroReader) fail(err error) error {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
 		err = avroMemory(e, &a.r.in.opts)

@@ -7,29 +7,29 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// Span is a value's place in [Batch.Data], or that there is none.
+// Span is the position of a value in [Batch.Data], or NULL.
 type Span = span.Span
 
-// Batch is a run of consecutive records. It and all that it refers to is lent: valid until the callback that got it
-// returns, and not to be changed. No batch is empty.
+// Batch is a run of consecutive records. It and all that it refers to is borrowed: valid until the callback that got it returns, and not to
+// be changed. No batch is empty.
 type Batch struct {
 	// Split is the ordinal of the split in [Input.Splits].
 	Split int
-	// Path is the file.
+	// Path is the file's path.
 	Path string
 	// Data holds the values, and for text formats all bytes of the records.
 	Data []byte
 	// Fields are Rows*Cols values, row by row, in the order of [Input.Columns].
 	Fields []Span
-	// Offsets has, for each row, the byte at which its record begins in the file (of a compressed file: in what it
-	// unpacks to), or for Parquet and tables the row's number in the file, from 0. Offsets ascend within a split, and from each
-	// split of a file to the next. For Avro they are the record's number in the split, from 0, and ascend within that only.
+	// Offsets holds, for each row, the byte at which its record begins in the file (in a compressed file: in its unpacked text), or for
+	// Parquet and tables the row's number in the file, from 0. Offsets ascend within a split, and from each split of a file to the next.
+	// For Avro they are the record's number in the split, from 0, and ascend within that only.
 	Offsets    []int64
 	Rows, Cols int
-	// Bytes is how much input the records are: bytes of text, for Parquet of values, for Avro and tables of the file.
+	// Bytes is the size of the records in the input: bytes of text, for Parquet of values, for Avro and tables of the file.
 	Bytes int64
-	// First is the number of the first record within its split, from 1. Bad records are counted too, and end a batch,
-	// so row i has the number First+i.
+	// First is the number of the first record within its split, from 1. Bad records count too, and end a batch, so row i has the number
+	// First+i.
 	First int64
 
 	reader *Reader
@@ -45,12 +45,11 @@ func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(
 // Null reports whether a row has no value of a column.
 func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull() }
 
-// Nulls reports whether the file of the records can say that a value is NULL and not just empty: in Parquet, Avro, JSON lines, and
-// text whose dialect writes NULL.
+// Nulls reports whether the format of the records distinguishes NULL from an empty value: Parquet, Avro, JSON lines, and text whose dialect
+// writes NULL.
 func (b *Batch) Nulls() bool { return b.reader.file.nulls() }
 
-// RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
-// Reason and Err.
+// RowError begins an error about a row: it has the place and the record, borrowed like the batch. The caller adds Column, Reason and Err.
 func (b *Batch) RowError(row int) RowError {
 	if b.number > 0 {
 		return b.reader.blockError(b.block, b.number+int64(row), b.raw(row))
@@ -58,7 +57,7 @@ func (b *Batch) RowError(row int) RowError {
 	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
 }
 
-// raw returns the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
+// raw returns the record as it is in the file; for Parquet and Avro, which have no text, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
 	if b.reader.file.facts.values {
 		var line []byte
@@ -81,7 +80,7 @@ func (b *Batch) raw(row int) []byte {
 	return b.reader.trimEnd(b.reader.text.one(b.Data[start:end]))
 }
 
-// appendCSV appends a field of CSV, in quotes where it needs them.
+// appendCSV appends a field of CSV, quoted if needed.
 func appendCSV(dst, value []byte) []byte {
 	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != rejects.Null {
 		return append(dst, value...)
@@ -96,8 +95,8 @@ func appendCSV(dst, value []byte) []byte {
 	return append(dst, '"')
 }
 
-// pick appends the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file's cols
-// columns, none, or one of the constants, whose places are given.
+// pick appends the fields of every row in the order of the schema: column c of the schema is column order[c] of the file's cols columns,
+// NULL, or one of the constants, whose spans are given.
 func pick(dst, fields []Span, rows, cols int, order []int, constants []Span) []Span {
 	for i := range rows {
 		row := fields[i*cols : (i+1)*cols]

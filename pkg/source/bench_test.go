@@ -140,7 +140,7 @@ func BenchmarkCSV(b *testing.B) {
 	})
 }
 
-// BenchmarkPlanCSV is the search for the records of a file before it is read.
+// BenchmarkPlanCSV measures the search for the records of a file before it is read.
 func BenchmarkPlanCSV(b *testing.B) {
 	data := toCSV(append([][]string{checkColumns}, checkRows(benchRows)...)...)
 	path := writeFile(b, "check.csv", data)

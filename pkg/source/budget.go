@@ -13,15 +13,14 @@ import (
 // ErrBudget is matched by the errors that say that there were more bad records than allowed.
 var ErrBudget = errors.New("too many bad records")
 
-// earlyRecords is how many records have to be read before a share is judged: few may be unlike the rest.
+// earlyRecords is the number of records that must be read before a share is judged: a few may not be typical.
 const earlyRecords = 10_000
 
-// Budget is how many bad records a job may set aside, as the setting bad_records has it. Its methods may be called by
-// any number of goroutines.
+// Budget limits the bad records that a job may skip, as set by bad_records. Its methods may be called by any number of goroutines.
 type Budget struct {
-	// File gets the records that are set aside. Default: they are only counted. Set it before the first call.
+	// File gets the skipped records. Default: they are only counted. Set it before the first call.
 	File *RejectFile
-	// Part says that only a part of the input is read here: a share of bad records is then judged by the caller that knows all of it.
+	// Part says that only a part of the input is read here: the caller, which knows the whole input, then judges a share of bad records.
 	// Set it before the first call.
 	Part bool
 
@@ -34,7 +33,7 @@ type Budget struct {
 	read    atomic.Int64
 }
 
-// NewBudget reads a number of records ("100") or a share of them ("0.5%"). "" and "0" allow none.
+// NewBudget parses a number of records ("100") or a share of them ("0.5%"). "" and "0" allow none.
 func NewBudget(spec string) (*Budget, error) {
 	b := &Budget{spec: spec}
 	number, share := strings.CutSuffix(strings.TrimSpace(spec), "%")
@@ -60,18 +59,17 @@ func NewBudget(spec string) (*Budget, error) {
 	return b, nil
 }
 
-// Count notes that n records were read, bad ones or not. It lets a share be judged before the end.
+// Count records that n records were read, good or bad. It lets a share be judged before the end.
 func (b *Budget) Count(n int64) { b.read.Add(n) }
 
-// Bad returns how many records were given to Reject; one that spans lines counts as so many.
+// Bad returns the number of records given to Reject; one that spans several lines counts once per line.
 func (b *Budget) Bad() int64 { return b.bad.Load() }
 
-// Extra returns how many lines the bad records had beyond one each. A record that spans lines counts as so many bad records: as
-// a rule a quote stands wrong in one of the lines, and the others were records. So what was read are the input's records
-// and these.
+// Extra returns the number of lines that the bad records had beyond one each. A record that spans lines counts once per line: usually a
+// quote is misplaced in one of the lines, and the others were records. So the number read is that of the input's records plus Extra.
 func (b *Budget) Extra() int64 { return b.extra.Load() }
 
-// Allows reports whether so many bad records of all records are within the budget, whatever was counted.
+// Allows reports whether a number of bad records is within the budget for a total, regardless of the counts.
 func (b *Budget) Allows(bad, total int64) bool {
 	if b.share {
 		return bad == 0 || float64(bad) <= b.percent/100*float64(total)
@@ -79,15 +77,15 @@ func (b *Budget) Allows(bad, total int64) bool {
 	return bad <= b.most
 }
 
-// Reset forgets what was counted: for a pass that reads the same input once more. The budget must not be used meanwhile.
+// Reset clears the counts, for a pass that reads the same input again. The budget must not be used meanwhile.
 func (b *Budget) Reset() {
 	b.bad.Store(0)
 	b.extra.Store(0)
 	b.read.Store(0)
 }
 
-// Reject sets a bad record aside. Its error is about this record when none is allowed, or says that there are too many;
-// both match ErrBudget. It is what [Options.Reject] wants.
+// Reject skips a bad record. Its error is about this record if none is allowed, or says that there are too many; both match ErrBudget. It
+// is a function for [Options.Reject].
 func (b *Budget) Reject(e RowError) error {
 	lines := max(e.Lines, 1)
 	b.extra.Add(lines - 1)
@@ -118,11 +116,11 @@ func (b *Budget) Reject(e RowError) error {
 	return nil
 }
 
-// None says that not a single bad record is allowed.
+// None reports whether the budget allows no bad record.
 func (b *Budget) None() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
 
-// Finish judges the whole input: total is the number of its records, bad ones included, without [Budget.Extra]. It does
-// not finish the file.
+// Finish judges the whole input: total is the number of its records, including bad ones, without [Budget.Extra]. It does not finish the
+// file.
 func (b *Budget) Finish(total int64) error {
 	if b.share && b.Part {
 		return nil
@@ -130,7 +128,7 @@ func (b *Budget) Finish(total int64) error {
 	return b.Judge(b.Bad(), total+b.Extra())
 }
 
-// Judge reports whether so many bad records of all are too many, whatever was counted.
+// Judge returns an error if a number of bad records is too large for a total, regardless of the counts.
 func (b *Budget) Judge(bad, total int64) error {
 	switch {
 	case bad == 0:
@@ -143,7 +141,7 @@ func (b *Budget) Judge(bad, total int64) error {
 	return nil
 }
 
-// budgetError is an error of a budget, with the bad record that crossed the line.
+// budgetError is an error of a budget, with the bad record that exceeded it.
 type budgetError struct {
 	row  *RowError // nil at the end
 	text setting.Text

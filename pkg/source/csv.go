@@ -36,20 +36,19 @@ func (*csvReader) tooLong(most string) string {
 	return fmt.Sprintf("the record is longer than %s: most likely a quote is not closed", most)
 }
 
-// parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
-// between. It returns the beginning of the first record that is not whole. last says that the file ends at n, which ends
-// the last record too.
+// parseCSV cuts buf[:n] into records and emits them as one batch, or several if there are bad records between them. It returns the
+// beginning of the first incomplete record. last says that the file ends at n, which also ends the last record.
 //
-// As in [Reader.parseDump], separators are found for a block of bytes at a time; those in quotes are masked out by the
-// parity of the quotes before them. As long as the grammar is kept, that parity is the state of a parser that goes byte
-// by byte. Where a field turns out not to keep it, [rfc4180.Find] decides, which is such a parser.
+// As in [Reader.parseDump], separators are found for a block of bytes at a time; the parity of the quotes before them masks out those in
+// quotes. As long as the text follows the grammar, that parity is the state of a byte-by-byte parser. If a field does not follow it,
+// [rfc4180.Find] decides, which is such a parser.
 func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	if r.extra = n + swar.Block; r.extra > len(r.buf) {
 		r.growBuf(r.extra)
 	}
 	start, err := r.scanCSV(0, n)
 	for err == nil && start < n {
-		// What is left is no whole record, or a fault keeps its end from being seen.
+		// The rest is no complete record, or a fault hides its end.
 		fault := rfc4180.Find(r.buf[start:n], r.comma, last)
 		end := -1
 		if fault != nil {
@@ -85,8 +84,8 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	return min(start, n), r.flush(r.kept, min(start, n))
 }
 
-// unclosed returns the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
-// all records after the quote would be lost with this one, however many there are.
+// unclosed returns the error of a record whose quote is not closed before the end of the file. No budget of bad records allows it: all
+// records after the quote would be lost too, however many there are.
 func (r *Reader) unclosed(start, at, column int, reason string) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)
 	e.Column, e.Err = r.file.columnName(column), setting.Errorf("%s: the quote is at byte %d (%s cannot allow it)",
@@ -95,8 +94,8 @@ func (r *Reader) unclosed(start, at, column int, reason string) error {
 	return &e
 }
 
-// scanCSV takes records from buf[start:n] as long as they are whole and their quotes in order, and returns where it
-// stopped. r.kept is the number of fields stored.
+// scanCSV reads records from buf[start:n] as long as they are complete and correctly quoted, and returns where it stopped. r.kept is the
+// number of fields stored.
 func (r *Reader) scanCSV(start, n int) (int, error) {
 	load := r.buf[:n+swar.Block]
 	comma, cols := swar.Spread(r.comma), r.file.cols
@@ -174,8 +173,8 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 	return start, nil
 }
 
-// unquote writes the inside of a quoted field, its doubled quotes made single, after the chunk, so that the record
-// itself stays as it is. quote is where the first of its quotes is. It says whether all of them are doubled.
+// unquote appends the content of a quoted field, with doubled quotes made single, after the chunk, so that the record itself is not
+// changed. quote is the position of the first quote in it. It reports whether all quotes are doubled.
 func (r *Reader) unquote(inner []byte, quote int) (Span, bool) {
 	if len(r.buf) < r.extra+len(inner) {
 		r.growBuf(r.extra + len(inner)) // inner stays valid: it refers to the former buffer

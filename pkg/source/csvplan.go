@@ -13,23 +13,21 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// planCSV finds where splits of a CSV file can begin, without parsing it. It returns the beginnings of all splits and,
-// after them, the end of the last.
+// planCSV finds where splits of a CSV file can begin, without parsing it. It returns the beginnings of all splits, followed by the end of
+// the last.
 //
-// The file is cut into blocks of the length of a split, and each is looked at on its own, several at a time. Whether a
-// block begins within a quoted field is not known then, so both cases are followed: for each, where the first record
-// begins, and whether every quote of the block stands where a quote may stand. Afterwards the number of quotes in all
-// the blocks before says which case it is.
+// The file is cut into blocks of the length of a split, which are examined independently, several at a time. Whether a block begins within
+// a quoted field is not known then, so both cases are followed: for each, where the first record begins, and whether every quote of the
+// block is at a position where a quote may be. Afterwards the number of quotes in all preceding blocks decides the case.
 //
-// Why this gives what a parser finds that reads the file from its beginning: let every quote that has an even number of
-// quotes before it stand where a field begins (after a comma, a line feed, the beginning of the data) or directly after
-// another quote, and every other quote where a field ends (before a comma, a line end, the end of the file) or directly
-// before another quote. By induction over the quotes, the parser then is outside of quotes exactly where their number is
-// even: it opens at the first kind, and at the second it either closes or, where a quote follows, has a doubled quote
-// and stays inside, just as two more quotes leave the number even or odd. So it ends records at the line feeds with an
-// even number of quotes before them, and meets no fault of quoting. From the first block on where this does not hold,
-// the file is not cut any more: the rest is one split and is read as one reader would, faults and all. Thus the records
-// never depend on the size of a split.
+// Why this agrees with a parser that reads the file from its beginning: let every quote that has an even number of quotes before it be at
+// the beginning of a field (after a comma, a line feed, the beginning of the data) or directly after another quote, and every other quote
+// at the end of a field (before a comma, a line end, the end of the file) or directly before another quote. By induction over the quotes,
+// the parser then is outside of quotes exactly where their number is even: it opens at the first kind, and at the second it either closes
+// or, if a quote follows, has a doubled quote and stays inside, just as two more quotes leave the parity unchanged. So it ends records at
+// the line feeds with an even number of quotes before them, and meets no fault of quoting. From the first block on where this does not
+// hold, the file is not cut: the rest is one split and is read as by one reader, including its faults. Thus the records never depend on the
+// size of a split.
 func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int64, error) {
 	return f.planBlocks(ctx, o, func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error) {
 		b, err := f.planBlock(ctx, src, from, to, comma)
@@ -37,15 +35,15 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int6
 	})
 }
 
-// quotedBlock describes a part of a file for both cases: it begins outside [0] or inside [1] of quotes.
+// quotedBlock describes a part of a file for both cases: beginning outside [0] or inside [1] of quotes.
 type quotedBlock struct {
 	inside [2]int   // it ends inside: 1
-	start  [2]int64 // where the first record begins, 0 when none does
-	faulty [2]bool  // a quote stands where none may
+	start  [2]int64 // where the first record begins, 0 if none does
+	faulty [2]bool  // a quote is at a position where none may be
 }
 
-// planBlocks looks at blocks of the length of a split, each on its own. The blocks before one decide which case it is. From a block on
-// where a quote stands where none may, the file is not cut.
+// planBlocks examines blocks of the length of a split independently. The preceding blocks decide the case of each. From a block with a
+// misplaced quote on, the file is not cut.
 func (f *inputFile) planBlocks(ctx context.Context, o *Options, look func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error)) ([]int64, error) {
 	size, step := f.size(), o.SplitSize
 	starts := []int64{f.dataStart}
@@ -74,7 +72,7 @@ func (f *inputFile) planBlocks(ctx context.Context, o *Options, look func(ctx co
 	return append(starts, size), nil
 }
 
-// overBlocks looks at n blocks of the file, of a length, with all cores.
+// overBlocks calls look for n blocks of the file, each of a length, with all cores.
 func (f *inputFile) overBlocks(ctx context.Context, n int, length int64, look func(ctx context.Context, src *textStream, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	workers := min(runtime.GOMAXPROCS(0), n)
@@ -85,7 +83,7 @@ func (f *inputFile) overBlocks(ctx context.Context, n int, length int64, look fu
 				return err
 			}
 			defer func() { err = errors.Join(err, src.Close()) }()
-			// Neighbouring blocks to one worker: few places of the file are read at a time.
+			// One worker gets neighbouring blocks: few places of the file are read at a time.
 			first, end := n*w/workers, n*(w+1)/workers
 			src.within(f.dataStart+int64(first)*length, min(f.dataStart+int64(end)*length, f.size()))
 			for i := first; i < end; i++ {
@@ -99,12 +97,12 @@ func (f *inputFile) overBlocks(ctx context.Context, n int, length int64, look fu
 	return g.Wait()
 }
 
-// planChunk is how much of a block is looked at together.
+// planChunk is the number of bytes of a block that are read at a time.
 const planChunk = 256 << 10
 
-// planBlock looks at the bytes [from, to) of the file.
+// planBlock examines the bytes [from, to) of the file.
 func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int64, comma byte) (b rfc4180.Block, err error) {
-	// Every chunk comes with one byte before it and two after it, as far as the file has them.
+	// Every chunk has one byte before it and two after it, as far as the file has them.
 	buf := make([]byte, min(planChunk, int(to-from))+3+swar.Block)
 	if from == f.dataStart {
 		b.Start[0] = from

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// csvFormat is RFC 4180 with a header or without.
+// csvFormat is CSV of RFC 4180, with or without a header.
 type csvFormat struct{}
 
 func (csvFormat) facts() facts {
@@ -30,7 +30,7 @@ func (csvFormat) check(o *Options) error {
 	return o.noDialect(anotherDialect)
 }
 
-// noComma says that a byte cannot separate the fields of CSV.
+// noComma reports whether a byte cannot separate the fields of CSV.
 func noComma(c byte) bool { return c == '"' || c == '\n' || c == '\r' }
 
 func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
@@ -117,8 +117,8 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 	}
 }
 
-// header reads the header in data, after the byte order mark, and says whether it is whole. last says that data is all
-// of the file. Blank lines before it are passed over.
+// header reads the header in data, after the byte order mark, and reports whether it is complete. last says that data is the whole file.
+// Blank lines before the header are skipped.
 func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	rest := data[f.dataStart:]
 	for {

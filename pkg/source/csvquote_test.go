@@ -91,7 +91,7 @@ func TestBadRecordIsChargedByItsLines(t *testing.T) {
 	}
 }
 
-// TestLineEndsOfCROnlyAreRefused has texts that are one line, whatever they were meant to be.
+// TestLineEndsOfCROnlyAreRefused checks that texts whose lines end with CR only are rejected.
 func TestLineEndsOfCROnlyAreRefused(t *testing.T) {
 	given := Options{Header: HeaderNone, Columns: []string{"a", "b"}}
 	one := Options{Header: HeaderNone, Columns: []string{"a"}}
@@ -149,7 +149,7 @@ func utf16Text(s string, little bool) string {
 	return b.String()
 }
 
-// TestTextThatIsNoUTF8HeaderIsRefused has headers that are none.
+// TestTextThatIsNoUTF8HeaderIsRefused checks that invalid headers are rejected.
 func TestTextThatIsNoUTF8HeaderIsRefused(t *testing.T) {
 	given := Options{Header: HeaderNone, Columns: []string{"a", "b"}}
 	for name, tt := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// textFormat is text of a dialect.
+// textFormat is text in a dialect.
 type textFormat struct{}
 
 func (textFormat) facts() facts {
@@ -107,7 +107,8 @@ func (t *delimitedReader) trimEnd(record []byte) []byte { return t.scanner.TrimE
 
 func (t *delimitedReader) one(record []byte) []byte { return t.scanner.One(record) }
 
-// undecided returns the undecided of PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
+// undecided returns the scanner's undecided length at PostgreSQL's end-of-data mark, unless more text follows the mark: then it is a
+// record.
 func (t *delimitedReader) undecided(n int) int {
 	d := t.r.file.dialect
 	if d.Map != dialect.Postgres {
@@ -125,7 +126,7 @@ func (t *delimitedReader) undecided(n int) int {
 	return n - len(text) + len(`\.`)
 }
 
-// parseDelimited is parseCSV for text of any dialect.
+// parseDelimited is parseCSV for text in any dialect.
 func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, error) {
 	start := 0
 	for {
@@ -163,7 +164,7 @@ func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, er
 	}
 }
 
-// unclosedQuote returns the error of a record whose quote is not closed before the file ends: as in [Reader.unclosed], no budget
+// unclosedQuote returns the error of a record whose quote is not closed before the end of the file: as in [Reader.unclosed], no budget
 // allows it.
 func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
 	return r.unclosed(bad.Start, bad.At-bad.Start, bad.Column, bad.Reason)
@@ -199,8 +200,8 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	}
 }
 
-// afterMark returns where the text begins in data, the beginning of a file: after the mark of UTF-8, if it has one. The mark is not
-// passed over where the text is to be read in another set: its characters would be others.
+// afterMark returns where the text begins in data, the beginning of a file: after the byte order mark of UTF-8, if there is one. The mark
+// is not skipped if the text is to be read in another character set: its characters would be others.
 func (f *inputFile) afterMark(data []byte) (int, error) {
 	switch {
 	case !bytes.HasPrefix(data, bom):
@@ -211,8 +212,8 @@ func (f *inputFile) afterMark(data []byte) (int, error) {
 	return len(bom), nil
 }
 
-// firstRecord finds the first record in data, the beginning of the text. It is false when data is too short for that. last
-// says that data is all of it.
+// firstRecord finds the first record in data, the beginning of the text. It returns false if data is too short for that. last says that
+// data is the whole text.
 func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error) {
 	at, err := f.afterMark(data)
 	if err != nil {
@@ -256,8 +257,8 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	return true, nil
 }
 
-// decode finds the character set of a file's dialect. What is in UTF-16 or EBCDIC is decoded as a whole, from the front; of other
-// sets, and of fixed columns, values are.
+// decode sets the character set of a file's dialect. UTF-16 and EBCDIC text is decoded as a whole, from the beginning; for other sets, and
+// for fixed columns, values are decoded.
 func (f *inputFile) decode() error {
 	err := f.decodeAs(f.dialect.Charset)
 	f.transcoded = f.transcoded && !f.dialect.Fixed()
@@ -277,7 +278,7 @@ func (f *inputFile) decodeAs(name string) error {
 	return nil
 }
 
-// decoder returns the decoder of values, nil where they are text in UTF-8 or used unchanged.
+// decoder returns the decoder of values, nil if they are UTF-8 or used unchanged.
 func (f *inputFile) decoder() delimited.Charset {
 	if f.charset == nil || f.transcoded {
 		return nil
@@ -285,10 +286,10 @@ func (f *inputFile) decoder() delimited.Charset {
 	return f.charset
 }
 
-// sequential says that a file can be read from its beginning only.
+// sequential reports whether a file can be read only from its beginning.
 func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
 
-// noHeader refuses a text whose first record would be a row of names, and sees whether the last columns came later than the file.
+// noHeader rejects a text whose first record would be a row of names, and checks whether the last columns are newer than the file.
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
 	if bad == nil && len(o.Columns) > 1 && sniff.Alike(names, o.Columns) {
@@ -300,8 +301,9 @@ func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	return nil
 }
 
-// shorten gives a file whose first record has so many values the first columns only, where missing ones are NULL: as text of Hive is that is
-// older than its table's last columns. All records of the file must be alike. One value can be a whole line whose separator is another one.
+// shorten removes the last columns of a file whose first record has fewer values, if missing columns are NULL: so it is for Hive text older
+// than its table's last columns. All records of the file must have the same number. A single value does not count, as it can be a whole line
+// with another separator.
 func (f *inputFile) shorten(found int, o *Options) {
 	hive := o.Missing == "" && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
 	if found < 2 || !hive && o.Missing != MissingNull {
@@ -315,7 +317,7 @@ func (f *inputFile) shorten(found int, o *Options) {
 	}
 }
 
-// excelSep takes the separator from a line such as sep=; with which text for Excel can begin, and says how long that is.
+// excelSep reads the separator from a line such as sep=; at the beginning of text for Excel, and returns the line's length.
 func (f *inputFile) excelSep(data []byte) int {
 	rest, ok := bytes.CutPrefix(data, []byte("sep="))
 	if f.dialect.Name != dialect.Excel || !ok || len(rest) < 2 {

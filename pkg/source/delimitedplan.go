@@ -23,11 +23,11 @@ func (t delimitedText) splits(ctx context.Context, o *Options, add func(start, e
 	return cutAt(add, places, err)
 }
 
-// lineWindow is how much is read to find where a record begins, at first.
+// lineWindow is the initial size of the window in which the beginning of a record is searched.
 const lineWindow = 64 << 10
 
-// planLines cuts a file where the bytes next to a place show that a record begins there: each split begins with the first
-// record at or after its place. begin is where that is in text, at or after a byte that is not its first; -1 if none does.
+// planLines cuts a file where the neighbouring bytes show that a record begins: each split begins with the first record at or after its
+// nominal start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none.
 func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text []byte, at int) int) (starts []int64, err error) {
 	size := f.size()
 	starts = append(starts, f.dataStart)

@@ -22,8 +22,8 @@
 // files of one input must have the same ones in the same order. [Options.Where] chooses partitions, and the others are not
 // listed.
 //
-// A file is compared with what was listed each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
-// what was read of a split.
+// A file is compared with its listing each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
+// the data read of a split.
 // Files of different formats may be mixed as long as they have the same columns.
 //
 // # Formats
@@ -38,8 +38,8 @@
 // anything else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this, and
 // [Options.Dialect] what is said of text.
 //
-// A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever
-// it stands, and every record must have all columns. The last record may lack its separator.
+// A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept in any
+// position, and every record must have all columns. The last record may lack its separator.
 //
 // CSV is RFC 4180, strictly: a quote may only stand around a field, and within it doubled; nothing may stand between a
 // closing quote and the separator. Records end with LF or CR LF, mixed at will; the last may lack it. The bytes of a
@@ -49,14 +49,14 @@
 // must have the columns of the schema, all and no others, in any order.
 //
 // JSON lines are one object on each line, as bulkload/internal/formats/jsonlines reads them: numbers as they stand, null and what is not
-// there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are what the
-// first file's first lines have (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
-// one line that is an object in another is one column. Members of later lines beyond those are passed over, as are all that
-// were not asked for. A file that has none of the columns in its first lines is refused, as is one whose first line says that
+// there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are those of the
+// first file's first lines (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
+// one line that is an object in another is one column. Other members of later lines are skipped, as are all members
+// that were not requested. A file that has none of the columns in its first lines is refused, as is one whose first line says that
 // it is an array or a printed document. Blank lines are no records.
 //
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
-// says, as if they were packed.
+// describes, as if they were packed.
 //
 // Of a Parquet file only the columns that are chosen are read, and only of these it matters whether they can be: not
 // whether others are nested, encrypted or packed with LZO. Pages may be packed with snappy, zstd, gzip, brotli, lz4_raw or
@@ -105,8 +105,8 @@
 // Without [Options.Columns] they are all fields; a duration, a big-decimal or a type within itself is refused, as above. A reader
 // holds one block, packed and unpacked.
 //
-// Parts of tables ([Table]) have records without text: the file system gives them, row by row, with the bytes of those columns
-// that are asked for. They name no columns: these are [Options.Columns], or else [Options.Named].
+// Parts of tables ([Table]) have records without text: the file system returns them, row by row, with the bytes of the
+// requested columns. They name no columns: these are [Options.Columns], or else [Options.Named].
 //
 // # Splits
 //
@@ -119,10 +119,10 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
-// So is a record that stands where files were put together or that another program has ended: one after a byte order mark, one that repeats
+// So is a record that results from concatenated files or another program's line ends: one after a byte order mark, one that repeats
 // the header, a line with CR CR LF, and 0x1A at the end of the text.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
-// counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
+// counts once per line. A fault that makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
 // not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from
 // 1; to know them, the splits before the current one are counted where they have not been read yet. Those of Avro count the
 // records of a block.

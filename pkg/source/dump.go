@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// dumpFormat is text without quotes and escapes: each byte that is no separator is data.
+// dumpFormat is text without quotes and escapes: each byte that is not a separator is data.
 type dumpFormat struct{}
 
 func (dumpFormat) facts() facts {
@@ -77,9 +77,9 @@ func (d *dumpReader) trimEnd(record []byte) []byte {
 	return bytes.TrimSuffix(record, []byte{d.r.recordSep})
 }
 
-// parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
-// between. It takes the records that begin before limit and returns where it stopped: the beginning of the first record
-// that is beyond the limit or not whole. last says that the file ends at n, which ends the last record too.
+// parseDump cuts buf[:n] into records and emits them as one batch, or several if there are bad records between them. It reads the records
+// that begin before limit and returns where it stopped: the beginning of the first record that is beyond the limit or incomplete. last says
+// that the file ends at n, which also ends the last record.
 //
 // A block's separators are found by arithmetic on words, not by a search for each: fields are a dozen bytes long, and
 // a call, or a branch that depends on their length, costs as much as they do.
@@ -137,8 +137,8 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 	return start, r.flush(row, start)
 }
 
-// badCount deals with a record buf[start:end] that has the wrong number of columns: its fields are the last of k,
-// from the rowth on. What precedes it is given out as a batch: no field is stored then.
+// badCount handles a record buf[start:end] that has the wrong number of columns: its fields are the last of k, from field row on. The
+// records before it are emitted as a batch: no field is stored then.
 func (r *Reader) badCount(row, k, start, end int) error {
 	found := k - row
 	if err := r.flush(row, start); err != nil {
@@ -147,7 +147,7 @@ func (r *Reader) badCount(row, k, start, end int) error {
 	return r.reject(start, end, "", countReason(found, r.file.cols))
 }
 
-// countReason returns the count reason of a record with the wrong number of columns.
+// countReason returns the reason of a record with the wrong number of columns.
 func countReason(found, expected int) string {
 	columns := "columns"
 	if found == 1 {
@@ -156,8 +156,8 @@ func countReason(found, expected int) string {
 	return fmt.Sprintf("%d %s found, %d expected", found, columns, expected)
 }
 
-// skipDump finds the first record that begins in the split, in buf[:n] that begins one byte before the split: after the
-// first separator. It returns n when there is none yet.
+// skipDump finds the first record that begins in the split, in buf[:n], which begins one byte before the split: the one after the first
+// separator. It returns n if there is none yet.
 func (r *Reader) skipDump(n int) int {
 	if i := bytes.IndexByte(r.buf[:n], r.recordSep); i >= 0 {
 		return i + 1

@@ -6,21 +6,21 @@ import (
 	"io"
 )
 
-// Extent is how much an input holds, determined without reading it.
+// Extent is the amount of data in an input, determined without reading it all.
 type Extent struct {
-	// Rows are the rows of Parquet files, from their footers.
+	// Rows is the number of rows of Parquet files, from their footers.
 	Rows int64
-	// Text is the bytes of all other files, of text unpacked, of Avro as they are there. Records in them have on average as many bytes as [Batch.Bytes]
-	// says of those that were read.
+	// Text is the number of bytes of all other files: unpacked for text, as stored for Avro. [Batch.Bytes] of the records read gives the average
+	// size of a record.
 	Text int64
-	// Exact is false where Text has packed files too large to be unpacked for this; their beginning stands for the rest.
+	// Exact is false if Text includes packed files too large to unpack for this; their beginning is extrapolated.
 	Exact bool
 }
 
-// extentText is how much of a packed file is unpacked to find its ratio: a quarter of a second's work.
+// extentText is the amount of a packed file's text that is unpacked to find its ratio: a quarter of a second's work.
 const extentText = 32 << 20
 
-// Extent says how much the input holds. It unpacks up to 32 MiB of each packed file.
+// Extent returns the amount of data in the input. It unpacks up to 32 MiB of each packed file.
 func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	for _, f := range packed {
@@ -34,7 +34,7 @@ func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// plainExtent returns the extent of the files that are not packed, and the packed ones.
+// plainExtent returns the extent of the unpacked files, and the packed ones.
 func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 	e.Exact = true
 	for _, f := range in.files {
@@ -54,14 +54,13 @@ func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 	return e, packed
 }
 
-// Bounds of what RoughExtent unpacks.
+// Limits of the unpacking by RoughExtent.
 const (
 	roughFiles = 3
 	roughText  = 4 << 20 // of each
 )
 
-// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings, of 4 MiB,
-// of three stand for all.
+// RoughExtent is like [Input.Extent] for inputs of any number of packed files: it extrapolates from the first 4 MiB of three of them.
 func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	if len(packed) == 0 {
@@ -87,7 +86,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// unpackedSize returns the length of a packed file's text; not exact if the file continues after its first most bytes.
+// unpackedSize returns the length of a packed file's text; it is not exact if the file continues after its first most bytes.
 func (f *inputFile) unpackedSize(ctx context.Context, most int64) (n int64, exact bool, err error) {
 	s, err := f.openText(ctx, 0)
 	if err != nil {

@@ -19,33 +19,33 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// inputFile is one file and what was determined about it when the input was opened.
+// inputFile is one file with the facts determined when the input was opened.
 type inputFile struct {
 	listing.File
 
 	format      Format
 	kind        format   // nil: not known yet
-	facts       facts    // of it
-	content     content  // what it has found
+	facts       facts    // of the format
+	content     content  // the result of the format's probe
 	compression string   // "" or the name of a [compression.Codec]
-	columns     []string // in the file's order; nil: it does not name them
+	columns     []string // in the file's order; nil: the file does not name them
 	cols        int
-	order       []int            // for each column of the schema its place in the file, or that it has none; nil: the same
-	missing     []string         // columns of the schema that it lacks
+	order       []int            // the position in the file of each column of the schema, or a code if it has none; nil: the same order
+	missing     []string         // columns of the schema that the file lacks
 	ignored     []string         // its columns that are not in the schema
-	others      []string         // columns whose type has no text, and that were not asked for
+	others      []string         // columns whose type has no text, and that were not requested
 	dataStart   int64            // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32           // of the header, or of the schema
-	window      int64            // packed: what the first frame asks to be held
-	mostWindow  uint64           // packed: what any frame may ask for
-	left        int64            // bytes at the end that are no records
+	window      int64            // packed: the window size that the first frame requires
+	mostWindow  uint64           // packed: the window size that any frame may require
+	left        int64            // bytes at the end that are not records
 	first       bool             // of all files
 	headed      bool             // text: its first record was its header
 	blank       bool             // text: it has no records
 	short       bool             // text without a header: its records have the first columns only
-	charset     *charset.Charset // of text; nil: bytes are taken as they are
+	charset     *charset.Charset // of text; nil: bytes are used unchanged
 	transcoded  bool             // the text is decoded as a whole
-	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
+	dialect     *dialect.Dialect // of text; nil: CSV or a dump as set by the options
 	firstSplit  int
 	opts        *Options        // of a reject file
 	rejects     *rejects.Form   // of a reject file that is an input
@@ -53,10 +53,10 @@ type inputFile struct {
 	sections    []rejectSection // of a reject file whose records had columns by their path
 }
 
-// detectSize is how much of a file is looked at to detect its format.
+// detectSize is the number of bytes from which a file's format is detected.
 const detectSize = 64 << 10
 
-// errRejects is of a reject file that is not read as one.
+// errRejects is the error of a reject file that is not read with its format.
 var errRejects = setting.Errorf("it is a file of bad records of an earlier job: its records are read with %s rejects", setting.Format)
 
 var bom = []byte(sniff.BOM)
@@ -91,7 +91,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	return f.examine(ctx, head, o)
 }
 
-// examine has the format look at the file, unless its text shows another one.
+// examine lets the format probe the file, unless its text shows another format.
 func (f *inputFile) examine(ctx context.Context, head []byte, o *Options) error {
 	if !f.facts.binary {
 		if err := f.checkText(head, o); err != nil {
@@ -106,14 +106,14 @@ func (f *inputFile) examine(ctx context.Context, head []byte, o *Options) error 
 	return f.found(f.kind.probe(ctx, f, head, o))
 }
 
-// found notes what a format has found in the file.
+// found stores the result of a format's probe.
 func (f *inputFile) found(c content, err error) error {
 	f.content = c
 	return err
 }
 
-// identify determines the compression, and the format as far as the options and the file's name say it; of text it reads the
-// beginning. What cannot be read is refused.
+// identify determines the compression, and the format as far as the options and the file's name determine it; it reads the beginning of
+// text. It rejects files that cannot be read.
 func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err error) {
 	if k := o.formatOf(o.Format); k != nil {
 		f.become(k)
@@ -158,7 +158,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 	return head, err
 }
 
-// packedAs returns the compression that the first bytes of a file report.
+// packedAs returns the compression that the first bytes of a file show.
 func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err error) {
 	if !compression.Skippable(head) {
 		return compression.Begins(head), nil
@@ -171,7 +171,7 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 	return compression.Behind(raw, f.Info.Size())
 }
 
-// howToRead lists the possible formats of a file without a record separator.
+// howToRead lists the possible settings for a file without a record separator.
 func howToRead() setting.Text {
 	return setting.Textf(`text of Hive has line feeds there (%s '\n'), other exports have bytes of their own (%s); a dump of one record without its end is read with %s dump`,
 		setting.RecordSep, setting.RecordSep, setting.Format)
@@ -181,13 +181,13 @@ func howToRead() setting.Text {
 type sepSeen int
 
 const (
-	sepNone     sepSeen = iota // it is nowhere in the file
-	sepFound                   // it is there
-	sepTooLate                 // it is not within the longest record: reading says so
-	sepLineFeed                // it is nowhere, and the file ends with a line feed
+	sepNone     sepSeen = iota // it does not occur in the file
+	sepFound                   // it occurs
+	sepTooLate                 // it does not occur within the greatest record length: reading reports that
+	sepLineFeed                // it does not occur, and the file ends with a line feed
 )
 
-// seek looks for the separator of records.
+// seek searches for the record separator.
 func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSeen, err error) {
 	src, err := f.openText(ctx, 0)
 	if err != nil {
@@ -217,8 +217,8 @@ func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSee
 	return sepTooLate, nil
 }
 
-// probeDump sees that a file can be a dump: one that was given as such, and has no separator of records at all, may be
-// one record. A line feed at its end says that it is other text, which would be one record as a whole.
+// probeDump checks that a file can be a dump: a file that was given as a dump, and has no record separator at all, may be one record. A
+// line feed at its end shows that it is other text, which would be one record as a whole.
 func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) error {
 	field, record := o.dumpSeps()
 	seen := sepFound
@@ -239,10 +239,10 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	return nil
 }
 
-// control says that a byte does not occur in the text of a CSV file.
+// control reports whether a byte does not occur in the text of a CSV file.
 func control(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r' }
 
-// textEnd returns where the text ends: unknown when it is packed.
+// textEnd returns where the text ends, which is unknown for a packed file.
 func (f *inputFile) textEnd() int64 {
 	if f.sequential() {
 		return math.MaxInt64
@@ -250,10 +250,10 @@ func (f *inputFile) textEnd() int64 {
 	return f.size()
 }
 
-// size returns the length of a file that is not packed, without what is left out at its end.
+// size returns the length of an unpacked file, without the bytes ignored at its end.
 func (f *inputFile) size() int64 { return f.Info.Size() - f.left }
 
-// columnName returns the name of a column by its place in the file, "" when there is none.
+// columnName returns the name of a column by its position in the file, "" if there is none.
 func (f *inputFile) columnName(i int) string {
 	if 0 <= i && i < len(f.columns) {
 		return f.columns[i]
@@ -271,7 +271,7 @@ func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) 
 	return f.beginning(ctx, detectSize)
 }
 
-// beginning reads the text up to a size.
+// beginning reads at most size bytes of the text.
 func (f *inputFile) beginning(ctx context.Context, size int64) (text []byte, err error) {
 	src, err := f.openText(ctx, 0)
 	if err != nil {
@@ -281,7 +281,7 @@ func (f *inputFile) beginning(ctx context.Context, size int64) (text []byte, err
 	return io.ReadAll(io.LimitReader(src, size))
 }
 
-// checkText finds texts that no format here has, by their first bytes.
+// checkText rejects texts of unsupported formats, by their first bytes.
 func (f *inputFile) checkText(head []byte, o *Options) error {
 	asked := o.Format == f.format && f.facts.raw // all bytes are data
 	if !asked && bytes.HasPrefix(head, []byte(rejects.Magic)) {
@@ -297,7 +297,7 @@ func (f *inputFile) checkText(head []byte, o *Options) error {
 	return nil
 }
 
-// foreign refuses a file of a format that cannot be read, if it is one.
+// foreign rejects a file of an unsupported format.
 func (f *inputFile) foreign(k *sniff.Foreign) error {
 	if k == nil {
 		return nil
@@ -305,7 +305,7 @@ func (f *inputFile) foreign(k *sniff.Foreign) error {
 	return listing.Refuse("%s", k.Text(f.Path))
 }
 
-// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read, or is one by its name where its format
+// foreignContent rejects a file whose content, or unpacked content, begins like an unsupported format, or whose name shows one if its format
 // is not given.
 func (f *inputFile) foreignContent(name string, head []byte) error {
 	k := sniff.ForeignContent(head)
@@ -315,7 +315,7 @@ func (f *inputFile) foreignContent(name string, head []byte) error {
 	return f.foreign(k)
 }
 
-// tail returns the last four bytes of a file that is not packed.
+// tail returns the last four bytes of an unpacked file.
 func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
 	if f.compression != "" || f.Info.Size() < 4 {
 		return nil, nil

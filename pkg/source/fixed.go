@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// fixedFormat is text of fixed columns: each is at the same bytes of every record, as mainframes unload tables.
+// fixedFormat is text of fixed columns: each is at the same bytes of every record, as in table unloads of mainframes.
 type fixedFormat struct{}
 
 func (fixedFormat) facts() facts {
@@ -52,7 +52,7 @@ func (k fixedFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Optio
 	return k.text(f), f.leaveLastLines(ctx, f.dialect.SkipEnd)
 }
 
-// decodeFixed finds the character set. Positions count bytes of the file, so values are decoded one by one.
+// decodeFixed sets the character set. Positions count bytes of the file, so values are decoded one by one.
 func (f *inputFile) decodeFixed() error {
 	if err := f.decode(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (f *inputFile) decodeFixed() error {
 
 func (fixedFormat) text(f *inputFile) textForm { return fixedText{textFile{f}} }
 
-// unseparatedMark is between records of a reject file that no separator was between.
+// unseparatedMark separates records in a reject file if they had no separator.
 const unseparatedMark = "\x00\x01\x02\x03\x02\x01\x00\n"
 
 func (fixedFormat) marks(f *inputFile, _, _ Sep) rejects.Marks {

@@ -132,7 +132,7 @@ func TestFixedEBCDIC(t *testing.T) {
 	}
 }
 
-// TestFixedRefused has what fixed columns cannot be.
+// TestFixedRefused checks that invalid fixed columns are rejected.
 func TestFixedRefused(t *testing.T) {
 	path := writeFile(t, "x.txt", []byte("abcdef\n"))
 	for want, change := range map[string]func(*dialect.Dialect){

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// A format is a form of input files: how its files are known, and what is in one of them. All formats are in the registry
-// (formats.go); nothing else depends on which one a file has. A format has no state.
+// A format is a format of input files: how to recognize its files and read them. All formats are in the registry (formats.go); no other
+// code depends on a file's format. A format has no state.
 type format interface {
-	// facts are true of all its files.
+	// facts returns the properties of all its files.
 	facts() facts
-	// check finds options that do not go with the format, which they ask for.
+	// check reports options that the format does not support.
 	check(o *Options) error
-	// probe finds the columns of a file and where its records begin. head is the beginning of its text; nil where that is not read.
+	// probe finds the columns of a file and where its records begin. head is the beginning of its text; nil if that is not read.
 	probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error)
-	// reader returns the reader of such files' splits for a [Reader]. It keeps its buffers from split to split.
+	// reader returns the format's reader of splits for a [Reader]. It keeps its buffers from split to split.
 	reader(r *Reader) splitReader
 }
 
 // content is the result of a format's probe of a file.
 type content interface {
-	// offer sees which columns the file can have, where some are wanted. first names where these are from.
+	// offer checks the file's possible columns against the wanted ones. first names the origin of those.
 	offer(wanted []string, first string, o *Options) error
-	// plan decides what is read of the file, whose columns were found in the schema.
+	// plan decides how to read the file, after its columns were matched with the schema.
 	plan(schema []string, o *Options) error
-	// splits cuts the file, unless it is packed. They depend on the file and the options only.
+	// splits cuts the file, unless it is packed. The splits depend only on the file and the options.
 	splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error
-	// memory is about how many bytes a reader comes to hold, in addition to a chunk and its spans.
+	// memory returns the approximate size of a reader's buffers, in addition to a chunk and its spans.
 	memory(o *Options) int64
 }
 
@@ -42,54 +42,54 @@ type registered struct {
 	format
 }
 
-// facts has the properties of all files of a format.
+// facts holds the properties of all files of a format.
 type facts struct {
 	Traits
-	help    string   // what it is, for lists of formats; empty: its name
+	help    string   // a description, for lists of formats; empty: its name
 	endings []string // of names, in lower case
-	hidden  bool     // no setting asks for it
-	binary  bool     // its files are no text: they have no character set, and are not packed as a whole
-	magic   []string // how its files begin, one of these
-	// ending says, by the beginning of a file and its last four bytes, that it is of the format, where text can begin so too; nil: none can.
+	hidden  bool     // no setting selects it
+	binary  bool     // its files are not text: they have no character set, and are not packed as a whole
+	magic   []string // the possible first bytes of its files
+	// ending recognizes the format by the beginning of a file and its last four bytes, if text can begin in the same way; nil: none can.
 	ending func(head, tail []byte) bool
-	// looks says that text can be of the format by how it begins. Of several formats, the last one counts.
+	// looks reports whether the beginning of a text suggests the format. Of several formats, the last one counts.
 	looks func(head []byte, o *Options) bool
-	// charset is the character set that the options give text of the format.
+	// charset returns the character set that the options set for text of the format.
 	charset func(o *Options) string
-	values  bool // a record has no text of its own: its values stand for it, as a line of CSV
-	raw     bool // each byte that does not separate is data
-	cut     bool // records are cut at separators, so that files which were put together can be seen
+	values  bool // a record has no text of its own: a line of CSV of its values replaces it
+	raw     bool // each byte that is not a separator is data
+	cut     bool // records are cut at separators, so concatenated files can be detected
 	loose   bool // a split begins anywhere, and its first record after the next separator
 }
 
-// Traits has the properties of a format that other packages need.
+// Traits holds the properties of a format that other packages need.
 type Traits struct {
-	// Dialect is the preset of the dialect in which the format is, if it is text in one.
+	// Dialect is the preset of the format's dialect, if it is text in one.
 	Dialect string
 	// Text says that a [dialect.Dialect] can describe its files.
 	Text bool
-	// Named says that its files have the names of their columns for certain, and that a value can be NULL.
+	// Named says that its files always name their columns, and that a value can be NULL.
 	Named bool
-	// Open says that its records name their columns: later ones may have others than the first.
+	// Open says that its records name their columns: later records may have other columns than the first.
 	Open bool
-	// Rows says that [Split.Start], [Split.End] and [Batch.Offsets] count rows, that a file says how many it has, and that a split is a
-	// group of them.
+	// Rows says that [Split.Start], [Split.End] and [Batch.Offsets] count rows, that a file stores its number of rows, and that a split is
+	// a group of them.
 	Rows bool
 	// Blocks says that [Batch.Offsets] count the records of the blocks of a split.
 	Blocks bool
 	// Table says that its files are parts of a [Table].
 	Table bool
-	// Described says that its files say how their records are written.
+	// Described says that its files describe the format of their records.
 	Described bool
-	// Header says that a setting decides whether its files have one.
+	// Header says that a setting determines whether its files have a header.
 	Header bool
-	// FieldSep and RecordSep are the default separators, where settings have others.
+	// FieldSep and RecordSep are the default separators, if settings can change them.
 	FieldSep, RecordSep Sep
-	// Charset says that a setting of its own has the character set.
+	// Charset says that the format has its own setting for the character set.
 	Charset bool
 }
 
-// Traits returns the traits of a format; none of one that is not known.
+// Traits returns the traits of a format; zero traits for an unknown one.
 func (f Format) Traits() Traits {
 	for _, k := range formats() {
 		if k.name == f {
@@ -99,7 +99,7 @@ func (f Format) Traits() Traits {
 	return Traits{}
 }
 
-// Formats returns the formats that a setting can ask for. help is a list of them for a person.
+// Formats returns the formats that a setting can select. help is a readable list of them.
 func Formats() (names []string, help string) {
 	var texts []string
 	for _, k := range formats() {
@@ -112,22 +112,22 @@ func Formats() (names []string, help string) {
 	return names, strings.Join(texts[:last], ", ") + ", or " + texts[last]
 }
 
-// become notes which format a file has.
+// become sets the format of a file.
 func (f *inputFile) become(k *registered) {
 	f.format, f.kind, f.facts = k.name, k.format, k.facts()
 }
 
-// formatOf returns one of the formats by its name, nil if there is none.
+// formatOf returns a format by its name, nil if there is none.
 func (o *Options) formatOf(name Format) *registered {
 	return o.find(func(k *registered) bool { return k.name == name })
 }
 
-// ends returns the format of a name, in lower case and without the ending of a compression; nil if it does not say one.
+// ends returns the format of a name, in lower case and without the ending of a compression; nil if the name shows none.
 func (o *Options) ends(name string) *registered {
 	return o.such(func(f *facts) bool { return f.ends(name, o) })
 }
 
-// begins returns the format whose files begin as the file does, nil if it is none.
+// begins returns the format that the file's first bytes show, nil if there is none.
 func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*registered, error) {
 	k := o.such(func(f *facts) bool { return f.begins(head) })
 	if k == nil || k.facts().ending == nil {
@@ -140,12 +140,12 @@ func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*regis
 	return k, nil
 }
 
-// looks returns the format that text which begins so is likely to have.
+// looks returns the format that text with this beginning probably has.
 func (o *Options) looks(head []byte) *registered {
 	return o.such(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
 }
 
-// such returns the last format of such facts, and find the last that is one of those.
+// such returns the last format whose facts match, and find the last match in a list.
 func (o *Options) such(facts func(f *facts) bool) *registered {
 	return o.find(func(k *registered) bool { f := k.facts(); return facts(&f) })
 }
@@ -159,15 +159,15 @@ func (o *Options) find(is func(k *registered) bool) *registered {
 	return nil
 }
 
-// headed says that text of the format can have a header.
+// headed reports whether text of the format can have a header.
 func (f *facts) headed() bool { return f.cut && !f.raw }
 
-// begins says that a file begins as those of the format do.
+// begins reports whether a file begins like those of the format.
 func (f *facts) begins(head []byte) bool {
 	return slices.ContainsFunc(f.magic, func(m string) bool { return strings.HasPrefix(string(head[:min(len(head), len(m))]), m) })
 }
 
-// ends says that a name, in lower case, is one of the format's. With a dialect, it does not say which text a file has.
+// ends reports whether a name, in lower case, is one of the format's. With a dialect, a name does not determine the format of text.
 func (f *facts) ends(name string, o *Options) bool {
 	said := o.Dialect == nil || f.binary || f.charset != nil && f.charset(o) != ""
 	return said && slices.ContainsFunc(f.endings, func(end string) bool { return strings.HasSuffix(name, end) })

@@ -1,6 +1,6 @@
 package source
 
-// formats returns all formats, in the order in which documents name them. A further one is a line here.
+// formats returns all formats, in the order of the documentation. A new format is one more line here.
 func formats() []registered {
 	return []registered{
 		{FormatCSV, csvFormat{}},

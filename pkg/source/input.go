@@ -13,8 +13,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may
-// use it.
+// Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may use it.
 type Input struct {
 	opts    Options
 	columns []string
@@ -22,41 +21,40 @@ type Input struct {
 	files   []*inputFile
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
-	sums    splitSums      // of what was read of each split
+	sums    splitSums      // checksums of the data read of each split
 	met     metColumns
 	mu      sync.Mutex // held while records are counted
-	lookups int64      // how often those before a split were asked for
+	lookups int64      // how often the records before a split were requested
 
 	resolve Resolve
 	inputs  []string // as they were given
 	left    []LeftOut
 }
 
-// Split is a part of a file that is read on its own.
+// Split is a part of a file that is read independently.
 type Split struct {
-	// File is the ordinal of the file in [Input.Files], Path its path.
+	// File is the index of the file in [Input.Files], Path its path.
 	File int
 	Path string
-	// Start and End bound the records of the split by where they begin: at bytes, or for Parquet at rows. The one split
-	// of a compressed text file has math.MaxInt64 as its end. Of Avro, the split has the blocks before which a sync marker
-	// begins within the bounds.
+	// Start and End bound the positions where the records of the split begin: bytes, or rows for Parquet. The one split of a compressed
+	// text file has math.MaxInt64 as its end. For Avro, the split has the blocks whose preceding sync marker begins within the bounds.
 	Start, End int64
 	// RowGroup is the ordinal of the row group; Parquet only.
 	RowGroup int
 }
 
-// FileInfo is one input file, as it was when it was listed.
+// FileInfo describes one input file at the time when it was listed.
 type FileInfo struct {
-	// Path is the file as messages name it: in the form in which the input was given.
+	// Path is the file's path in messages, in the form in which the input was given.
 	Path string
 	// Name is the file's absolute name in its file system.
 	Name string
 	// Input is the ordinal of the input that led to the file.
 	Input int
-	// Size is in bytes, as the file is there: of a packed file packed.
+	// Size is the stored size in bytes: packed for a packed file.
 	Size    int64
 	ModTime time.Time
-	// FileID is the inode of a local file, the file id on HDFS, or of an object a digest of its name and ETag; 0 if none is known.
+	// FileID is the inode of a local file, the file id on HDFS, or a digest of an object's name and ETag; 0 if not known.
 	FileID uint64
 	// ChangeTime is when content or attributes last changed (ctime); zero if that is not known.
 	ChangeTime time.Time
@@ -64,18 +62,18 @@ type FileInfo struct {
 	// Compression of a text file: "", "gz", "zst", "bz2", "xz", "lz4", "sz" (snappy's framing format), "snappy" or "hadoop-lz4"
 	// (the blocks of Hadoop's codecs) or "deflate" (zlib).
 	Compression string
-	// Dialect names how text is written, Settings says it in full, as it was applied to this file. Empty for Parquet and Avro, and for
-	// JSON lines but for their character set.
+	// Dialect is the name of the text's dialect, Settings its full description, as applied to this file. Empty for Parquet and Avro, and
+	// for JSON lines except for their character set.
 	Dialect, Settings string
-	// Partitions are the columns that the file has by its path.
+	// Partitions are the columns of the file from its path.
 	Partitions []string
-	// Missing are the columns of the input that the file lacks, Ignored those of its own that are passed over; of JSON lines,
-	// as its first lines have them.
+	// Missing are the columns of the input that the file lacks, Ignored its own columns that are skipped; for JSON lines, according to its
+	// first lines.
 	Missing, Ignored []string
 }
 
-// Open finds the files that the inputs mean, looks at the beginning of each (for Parquet at the end), and cuts them into
-// splits. The order of files is that of the inputs, and within each by name.
+// Open finds the files of the inputs, reads the beginning of each (for Parquet the end), and cuts them into splits. The order of files is
+// that of the inputs, and within each by name.
 //
 // Errors of the file systems are wrapped. Those of what is read name the file: an [ErrSelection] is about a file that is no
 // input, a [*MemoryError] about one that needs more than [Options.Memory].
@@ -115,15 +113,15 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 	return in, nil
 }
 
-// Columns returns the names of the columns in the order that batches have them. The slice is shared: do not change it. It is
-// empty only when no file names its columns, which is when all are empty.
+// Columns returns the names of the columns in the order of batches. The slice is shared: do not change it. It is empty only if no file
+// names its columns, which means that all are empty.
 func (in *Input) Columns() []string { return in.columns }
 
-// Splits returns the parts to be read, in the order of the input. They depend on the files and on [Options.SplitSize] only.
-// The slice is shared: do not change it.
+// Splits returns the parts to read, in the order of the input. They depend only on the files and on [Options.SplitSize]. The slice is
+// shared: do not change it.
 func (in *Input) Splits() []Split { return in.splits }
 
-// Files returns the files in the order of the input. The slice is the caller's.
+// Files returns the files in the order of the input. The caller owns the slice.
 func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {
@@ -133,7 +131,7 @@ func (in *Input) Files() []FileInfo {
 	return infos
 }
 
-// describe returns the file as far as it is known.
+// describe returns the facts about the file that are known so far.
 func (f *inputFile) describe() FileInfo {
 	id := listing.IdentityOf(f.Info)
 	return FileInfo{Partitions: listing.Names(f.Partitions), Missing: f.missing, Ignored: f.ignored,
@@ -141,8 +139,7 @@ func (f *inputFile) describe() FileInfo {
 		Format: f.format, Compression: f.compression}
 }
 
-// ReaderMemory is about how many bytes of buffers a [Reader] of this input comes to hold, as long as no record is longer
-// than a chunk.
+// ReaderMemory returns the approximate size of the buffers of a [Reader] of this input, as long as no record is longer than a chunk.
 func (in *Input) ReaderMemory() int64 {
 	var most int64
 	for _, f := range in.files {

@@ -98,7 +98,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestShownPaths: a path in a message has the form of the input.
+// TestShownPaths checks that a path in a message has the form of the input.
 func TestShownPaths(t *testing.T) {
 	dir := tree(t, map[string]string{"in/a.csv": "a\n"})
 	t.Chdir(dir)

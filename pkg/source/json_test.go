@@ -134,7 +134,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// TestJSONRefusals are files without a line that is read, with the reason.
+// TestJSONRefusals checks the reasons for files without a readable line.
 func TestJSONRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, in string
@@ -163,7 +163,7 @@ func TestJSONRefusals(t *testing.T) {
 	}
 }
 
-// TestJSONDetected: text of other formats is not taken for JSON.
+// TestJSONDetected checks that text of other formats is not mistaken for JSON.
 func TestJSONDetected(t *testing.T) {
 	for in, want := range map[string]Format{
 		" \n{\"a\":1}\n":              FormatJSON,

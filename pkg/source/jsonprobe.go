@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// jsonFormat is lines of JSON.
+// jsonFormat is JSON lines.
 type jsonFormat struct{}
 
 func (jsonFormat) facts() facts {
@@ -41,7 +41,7 @@ func (jsonFormat) marks(*inputFile, Sep, Sep) rejects.Marks { return rejects.Mar
 type jsonText struct {
 	textFile
 	seen   []string        // the paths in the first lines
-	wanted *jsonlines.Plan // which values of a line are
+	wanted *jsonlines.Plan // the values of a line that are read
 }
 
 func (j *jsonText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
@@ -94,12 +94,12 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 	}
 }
 
-// firstPaths returns the paths in the first lines of a text, and no others than names that columns can have.
+// firstPaths returns the paths in the first lines of a text that are valid names of columns.
 func firstPaths(data []byte, last bool, set delimited.Charset) ([]string, error) {
 	var decode func(line []byte) []byte
 	if set != nil {
 		decode = func(line []byte) []byte {
-			line, _ = set.Append(nil, line) // what is no character is left to the reading
+			line, _ = set.Append(nil, line) // the reader reports invalid characters
 			return line
 		}
 	}
@@ -110,8 +110,8 @@ func firstPaths(data []byte, last bool, set delimited.Charset) ([]string, error)
 	return paths, err
 }
 
-// offer sees that the lines can have the columns. Lines say themselves what they have: what is in the schema
-// and not in the path is looked for in each.
+// offer checks that the lines can have the wanted columns. Each line names its own members: a column of the schema that is not in the
+// file's path is looked for in every line.
 func (j *jsonText) offer(wanted []string, first string, o *Options) error {
 	f := j.f
 	if o.Extra == ExtraFail {

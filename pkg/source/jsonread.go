@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// lineStart returns where the first line begins at or after a byte of text that is not its first; -1 if none does.
+// lineStart returns the first beginning of a line at or after a byte of text that is not its first; -1 if there is none.
 func lineStart(text []byte, at int) int {
 	if text[at-1] == '\n' {
 		return at
@@ -44,7 +44,7 @@ func (j *jsonReader) parse(n, _ int, last bool) (int, error) {
 }
 
 func (j *jsonReader) trimEnd(record []byte) []byte {
-	line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
+	line, _, _ := bytes.Cut(record, []byte{'\n'}) // the rest is blank lines
 	return bytes.TrimSuffix(line, []byte{'\r'})
 }
 
@@ -52,9 +52,9 @@ func (*jsonReader) tooLong(most string) string {
 	return fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", most)
 }
 
-// parseJSON cuts buf[:n] into lines and gives their values to the callback as one batch, or several where bad lines are
-// between. It returns the beginning of the first line that is not whole. last says that the file ends at n, which ends the
-// last line too. Texts whose escapes were undone are after the chunk.
+// parseJSON cuts buf[:n] into lines and emits their values as one batch, or several if there are bad lines between them. It returns the
+// beginning of the first incomplete line. last says that the file ends at n, which also ends the last line. Texts with escapes are stored
+// unescaped after the chunk.
 func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, error) {
 	r.extra = n
 	start, k, cols := 0, 0, r.file.cols
@@ -93,8 +93,8 @@ func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, err
 	return start, r.flush(k, start)
 }
 
-// decodeLine returns where the line buf[start:end] stands in UTF-8: where it is, or decoded after what is in the buffer. No character has a
-// line feed within it, whatever the set.
+// decodeLine returns the position of the line buf[start:end] in UTF-8: unchanged, or decoded after the contents of the buffer. In no
+// character set does a character contain a line feed.
 func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
 	set := r.file.decoder()
 	if set == nil || ascii(r.buf[start:end]) {
@@ -112,14 +112,14 @@ func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
 	return from, r.extra, nil
 }
 
-// badCharacter is a place in a line that is no character of its set.
+// badCharacter is the error of an invalid character, with its position in a line.
 type badCharacter struct{ at int }
 
 func (e *badCharacter) Error() string {
 	return fmt.Sprintf("JSON, byte %d of the line: these bytes are no character of the character set", e.at)
 }
 
-// ascii reports whether text has no byte from 80 on.
+// ascii reports whether text has no byte from 0x80 on.
 func ascii(text []byte) bool {
 	for len(text) >= 8 {
 		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
@@ -135,7 +135,7 @@ func ascii(text []byte) bool {
 	return true
 }
 
-// rejectLine deals with the line buf[start:end], which cannot be used. decoded says that places in the fault are those of the line in UTF-8.
+// rejectLine handles the unusable line buf[start:end]. decoded says that positions in the fault refer to the line in UTF-8.
 func (r *Reader) rejectLine(start, end int, decoded bool, err error) error {
 	if bad, ok := errors.AsType[*badCharacter](err); ok {
 		return r.reject(start, end, "", bad.Error())

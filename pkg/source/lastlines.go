@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// lastLines returns where the last n lines of a text begin in data, its end; -1 if data does not have them whole. A line
-// feed at the end of the text ends its last line. begins says that data is all of the text.
+// lastLines returns where the last n lines of a text begin in data, its end; -1 if data does not contain them whole. A line feed at the end
+// of the text ends its last line. begins says that data is the whole text.
 func lastLines(data []byte, n int, begins bool) int {
 	end := len(data)
 	if bytes.HasSuffix(data, []byte{'\n'}) {
@@ -30,7 +30,7 @@ func lastLines(data []byte, n int, begins bool) int {
 	return -1
 }
 
-// leaveLastLines finds how many bytes the lines take that end a file and are no records.
+// leaveLastLines finds the length of the last lines of a file, which are not records.
 func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
 	if n == 0 || f.sequential() {
 		return nil
@@ -53,7 +53,7 @@ func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
 	}
 }
 
-// withoutLastLines is a text without the last n lines.
+// withoutLastLines reads a text without its last n lines.
 type withoutLastLines struct {
 	r    io.Reader
 	n    int
@@ -69,7 +69,7 @@ func (w *withoutLastLines) Read(p []byte) (int, error) {
 		var m int
 		m, w.err = w.r.Read(w.held[at:])
 		w.held = w.held[:at+m]
-		// As long as there may be more, a line that is not ended counts as one of the last.
+		// While more may follow, an unfinished line counts as one of the last.
 		w.free = max(0, lastLines(w.held, w.n, false))
 		if w.err != nil && w.err != io.EOF {
 			w.free = 0

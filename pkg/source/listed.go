@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// What package listing has of files and their paths.
+// Types of package listing about files and their paths.
 type (
 	// FS is the file system of inputs; those of hdfsio implement it.
 	FS = listing.FS
@@ -16,9 +16,9 @@ type (
 	Resolve = listing.Resolve
 	// LeftOut counts files of one kind that are ignored since they are not data.
 	LeftOut = listing.LeftOut
-	// Partition is a column that a file has by its path.
+	// Partition is a column of a file from its path.
 	Partition = listing.Partition
-	// ChangedError says that the input is not what it was when it was opened.
+	// ChangedError says that the input has changed since it was opened.
 	ChangedError = listing.ChangedError
 )
 
@@ -28,17 +28,17 @@ const (
 	PartitionsOff  = listing.PartitionsOff
 )
 
-// ErrSelection is matched by errors about files that no job reads: their name or kind says so.
+// ErrSelection is matched by errors about files that are never read, because of their name or kind.
 var ErrSelection = listing.ErrSelection
 
-// InputsFrom reads a list of inputs, one a line, as [listing.InputsFrom] says.
+// InputsFrom reads a list of inputs, one a line, like [listing.InputsFrom].
 func InputsFrom(ctx context.Context, resolve Resolve, name string) ([]string, error) {
 	return listing.InputsFrom(ctx, resolve, name)
 }
 
 // Directory is a directory that holds input files.
 type Directory struct {
-	// Path is the directory in the form in which the input was given: as an input it means the same files.
+	// Path is the directory in the form in which the input was given: as an input it denotes the same files.
 	Path string
 	// Name is its absolute name in its file system.
 	Name string
@@ -46,8 +46,8 @@ type Directory struct {
 	Files []FileInfo
 }
 
-// Directories finds the directories that the inputs' files are in, as [listing.Directories] does. AllowEmpty, Partitions and Where are the only options
-// that are looked at: no file is opened.
+// Directories finds the directories of the inputs' files, like [listing.Directories]. It uses only the options AllowEmpty, Partitions and Where: it
+// opens no file.
 func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
 	for _, input := range inputs {
 		if fsys, _, err := resolve(input); err == nil && IsTable(fsys) {
@@ -65,8 +65,7 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Opt
 	return dirs, nil
 }
 
-// List finds the files that inputs name, as [Open] does, and opens none. What a file's content says, its format and
-// compression, is not known.
+// List finds the files of inputs, as [Open] does, and opens none. Facts from a file's content, its format and compression, are not known.
 func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]FileInfo, error) {
 	files, _, err := listing.List(ctx, resolve, inputs, o.listing())
 	if err != nil {
@@ -75,7 +74,7 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]F
 	return described(files), nil
 }
 
-// described returns the files as far as they are known without opening them.
+// described describes the files without opening them.
 func described(files []*listing.File) []FileInfo {
 	infos := make([]FileInfo, len(files))
 	for i, f := range files {
@@ -84,8 +83,7 @@ func described(files []*listing.File) []FileInfo {
 	return infos
 }
 
-// Recheck lists all inputs again and looks at every file. A file that has changed, is new or is gone gives a
-// [*ChangedError].
+// Recheck lists all inputs again and checks every file. For a file that has changed, is new or is gone it returns a [*ChangedError].
 func (in *Input) Recheck(ctx context.Context) error {
 	had := make([]*listing.File, len(in.files))
 	for i, f := range in.files {
@@ -94,11 +92,10 @@ func (in *Input) Recheck(ctx context.Context) error {
 	return listing.Recheck(ctx, in.resolve, in.inputs, *in.opts.listing(), had)
 }
 
-// LeftOut lists the files of the inputs' directories and patterns that are ignored, by kind. The slice is shared: do not
-// change it.
+// LeftOut lists the ignored files of the inputs' directories and patterns, by kind. The slice is shared: do not change it.
 func (in *Input) LeftOut() []LeftOut { return in.left }
 
-// Partitions returns the columns that files have by the names of their directories, in the order of the first that has each.
+// Partitions returns the columns from the names of directories, in the order of their first files.
 func (in *Input) Partitions() []string {
 	var names []string
 	for _, f := range in.files {

@@ -10,9 +10,9 @@ import (
 	"bulkload/internal/formats/compression"
 )
 
-// MemoryError is that reading an input takes more memory than [Options.Memory].
+// MemoryError says that reading an input takes more memory than [Options.Memory].
 type MemoryError struct {
-	What string // what asks for it
+	What string // the object that needs it
 	Need int64  // bytes that a reader needs for it; 0: not known
 	Have int64  // bytes that a reader has
 }
@@ -24,7 +24,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("%s needs %s of memory, and a reader has %s", e.What, compression.Mebibytes(e.Need), compression.Mebibytes(e.Have))
 }
 
-// memory returns the limit of a reader's buffers.
+// memory returns the size limit of a reader's buffers.
 func (o *Options) memory() int64 {
 	if o.Memory <= 0 {
 		return math.MaxInt64
@@ -36,8 +36,8 @@ func (o *Options) memory() int64 {
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
 
-// probePacked finds which of the compressions with one ending a file has, and how much of its text it refers back to, all of
-// which its reader has to hold. What is beyond the memory of a reader is refused before any of it is allocated.
+// probePacked finds which of the compressions with the same ending a file has, and the size of its window, which a reader has to hold. It
+// rejects a window that exceeds a reader's memory before any of it is allocated.
 func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 	file, raw, err := f.Open(ctx)
 	if err != nil {
@@ -68,10 +68,10 @@ func (f *inputFile) limits() compression.Limits {
 	return compression.Limits{Size: f.Info.Size(), Window: f.mostWindow, Exceeded: exceeded}
 }
 
-// exceeded returns the error of what needs more memory than a reader has.
+// exceeded returns the error of an object that needs more memory than a reader has.
 func exceeded(what string, need, have int64) error { return &MemoryError{what, need, have} }
 
-// windowError turns the unpacker's refusal of a window into one that says what to do.
+// windowError turns the unpacker's error about a window into one with advice.
 func (f *inputFile) windowError(err error) error {
 	if compression.TooWide(err) {
 		return &MemoryError{What: "the zstd window of a frame after the first", Have: int64(f.mostWindow)}

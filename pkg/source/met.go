@@ -6,14 +6,15 @@ import (
 	"bulkload/internal/formats/jsonlines"
 )
 
-// metColumns says of each column of the schema whether a file has it: by its header, its schema or its path, and of JSON lines
-// by the records that were read.
+// metColumns records for each column of the schema whether a file has it: by its header, its schema or its path, and for JSON lines by the
+// records read.
 type metColumns struct {
 	mu  sync.Mutex
 	has []bool
 }
 
-// begin notes what files have before they are read. What is left of another input, as in reject files, need not have all.
+// begin records the columns that files have before they are read. Inputs that are the rest of another input, such as reject files, need not
+// have all.
 func (m *metColumns) begin(columns int, files []*inputFile) {
 	m.has = make([]bool, columns)
 	for _, f := range files {
@@ -27,7 +28,7 @@ func (m *metColumns) begin(columns int, files []*inputFile) {
 	}
 }
 
-// placeOf returns the place of a column of the schema in the file.
+// placeOf returns the position of a column of the schema in the file.
 func (f *inputFile) placeOf(column int) int {
 	if f.order == nil {
 		return column
@@ -35,7 +36,7 @@ func (f *inputFile) placeOf(column int) int {
 	return f.order[column]
 }
 
-// met notes what lines of the current file have had so far. It is called after each split.
+// met records the columns that lines of the current file have had so far. It is called after each split.
 func (r *Reader) met(lines *jsonlines.Parser) {
 	m := &r.in.met
 	m.mu.Lock()
@@ -47,8 +48,8 @@ func (r *Reader) met(lines *jsonlines.Parser) {
 	}
 }
 
-// Lacking returns the columns among [Options.Columns] that no file has and no record of those that were read, in their order. Of
-// the whole input they are known when all splits were read.
+// Lacking returns the columns among [Options.Columns] that no file and no record read so far has, in their order. The result covers the
+// whole input once all splits were read.
 func (in *Input) Lacking() []string {
 	if len(in.opts.Columns) == 0 {
 		return nil

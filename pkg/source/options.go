@@ -15,10 +15,10 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// Format is the form of an input file, without its compression.
+// Format is the format of an input file, without its compression.
 type Format string
 
-// The formats. FormatAuto looks at the file's name and, where that does not say, at its first bytes.
+// The formats. FormatAuto uses the file's name and, if that is not enough, its first bytes.
 const (
 	FormatAuto    Format = ""
 	FormatCSV     Format = "csv"
@@ -27,13 +27,13 @@ const (
 	FormatORC     Format = "orc"
 	FormatJSON    Format = "json" // lines of JSON, one object each
 	FormatAvro    Format = "avro" // object container files
-	// FormatTable is a part of a [Table]. It is what a file is in, and cannot be asked for.
+	// FormatTable is a part of a [Table]. It describes files, and cannot be selected.
 	FormatTable Format = "table"
 	// FormatText is text of [Options.Dialect].
 	FormatText Format = "text"
-	// FormatFixed is text of fixed columns, as [Options.Dialect] says.
+	// FormatFixed is text of fixed columns, described by [Options.Dialect].
 	FormatFixed Format = "fixed"
-	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
+	// FormatRejects is a [RejectFile]: its records are read in their original format, which its first line describes.
 	FormatRejects Format = "rejects"
 )
 
@@ -46,75 +46,72 @@ const (
 	HeaderNone
 )
 
-// Options say how inputs are read. The zero value reads CSV with a header, JSON lines, Parquet and Avro; dumps need Columns.
+// Options control how inputs are read. The zero value reads CSV with a header, JSON lines, Parquet and Avro; dumps need Columns.
 type Options struct {
-	// Format of all inputs. Default: found for each file.
+	// Format of all inputs. Default: detected for each file.
 	Format Format
-	// Dialect is how text is written, whatever its name. Default: as CSV or as a dump, with the separators and the header
-	// below. It is checked and not changed.
+	// Dialect is the dialect of text, whatever the file's name. Default: CSV or a dump, with the separators and the header below. It is
+	// checked and not changed.
 	Dialect *dialect.Dialect
-	// Charset is the character set of JSON lines; that of other text is its dialect's. Given together with Dialect, files are JSON lines
-	// as if there were no dialect. Default: UTF-8.
+	// Charset is the character set of JSON lines; other text has that of its dialect. Given together with Dialect, files are read as JSON
+	// lines as if there were no dialect. Default: UTF-8.
 	Charset string
 	// FieldSep is the byte between two columns. Default: 0x01 in dumps, a comma in CSV.
 	FieldSep Sep
 	// RecordSep is the byte after each record of a dump. Default: 0x10. CSV records end with LF or CR LF.
 	RecordSep Sep
-	// Columns are the names of the columns in the order that batches have them. A dump and a CSV file without header
-	// hold exactly these, in this order. A CSV header and the schemas of other formats have these names, in any order; Extra and Missing say what else they may have.
-	// Of JSON and Avro a name may also be the path of a nested value, such as addr.city.
-	// Default: the names of the first file that has some; all other files must have the same.
+	// Columns are the names of the columns in the order of batches. A dump and a CSV file without header hold exactly these, in this order. A CSV
+	// header and the schemas of other formats have these names, in any order; Extra and Missing allow differences. In JSON and Avro a name may also
+	// be the path of a nested value, such as addr.city. Default: the names of the first file with names; all other files must have the same.
 	Columns []string
-	// Named are columns that are needed, which are read of tables where Columns are not given: tables do not list theirs.
+	// Named are required columns, which are read from tables if Columns are not given: tables do not list their columns.
 	Named []string
-	// IfEmpty are the columns where no file names any, as none has a record. Default: none.
+	// IfEmpty are the columns if no file names any, because none has a record. Default: none.
 	IfEmpty []string
-	// Extra determines how columns are handled that are not among Columns, or those of the first file. Default: they are an
-	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that were not asked
-	// for are never an error: ExtraFail is refused.
+	// Extra determines how columns are handled that are not among Columns, or those of the first file. Default: they are an error, except
+	// that in Parquet and Avro files they are not read if Columns are given. Members of JSON lines that were not requested are never an
+	// error: ExtraFail is rejected.
 	Extra Extra
-	// Missing determines how a column that a file lacks is handled. Default: it is an error; a JSON line lacks no column, as what it
-	// leaves out is NULL. Text without a header lacks the last Columns where its first record has fewer values, but two at least; of the
-	// dialects of Hive these are NULL by default. With MissingNull and without Columns, and
-	// unless Extra is ExtraIgnore, the columns are those of all files.
+	// Missing determines how a column that a file lacks is handled. Default: it is an error; a JSON line lacks no column, as an absent
+	// member is NULL. Text without a header lacks the last Columns if its first record has fewer values, but at least two; in the dialects
+	// of Hive these are NULL by default. With MissingNull and without Columns, and unless Extra is ExtraIgnore, the columns are those of
+	// all files.
 	Missing Missing
 	// Partitions determines whether directories name=value on the path of a file, below the input and above it, are columns. Default, and
-	// with PartitionsAuto alone: each is a column of the file, of that name, with one value as text in all its records. With
-	// PartitionsOff alone nothing. Otherwise these are the columns, in this order: the last such directories of every file's
-	// path must have these names, and those above them mean nothing.
+	// with PartitionsAuto alone: each is a column of the file, of that name, with one value as text in all its records. With PartitionsOff
+	// alone none is. Otherwise these are the columns, in this order: the last such directories of every file's path must have these names,
+	// and those above them are ignored.
 	Partitions []string
 	// Where chooses partitions, such as dt>=2026-11-01; all conditions must hold. Values are compared as text. Directories that
 	// cannot match are not listed. Default: all.
 	Where []string
-	// Header reports whether CSV files have one. Default: they do.
+	// Header reports whether CSV files have a header. Default: they do.
 	Header HeaderMode
 	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small compared with a core's
 	// share of a file, so that cores finish together, and large compared with the cost of opening it once more.
 	SplitSize int64
-	// Splits are the splits that an earlier Open of the same files with the same options has found; text is then not read to find
-	// them. Default: they are found.
+	// Splits are the splits that an earlier Open of the same files with the same options has found; text is then not read to find them.
+	// Default: they are determined.
 	Splits []Split
-	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It
-	// grows for longer records. Default 512 KiB, which stays in a core's cache with what is made of it.
+	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It grows for longer
+	// records. Default 512 KiB, which fits in a core's cache together with the parsed fields.
 	ChunkSize int
 	// MaxRecord is the greatest length of a record in bytes. A longer one ends the reading: most likely a quote or a
 	// separator is missing. Default 64 MiB, at most 1 GiB.
 	MaxRecord int
-	// Memory is how many bytes the buffers of a [Reader] may take: what needs more, a page of a Parquet file, a block
-	// of an Avro file or the window of a zstd file, is a [MemoryError]. Default: no limit.
+	// Memory limits the size of the buffers of a [Reader]: an object that needs more, such as a page of a Parquet file, a block of an Avro
+	// file or the window of a zstd file, is a [MemoryError]. Default: no limit.
 	Memory int64
-	// Location is the time zone in which timestamps of Parquet and Avro that are adjusted to UTC (INT96 too) are written as
-	// text.
-	// Default UTC.
+	// Location is the time zone for the text form of Parquet and Avro timestamps that are adjusted to UTC (INT96 too). Default UTC.
 	Location *time.Location
-	// AllowEmpty accepts inputs without data: files of 0 bytes, and directories and patterns with no others. Default:
-	// each input must lead to a file that is not empty.
+	// AllowEmpty accepts inputs without data: files of 0 bytes, and directories and patterns with no others. Default: each input must lead
+	// to a file that is not empty.
 	AllowEmpty bool
-	// Reject takes a bad record, which is then left out; the error that it returns, if any, ends the reading. It is
-	// called by all readers at once. Default: every bad record is an error.
+	// Reject gets a bad record, which is then skipped; an error that it returns ends the reading. All readers call it concurrently.
+	// Default: every bad record is an error.
 	Reject func(RowError) error
 
-	more []registered // besides those of the registry
+	more []registered // in addition to those of the registry
 }
 
 // formats returns the formats that inputs can have.
@@ -147,7 +144,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate finds options that contradict each other.
+// Validate reports options that contradict each other.
 func (o Options) Validate() error {
 	if err := o.checkFormat(); err != nil {
 		return err
@@ -184,7 +181,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// checkFormat finds a format that is not known, and options that do not go with it.
+// checkFormat reports an unknown format, and options that do not apply to it.
 func (o Options) checkFormat() error {
 	if o.Format == FormatAuto {
 		return nil
@@ -203,7 +200,7 @@ func (o Options) checkFormat() error {
 	return fmt.Errorf("format %q is not known: it is %s or %s", o.Format, strings.Join(names[:last], ", "), names[last])
 }
 
-// checkDialect finds what contradicts a dialect.
+// checkDialect reports options that contradict a dialect.
 func (o Options) checkDialect() error {
 	d := o.Dialect
 	switch {
@@ -219,7 +216,7 @@ func (o Options) checkDialect() error {
 
 var errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
 
-// ErrNoHeader is matched by errors about text that has no names of columns, where none are given.
+// ErrNoHeader is matched by errors about text without names of columns, if none are given.
 var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 
 // dumpSeps returns the separators of a dump.
@@ -238,7 +235,7 @@ func (o *Options) seenSeps(text []byte) (field, record bool) {
 	return control(f) && bytes.IndexByte(text, f) >= 0, bytes.IndexByte(text, r) >= 0
 }
 
-// listing returns the options that say which files are taken.
+// listing returns the options that select files.
 func (o *Options) listing() *listing.Options {
 	return &listing.Options{Partitions: o.Partitions, Where: o.Where, AllowEmpty: o.AllowEmpty, Described: o.Format.Traits().Described}
 }

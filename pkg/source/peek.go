@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.
+// A Head is the beginning of a file, for detecting its format before it is read. It belongs to one goroutine.
 type Head struct {
 	file *inputFile
 	opts Options
@@ -31,13 +31,14 @@ func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*He
 // Info describes the file, with the format and compression that Look has found.
 func (h *Head) Info() FileInfo { return h.file.describe() }
 
-// Partitions returns the columns that the file has by its path.
+// Partitions returns the columns of the file from its path.
 func (h *Head) Partitions() []Partition {
 	return slices.Clone(h.file.Partitions)
 }
 
-// Look determines the compression, and the format where the name or the first bytes say it. Text that is cut at separators is
-// FormatAuto, or FormatCSV if its name says so. Where columns have names for certain, it reads them. What cannot be read is refused, with the error that [Open] has for it.
+// Look determines the compression, and the format if the name or the first bytes show it. Text that is cut at separators is FormatAuto, or FormatCSV
+// if its name says so. If the format always names columns, Look reads the names. It rejects files that cannot be read, with the error that [Open] has
+// for them.
 func (h *Head) Look(ctx context.Context) error {
 	f, o := h.file, &h.opts
 	if f.table() != nil {
@@ -64,17 +65,16 @@ func (h *Head) Look(ctx context.Context) error {
 	return f.examine(ctx, head, o)
 }
 
-// Columns returns the names that the schema, or the first lines of JSON, have.
+// Columns returns the names in the schema, or in the first lines of JSON.
 func (h *Head) Columns() []string { return h.file.columns }
 
-// Leads says that a path leads into a nested column to what can be a column by itself. It is for files of Parquet and Avro that
-// [Head.Look] has seen.
+// Leads reports whether a path leads into a nested column to a possible column. It is for files of Parquet and Avro, after [Head.Look].
 func (h *Head) Leads(path string) bool {
 	c, ok := h.file.content.(interface{ leads(path string) bool })
 	return ok && c.leads(path)
 }
 
-// Text returns the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.
+// Text returns the beginning of the text, unpacked, of at most limit bytes. whole says that it is the whole text.
 func (h *Head) Text(ctx context.Context, limit int) (text []byte, whole bool, err error) {
 	text, err = h.file.beginning(ctx, int64(limit)+1)
 	if len(text) > limit {

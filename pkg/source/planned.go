@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// RecordsOf returns how many records the splits from one on and before another had, as far as they were read to their end.
+// RecordsOf returns the number of records in the splits from one on and before another, as far as they were read to their end.
 func (in *Input) RecordsOf(from, to int) int64 {
 	var n int64
 	for i := range in.counts[from:to] {
@@ -17,8 +17,8 @@ func (in *Input) RecordsOf(from, to int) int64 {
 	return n
 }
 
-// planned takes splits over that an earlier [Open] of the same files has found. Those that cannot be of these files are refused;
-// the caller has compared what else the files are.
+// planned adopts splits that an earlier [Open] of the same files has found. It rejects splits that cannot belong to these files; the caller
+// has compared the files otherwise.
 func (in *Input) planned(ctx context.Context, splits []Split) error {
 	next := 0
 	for i, f := range in.files {
@@ -56,7 +56,7 @@ func (in *Input) planned(ctx context.Context, splits []Split) error {
 	return nil
 }
 
-// groups returns the groups of rows that a file says to have, in their order.
+// groups returns the row groups of a file, in their order.
 func (in *Input) groups(ctx context.Context, f *inputFile) (groups []Split, err error) {
 	if f.facts.Rows {
 		err = f.content.splits(ctx, &in.opts, func(start, end int64, group int) {

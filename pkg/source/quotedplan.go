@@ -16,7 +16,7 @@ func (f *inputFile) planQuoted(ctx context.Context, o *Options) ([]int64, error)
 	})
 }
 
-// quotedBlock looks at the bytes [from, to) of the file.
+// quotedBlock examines the bytes [from, to) of the file.
 func (f *inputFile) quotedBlock(ctx context.Context, src *textStream, s *delimited.Scanner, from, to int64) (q quotedBlock, err error) {
 	q.inside = [2]int{0, 1}
 	buf := make([]byte, delimited.Lead+min(planChunk, to-from)+delimited.Lookahead+delimited.Slack)

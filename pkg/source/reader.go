@@ -9,11 +9,10 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its
-// own.
+// Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its own.
 type Reader struct {
 	in    *Input
-	quiet bool // bad records are counted and nothing else
+	quiet bool // bad records are only counted
 	again bool // the input was read before
 
 	// The current split.
@@ -41,13 +40,13 @@ type Reader struct {
 	fieldSep, recordSep, comma byte
 
 	strays  strays // of the current file
-	textEnd int    // where the text ends in buf, -1 if it does not
+	textEnd int    // where the text ends in buf, -1 if it continues
 
 	text    textReader             // of the current file, if it is text
 	readers map[Format]splitReader // of the formats that were read
 }
 
-// NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
+// NewReader returns a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
 func (in *Input) NewReader() *Reader {
 	r := &Reader{in: in, readers: map[Format]splitReader{}}
 	r.fieldSep, r.recordSep = in.opts.dumpSeps()
@@ -55,12 +54,12 @@ func (in *Input) NewReader() *Reader {
 	return r
 }
 
-// PassOver has the reader pass over bad records: the input was read before, and they were given to Reject.
+// PassOver makes the reader skip bad records silently: the input was read before, and they were given to Reject.
 func (r *Reader) PassOver() { r.again = true }
 
-// Read reads the split with the given ordinal and calls emit with its records, batch by batch, in order. An error of
-// emit ends it and is returned as it is. Of errors in the input, a [*RowError] is a record that cannot be used, a
-// [*ChangedError] a file that is not what was listed; others name the file and place too.
+// Read reads the split with the given index and calls emit with its records, batch by batch, in order. An error of emit ends it and is
+// returned unchanged. Of errors in the input, a [*RowError] is a record that cannot be used, a [*ChangedError] a file that has changed
+// since it was listed; others name the file and place too.
 func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) error {
 	if split < 0 || split >= len(r.in.splits) {
 		return fmt.Errorf("split %d does not exist: the input has %d", split, len(r.in.splits))
@@ -86,12 +85,12 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	}
 	r.emit = nil
 	if len(r.buf) > 8*r.in.opts.ChunkSize {
-		r.buf = nil // one long record is no reason to hold the memory for good
+		r.buf = nil // one long record is no reason to keep the memory
 	}
 	return err
 }
 
-// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch, or several where stray records are between.
+// flush emits the fields before field k, which ends a record at buf[:end], as a batch, or several if there are stray records between them.
 func (r *Reader) flush(k, end int) error {
 	r.kept = 0
 	fields, offsets, cols := r.fields[:k], r.offsets, r.file.cols
@@ -117,7 +116,7 @@ func (r *Reader) flush(k, end int) error {
 	return nil
 }
 
-// flushRows returns the rows at offsets as a batch. The last one ends at buf[:end].
+// flushRows emits the rows at offsets as a batch. The last one ends at buf[:end].
 func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 	r.offsets = r.offsets[:0]
 	if len(offsets) == 0 {
@@ -126,8 +125,8 @@ func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 	return r.give(fields, offsets, end, Batch{Bytes: r.off + int64(end) - offsets[0], base: r.off, end: end})
 }
 
-// give gives out the rows at offsets in a batch that already has what only their format knows. Unless it has data, their values are in
-// the buffer up to end, or up to extra if that is more.
+// give emits the rows at offsets in a batch whose format-specific fields are set. Unless it has data, their values are in the buffer up to
+// end, or up to extra if that is more.
 func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
 	if b.Rows = len(offsets); b.Rows == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
 	return r.emit(&r.batch)
 }
 
-// reject deals with the bad record buf[start:end].
+// reject handles the bad record buf[start:end].
 func (r *Reader) reject(start, end int, column, reason string) error {
 	if r.records++; r.again {
 		return nil
@@ -174,7 +173,7 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 	return r.in.opts.Reject(e)
 }
 
-// giveNumbered is give for records that are numbered from first on.
+// giveNumbered is give for records with consecutive numbers from first.
 func (r *Reader) giveNumbered(fields []Span, first int64, rows int, b Batch) error {
 	r.offsets = r.offsets[:0]
 	for i := range int64(rows) {
@@ -183,7 +182,7 @@ func (r *Reader) giveNumbered(fields []Span, first int64, rows int, b Batch) err
 	return r.give(fields, r.offsets, r.extra, b)
 }
 
-// trimEnd takes the end mark off a record, if it is text.
+// trimEnd removes the end mark of a record, if it is text.
 func (r *Reader) trimEnd(record []byte) []byte {
 	if r.text == nil {
 		return record
@@ -208,7 +207,7 @@ func (r *Reader) growBuf(n int) {
 	r.buf = buf
 }
 
-// picked returns the fields in the order of the schema. Values of the file's path are put after the others.
+// picked returns the fields in the order of the schema. Values of the file's path are stored after the others.
 func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	r.scratch = r.scratch[:0]
 	at, cols := max(r.extra, end+swar.Block), r.file.cols
@@ -221,7 +220,7 @@ func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	return r.scratch
 }
 
-// place puts values of a path at a place of the buffer, and returns the one after them.
+// place stores values of a path at a position of the buffer, and returns the position after them.
 func (r *Reader) place(constants []Partition, at int) int {
 	r.constants = r.constants[:0]
 	for _, c := range constants {

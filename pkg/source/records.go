@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// countWithin is how far into a file the records before a place are counted to give a bad record its number. It takes
-// about a second.
+// countWithin is the distance from the beginning of a file up to which records are counted to give a bad record its number. It takes about
+// a second.
 const countWithin = 1 << 30
 
-// recordsBefore returns how many records of the file precede a split, or a byte of the file since when nothing was counted.
-// Which of the two does not depend on what has been read before.
+// recordsBefore returns the number of records of the file before a split, or the byte of the file at which counting began. The choice does
+// not depend on what has been read before.
 func (in *Input) recordsBefore(ctx context.Context, split int) (records, since int64) {
 	s := in.splits[split]
 	f := in.files[s.File]
@@ -46,8 +46,8 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 	return records, 0
 }
 
-// Records returns how many records the splits had that were read to their end, good and bad ones. It is the whole input's
-// number once all were.
+// Records returns the number of records, good and bad, in the splits that were read to their end. It is the whole input's number once all
+// were.
 func (in *Input) Records() int64 {
 	var n int64
 	for i := range in.counts {
@@ -56,7 +56,7 @@ func (in *Input) Records() int64 {
 	return n
 }
 
-// Place says where a record is, from what [Batch.Offsets] says of it, for a message.
+// Place describes the place of a record, by its value of [Batch.Offsets], for a message.
 func (in *Input) Place(split int, offset int64) string {
 	s := in.splits[split]
 	place := in.files[s.File].facts.Place(s.Path, s.Start, offset)
@@ -66,7 +66,7 @@ func (in *Input) Place(split int, offset int64) string {
 	return place
 }
 
-// PlaceOf returns where a record is, from what [Batch.Offsets] says of it, as far as that is known without reading the file.
+// PlaceOf returns the place of a record, by its value of [Batch.Offsets], as far as that is known without reading the file.
 func (in *Input) PlaceOf(split int, offset int64) Place {
 	s := in.splits[split]
 	switch t := in.files[s.File].facts; {
@@ -78,7 +78,7 @@ func (in *Input) PlaceOf(split int, offset int64) Place {
 	return Place{Path: s.Path, Offset: offset}
 }
 
-// Place says where a record is in a file of the format, from the beginning of its split and what [Batch.Offsets] says of it.
+// Place describes the place of a record in a file of the format, by the beginning of its split and its value of [Batch.Offsets].
 func (t Traits) Place(path string, start, offset int64) string {
 	switch {
 	case t.Table:
@@ -89,7 +89,7 @@ func (t Traits) Place(path string, start, offset int64) string {
 	return fmt.Sprintf("%s at offset %d", path, offset)
 }
 
-// lineWithin bounds how long the lines before a place are counted.
+// lineWithin bounds the time for counting the lines before a record.
 const lineWithin = 10 * time.Second
 
 // AddLine adds to the bad record of an error, if there is one, the number of its first line.
@@ -99,8 +99,7 @@ func (in *Input) AddLine(err error) {
 	}
 }
 
-// line returns the number of the line, from 1, that begins at a byte of text; 0 if records are not lines, or counting them would take
-// long.
+// line returns the number of the line, from 1, that begins at a byte of text; 0 if records are not lines, or counting them would take long.
 func (in *Input) line(split int, offset int64) int64 {
 	f := in.files[in.splits[split].File]
 	if t, ok := f.content.(textForm); !ok || !t.lines() || f.transcoded || offset > countWithin {

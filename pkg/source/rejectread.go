@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// rejectFormat is the reject format of reject files. Their records are in another format.
+// rejectFormat is the format of reject files. Their records are in another format.
 type rejectFormat struct{}
 
 func (rejectFormat) facts() facts {
@@ -20,10 +20,10 @@ func (rejectFormat) facts() facts {
 
 func (rejectFormat) check(*Options) error { return nil }
 
-// reader is nil: a reject file has the format of its records, once it was looked at.
+// reader returns nil: a reject file has the format of its records, once it was examined.
 func (rejectFormat) reader(*Reader) splitReader { return nil }
 
-// probe reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
+// probe reads the first line of a reject file. The rest is then the text of its records, as if it were packed.
 func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (_ content, err error) {
 	h, raw, err := f.Open(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Option
 	return k.text(f), f.probeSections(r, o)
 }
 
-// textual returns the format of records, nil if they are no text.
+// textual returns the format of records, nil if they are not text.
 func (o *Options) textual(form *rejects.Form) textual {
 	k := o.formatOf(Format(form.Format))
 	if k == nil {
@@ -62,12 +62,12 @@ func (o *Options) textual(form *rejects.Form) textual {
 	return text
 }
 
-// rejectReader reads the file as the text of its records.
+// rejectReader returns a reader of the text of a reject file's records.
 func (f *inputFile) rejectReader(in io.Reader, o *Options) *rejects.Reader {
 	return rejects.NewReader(f.Path, in, o.MaxRecord, func(form *rejects.Form) (rejects.Marks, error) { return f.marksOf(form, o) })
 }
 
-// marksOf checks a form, and is how its records are put together.
+// marksOf checks a form, and returns how its records are joined.
 func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks, err error) {
 	k := o.textual(form)
 	described := k != nil && k.facts().Text && k.facts().Dialect == "" // by a dialect alone
@@ -103,8 +103,8 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 	return k.marks(&of, field, record), err
 }
 
-// rejectForm returns the reject form of the file's records. Those without text of their own become a line of CSV of their values, those of the
-// path too, and NULL is \N.
+// rejectForm returns the form of the file's records in a reject file. Records without text of their own become a line of CSV of their values,
+// including those of the path, and NULL is \N.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 	text, ok := f.content.(textForm)
 	if !ok {
@@ -115,10 +115,10 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 	return form
 }
 
-// packedRejects is the compression of text that is within a reject file.
+// packedRejects is the compression name of text in a reject file.
 const packedRejects = "rejects"
 
-// rejectOptions takes the separators from the reject files, which must all have the same.
+// rejectOptions copies the separators from the reject files, which must all have the same.
 func (in *Input) rejectOptions() error {
 	var first *inputFile
 	for _, f := range in.files {

@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// rejectSection is records of a reject file that have the same values by the path that they had.
+// rejectSection is a run of records of a reject file with the same values from their path.
 type rejectSection struct {
 	at        int64 // where they begin in the text of all records
 	constants []Partition
 	form      *rejects.Form // of those that are bad again
 }
 
-// probeSections finds the sections of a reject file whose records had columns by their path, which takes reading it.
+// probeSections finds the sections of a reject file whose records had columns from their path, which requires reading it.
 func (f *inputFile) probeSections(r *rejects.Reader, o *Options) error {
 	where, err := listing.ParseWhere(o.Where)
 	if err != nil {
@@ -55,7 +55,7 @@ func constantAt(list []Partition, name string) int {
 	return -1
 }
 
-// formSections makes the forms of records that are bad again.
+// formSections creates the forms for records that are rejected again.
 func (f *inputFile) formSections() {
 	for i := range f.sections {
 		form := *f.form
@@ -64,7 +64,7 @@ func (f *inputFile) formSections() {
 	}
 }
 
-// sectionAt returns the ordinal of the section that a record is in. There must be sections.
+// sectionAt returns the index of a record's section. There must be sections.
 func (f *inputFile) sectionAt(offset int64) int {
 	return max(sort.Search(len(f.sections), func(i int) bool { return f.sections[i].at > offset })-1, 0)
 }
@@ -77,7 +77,7 @@ func (f *inputFile) formAt(offset int64) *rejects.Form {
 	return f.sections[f.sectionAt(offset)].form
 }
 
-// constantsAt returns the values that the first of records have by their path, and how many of them have the same.
+// constantsAt returns the values from the path of the first of the records, and the number of records that share them.
 func (f *inputFile) constantsAt(offsets []int64) (constants []Partition, rows int) {
 	if len(f.sections) == 0 {
 		return f.Partitions, len(offsets)

@@ -12,25 +12,25 @@ import (
 type RowError struct {
 	// Path is the file.
 	Path string
-	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), for Parquet and tables the
-	// row's number in the file, from 0, and for Avro the first byte of the block that the record is in.
+	// Offset is the record's first byte in the file (in a compressed file: in its unpacked text), for Parquet and tables the row's number
+	// in the file, from 0, and for Avro the first byte of the record's block.
 	Offset int64
-	// Record is the record's number, from 1, within the part of the file that begins at byte Since. A header is not
-	// counted, nor is a blank line; a bad record is.
+	// Record is the record's number, from 1, within the part of the file that begins at byte Since. Headers and blank lines are not
+	// counted; bad records are.
 	Record int64
 	// Since is 0, so that Record counts from the beginning of the file, unless the record is so far into the file that
 	// counting would take long. For Avro it is Offset: Record is the number in the block.
 	Since int64
-	// Lines is how many lines of a CSV file the record spans, 0 for one.
+	// Lines is the number of lines of a CSV file that the record spans, 0 for one.
 	Lines int64
-	// Column is the name of the column at fault, if it is one.
+	// Column is the name of the column at fault, if there is one.
 	Column string
 	// Reason describes the error.
 	Reason string
-	// Raw is the record without its end mark; of Parquet, Avro and tables, its values as a line of CSV. It is lent: valid until the
+	// Raw is the record without its end mark; for Parquet, Avro and tables, its values as a line of CSV. It is borrowed: valid until the
 	// callback that got it returns.
 	Raw []byte
-	// Kept is the place of the record that is loaded in its stead, if this one is a duplicate.
+	// Kept is the place of the record that is loaded instead, if this one is a duplicate.
 	Kept *Place
 	// Err is the cause behind Reason, if there is one.
 	Err error
@@ -42,7 +42,7 @@ type RowError struct {
 	form  *rejects.Form
 }
 
-// Place is where a record is, as the fields of these names of a [RowError] say. A Record of 0 is not known.
+// Place is the place of a record, with the meaning of the fields in [RowError]. A Record of 0 is not known.
 type Place struct {
 	Path                  string
 	Offset, Record, Since int64
@@ -73,7 +73,7 @@ func (e *RowError) Error() string {
 	return b.String()
 }
 
-// keep returns a copy without what is lent.
+// keep returns a copy without the borrowed bytes.
 func (e RowError) keep() *RowError {
 	e.Raw = nil
 	return &e

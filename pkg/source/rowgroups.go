@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// rowFile is a file of a format that keeps rows in groups, column by column, and has them numbered.
+// rowFile is a file of a format that stores numbered rows in groups, column by column.
 type rowFile interface {
 	Names() []string
 	Columns(wanted []string) []string
@@ -23,7 +23,7 @@ type rowFile interface {
 	Memory() int64
 }
 
-// rowReader reads such groups.
+// rowReader reads row groups.
 type rowReader interface {
 	Rows(fields []Span, n int) (int, error)
 	Data() []byte
@@ -31,12 +31,12 @@ type rowReader interface {
 	Release()
 }
 
-// limit returns how much memory a reader may use.
+// limit returns the memory limit of a reader.
 func (o *Options) limit() parquet.Limit {
 	return parquet.Limit{Bytes: o.memory(), Exceeded: exceeded}
 }
 
-// probeGroups reads the footer of a file, of a format with a name.
+// probeGroups reads the footer of a file of a named format.
 func probeGroups(ctx context.Context, f *inputFile, o *Options, name string, open func(io.ReaderAt, int64, parquet.Limit) (rowFile, error)) (_ content, err error) {
 	if f.compression != "" {
 		return nil, fmt.Errorf("%s: a packed %s file cannot be read: unpack it first", f.Path, name)
@@ -65,7 +65,7 @@ type groupFile struct {
 	f *inputFile
 }
 
-// choose leaves out columns whose type has no text, or refuses them, unless some are chosen.
+// choose omits or rejects columns whose type has no text, unless some are chosen.
 func (p *groupFile) choose(o *Options) error {
 	f, names := p.f, p.Names()
 	if len(o.Columns) > 0 {
@@ -95,7 +95,7 @@ func (p *groupFile) offer(wanted []string, _ string, _ *Options) error {
 	return nil
 }
 
-// plan makes the batches as the schema has them: there is no other order of the file.
+// plan makes the file's order of columns that of the schema.
 func (p *groupFile) plan(schema []string, o *Options) error {
 	f, columns := p.f, make([]parquet.Column, len(schema))
 	for i, name := range schema {
@@ -127,7 +127,7 @@ func (p *groupFile) splits(_ context.Context, _ *Options, add func(start, end in
 	return nil
 }
 
-// memory is twice what the buffers hold: while an arena grows there are two.
+// memory returns twice the size of the buffers: while an arena grows there are two.
 func (p *groupFile) memory(*Options) int64 { return 2 * p.Memory() }
 
 // groupReader reads row groups.
@@ -181,8 +181,8 @@ func (p *groupReader) read(s Split) (err error) {
 	return nil
 }
 
-// batchRows is how many rows are in one batch of a format that has no text: as many as keep their spans in a core's cache.
+// batchRows is the number of rows in a batch of a format without text: their spans fit in a core's cache.
 const batchRows = parquet.MostRows
 
-// wideBatch returns how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
+// wideBatch returns the number of rows in a batch for a number of columns: fewer if their spans would take some megabytes.
 func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }

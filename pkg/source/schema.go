@@ -26,7 +26,7 @@ const (
 	MissingNull Missing = "null"
 )
 
-// Places of columns that no record of a file has.
+// Positions of columns that no record of a file has.
 const placeNull = -1 // constants are below: -2 the first, -3 the second
 
 // names returns the columns of a file: those of its records and those of its path.
@@ -38,7 +38,7 @@ func (f *inputFile) names() []string {
 	return names
 }
 
-// schema decides on the columns and how each file's columns map to them.
+// schema determines the columns and how each file's columns map to them.
 func (in *Input) schema() error {
 	in.columns = slices.Clone(in.opts.Columns)
 	first := "the given names"
@@ -82,10 +82,10 @@ func (in *Input) schema() error {
 	return nil
 }
 
-// unnamed says that a file's records do not name their columns: they have those that were given, without those of its path.
+// unnamed reports whether a file's records do not name their columns: they have the given ones, except those of its path.
 func (f *inputFile) unnamed() bool { return f.columns == nil && len(f.Partitions) > 0 }
 
-// union has the names of both, those of the first before.
+// union returns the names of both lists, those of the first before the others.
 func union(a, b []string) []string {
 	a = slices.Clone(a)
 	for _, name := range b {
@@ -107,7 +107,7 @@ func (in *Input) extra(f *inputFile) Extra {
 	return ExtraFail
 }
 
-// passesTextless says that columns whose type has no text are left out: where columns are chosen, or others ignored.
+// passesTextless reports whether columns whose type has no text are omitted: if columns are chosen, or others ignored.
 func (o *Options) passesTextless() bool {
 	return o.Extra == ExtraIgnore || o.Extra == "" && len(o.Columns) > 0
 }
@@ -117,12 +117,12 @@ func textless(err error) error {
 	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
 }
 
-// nulls says that an empty value of a file is a text, and that NULL is another thing.
+// nulls reports whether a file distinguishes an empty value from NULL.
 func (f *inputFile) nulls() bool {
 	return f.facts.Named || f.dialect != nil && len(f.dialect.Null) > 0
 }
 
-// chooseColumns leaves of a file's columns those that are wanted, in the order of the schema: for formats that can pass over the others.
+// chooseColumns keeps only the wanted ones of a file's columns, in the order of the schema: for formats that can skip the others.
 func (f *inputFile) chooseColumns() {
 	if f.order == nil {
 		return
@@ -139,7 +139,7 @@ func (f *inputFile) chooseColumns() {
 	}
 }
 
-// fit finds for each column of the schema its place in a file.
+// fit finds the position in a file of each column of the schema.
 func (in *Input) fit(f *inputFile, first string) error {
 	if f.unnamed() {
 		for _, name := range in.columns {
@@ -174,7 +174,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	return nil
 }
 
-// clash finds a column of the records that is one of the path too.
+// clash reports a column of the records that is also one of the path.
 func (f *inputFile) clash(names []string) error {
 	for _, c := range f.Partitions {
 		if slices.Contains(names, c.Name) {
@@ -184,8 +184,7 @@ func (f *inputFile) clash(names []string) error {
 	return nil
 }
 
-// places finds the place of each column. Names of a header are in a message only if the header is proven to be one: by a name
-// that was given.
+// places finds the position of each column. A message contains names of a header only if it is proven to be a header: by a given name.
 func (in *Input) places(f *inputFile, proven bool) error {
 	at := make(map[string]int, len(f.columns))
 	for i, name := range f.columns {
@@ -240,7 +239,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 	return nil
 }
 
-// A columnsError is a file without the columns that it should have, with what can be done.
+// A columnsError is the error of a file without the required columns, with advice.
 type columnsError struct {
 	text string
 	hint setting.Text

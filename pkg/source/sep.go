@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Sep is one separating byte. Its zero value means the default of the place where it is used; the byte 0x00 is
-// SepOf(0).
+// Sep is a one-byte separator. Its zero value means the default of its setting; the byte 0x00 is SepOf(0).
 type Sep struct {
 	value byte
 	set   bool
@@ -16,7 +15,7 @@ type Sep struct {
 // SepOf returns the separator b.
 func SepOf(b byte) Sep { return Sep{value: b, set: true} }
 
-// or returns the byte, or def when none was chosen.
+// or returns the byte, or def if none was set.
 func (s Sep) or(def byte) byte {
 	if s.set {
 		return s.value
@@ -24,8 +23,8 @@ func (s Sep) or(def byte) byte {
 	return def
 }
 
-// ParseSep reads a separator as a person writes it: one ASCII character (","), an escape ("\t", "\x01"), a number
-// ("0x01"), or "" for the default.
+// ParseSep parses a separator in the form that users write: one ASCII character (","), an escape ("\t", "\x01"), a number ("0x01"), or ""
+// for the default.
 func ParseSep(text string) (Sep, error) {
 	if text == "" {
 		return Sep{}, nil

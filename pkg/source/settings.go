@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/formats/jsonlines"
 )
 
-// settings returns how a file's text is read: the name of a dialect, and all that decides on what comes out.
+// settings returns how a file's text is read: the name of a dialect, and all settings that affect the result.
 func (f *inputFile) settings(o *Options) (dialect, settings string) {
 	if f.dialect != nil {
 		return f.dialect.Name, f.dialect.String()
@@ -18,7 +18,8 @@ func (f *inputFile) settings(o *Options) (dialect, settings string) {
 	return "", ""
 }
 
-// passOver notes which of a file's columns were not asked for. What a path leads into, or a path to it, is asked for.
+// passOver records which of a file's columns were not requested. A column that a requested path leads into counts as requested, and so does
+// a path to it.
 func (f *inputFile) passOver(names []string) {
 	for _, name := range names {
 		asked := slices.ContainsFunc(f.columns, func(want string) bool {

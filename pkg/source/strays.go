@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/formats/delimited"
 )
 
-// Reasons of records that stand where files were put together, or that other programs have ended otherwise than their dialect does.
+// Reasons for records that result from concatenated files, or whose ends differ from those of their dialect.
 const (
 	reasonMark   = "a byte order mark stands before it: files were put together"
 	reasonHeader = "it repeats the names of the columns: files were put together"
@@ -25,11 +25,11 @@ var noMark = []byte("\ufffe")
 
 const sub = 0x1a // SUB, Control-Z
 
-// strays has the facts that a reader needs to find a file's stray records: those that are there because of how the file was made, and
-// not because they are data.
+// strays holds the facts that a reader needs to find a file's stray records: records that result from the making of the file and are not
+// data.
 type strays struct {
 	repeats bool   // a record can repeat the header
-	column  int    // the first that has a name, if so
+	column  int    // the first column with a name, if so
 	length  uint32 // of that name
 	begins  byte   // its first byte
 	cr      string // the reason for a record whose last value ends with CR; none: such a value is data
@@ -57,8 +57,8 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	return s
 }
 
-// stray returns the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
-// the first value of a column that has a name.
+// stray returns the first row that is not data, and why; rows, if all are data. For most records it reads one byte of each end, and the length
+// of the first value of a column that has a name.
 func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason string) {
 	if !r.file.facts.cut {
 		return len(offsets), ""
@@ -89,7 +89,7 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 	return len(offsets), ""
 }
 
-// endOf returns where the record buf[start:next] with such values ends, before comments that follow it.
+// endOf returns where the record buf[start:next] with these values ends, before comments that follow it.
 func (r *Reader) endOf(values []Span, start, next int) int {
 	if !r.strays.comments {
 		return next
@@ -101,13 +101,13 @@ func (r *Reader) endOf(values []Span, start, next int) int {
 			return from + i + len(sep)
 		}
 	} else if bytes.Contains(r.buf[start:next], []byte("\r"+sep)) {
-		// The value stands elsewhere, or nowhere: the record is read again.
+		// The value is stored elsewhere, or is NULL: the record is scanned again.
 		return start + len(r.text.one(r.buf[start:next]))
 	}
 	return next
 }
 
-// strayReason says why the record buf[start:end] is no data, if it is none. Its values are given where they are known.
+// strayReason returns why the record buf[start:end] is not data, empty if it is data. Its values are given if they are known.
 func (r *Reader) strayReason(start, end int, values []Span) string {
 	record := r.trimEnd(r.buf[start:end])
 	plain := record
@@ -131,12 +131,12 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 	return ""
 }
 
-// escaped says that the last byte of a record is.
+// escaped reports whether the last byte of a record is escaped.
 func (r *Reader) escaped(record []byte) bool {
 	return r.strays.escape != "" && delimited.Escaped(record[:len(record)-1], r.strays.escape[0])
 }
 
-// repeatsHeader says that values are the names of the file's columns.
+// repeatsHeader reports whether values are the names of the file's columns.
 func (r *Reader) repeatsHeader(values []Span) bool {
 	if !r.strays.repeats {
 		return false
@@ -153,8 +153,8 @@ func (r *Reader) repeatsHeader(values []Span) bool {
 	return true
 }
 
-// wideFrom says that a record is where UTF-16 begins in text of another character set, or UTF-16 in the other order of bytes. The records
-// after it look as if they were text, so no budget of bad records allows it.
+// wideFrom reports whether UTF-16 begins at a record in text of another character set, or UTF-16 in the other byte order. The records after
+// it look like text, so no budget of bad records allows it.
 func (r *Reader) wideFrom(record []byte) bool {
 	if r.file.transcoded {
 		return bytes.HasPrefix(record, noMark)

@@ -11,11 +11,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// textStream reads a file's text from a place on, unpacked. Its errors name the file and the place.
+// textStream reads a file's text from a position on, unpacked. Its errors name the file and the position.
 type textStream struct {
 	file *inputFile
 	f    fs.File
-	at   int64 // of the next byte to be read; of a packed file, in the packed bytes
+	at   int64 // of the next byte to read; for a packed file, in the packed bytes
 
 	raw   io.ReaderAt
 	close func() // stops unpacking
@@ -51,8 +51,8 @@ func (s *textStream) Read(p []byte) (int, error) {
 	return s.readRaw(p)
 }
 
-// readRaw reads the file's own bytes. The end of the file is where it was when it was listed: what was appended since is
-// not read, and what was cut off is missed.
+// readRaw reads the file's own bytes. The file ends where it ended when it was listed: bytes appended since are not read, and missing bytes
+// are an error.
 func (s *textStream) readRaw(p []byte) (int, error) {
 	size := s.file.Info.Size()
 	if !s.file.sequential() {
@@ -81,7 +81,7 @@ func (s *textStream) Close() error {
 	return s.f.Close()
 }
 
-// unpack begins to unpack the file in a goroutine of its own.
+// unpack starts a goroutine that unpacks the file.
 func (s *textStream) unpack() error {
 	var text io.Reader
 	stop := func() {}
@@ -113,7 +113,7 @@ func (s *textStream) unpack() error {
 	return nil
 }
 
-// unpackError returns an error of reading as it is, and one of unpacking with its place.
+// unpackError returns a read error unchanged, and an unpacking error with its position.
 func (s *textStream) unpackError(err error) error {
 	if raw, ok := errors.AsType[rawError](err); ok {
 		return raw.error
@@ -121,7 +121,7 @@ func (s *textStream) unpackError(err error) error {
 	return s.packError(err)
 }
 
-// packError says where in a packed file unpacking ended.
+// packError adds the position in a packed file at which unpacking ended.
 func (s *textStream) packError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: the packed data end at byte %d, before they are whole: the file is truncated: %w", s.file.Path, s.at, io.ErrUnexpectedEOF)
@@ -132,7 +132,7 @@ func (s *textStream) packError(err error) error {
 	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.Path, s.file.compression, s.at, err)
 }
 
-// rawReader gives a packed file's bytes to the unpacker.
+// rawReader passes a packed file's bytes to the unpacker.
 type rawReader struct{ s *textStream }
 
 func (r rawReader) Read(p []byte) (int, error) {
@@ -156,7 +156,7 @@ func (t transcoded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// below marks the errors of what a text is decoded from.
+// below marks the errors of the reader under a decoded text.
 type below struct{ io.Reader }
 
 func (b below) Read(p []byte) (int, error) {
@@ -167,17 +167,17 @@ func (b below) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// belowError is an error from below a decoded text.
+// belowError is an error of the reader under a decoded text.
 type belowError struct{ error }
 
-// rawErrors are the raw errors of a reader that unpacks nothing.
+// rawErrors marks the errors of a reader that unpacks nothing.
 type rawErrors struct{ io.Reader }
 
 func (r rawErrors) Read(p []byte) (int, error) {
 	return asRaw(r.Reader.Read(p))
 }
 
-// asRaw marks an error of reading.
+// asRaw marks a read error.
 func asRaw(n int, err error) (int, error) {
 	if err != nil && err != io.EOF {
 		err = rawError{err}
@@ -190,7 +190,7 @@ type rawError struct{ error }
 
 func (e rawError) Unwrap() error { return e.error }
 
-// unpackReader gives the unpacked text to the parser.
+// unpackReader passes the unpacked text to the parser.
 type unpackReader struct {
 	s     *textStream
 	ahead *compression.Ahead
@@ -204,16 +204,16 @@ func (r unpackReader) Read(p []byte) (int, error) {
 	return n, r.s.unpackError(err)
 }
 
-// aheadFS is a file system whose files read ahead, and hold so much for it.
+// aheadFS is a file system whose files read ahead; ReadAheadMemory is the memory for that.
 type aheadFS interface{ ReadAheadMemory() int64 }
 
-// aheadFile is a file that takes some time to give its first byte, and can be asked before.
+// aheadFile is a file with a delay before its first byte, whose bytes can be requested in advance.
 type aheadFile interface {
-	// Within says that the bytes from start to end will be read in their order, and of what follows few.
+	// Within says that the bytes from start to end will be read in order, and few of those after them.
 	Within(start, end int64)
 }
 
-// within says which bytes of the file will be read.
+// within announces the bytes of the file that will be read.
 func (s *textStream) within(start, end int64) {
 	if f, ok := s.f.(aheadFile); ok {
 		f.Within(start, end)

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
-// unpacked, of Parquet the pages of the row group that the columns are in, of Avro the blocks, unpacked, of tables the values of the columns. The first split of a
-// file includes the header; of Parquet and Avro every one the schema. So they depend on the files, on the columns and on
-// [Options.SplitSize] only.
+// splitSums holds the checksums of splits, each of the bytes that the split's records were parsed from: for text its records, unpacked, for Parquet
+// the pages of the row group that the columns are in, for Avro the blocks, unpacked, for tables the values of the columns. The first split of a file
+// includes the header; for Parquet and Avro every split includes the schema. So they depend only on the files, on the columns and on
+// [Options.SplitSize].
 type splitSums struct {
 	mu   sync.Mutex
 	sums []uint32
@@ -18,7 +18,7 @@ type splitSums struct {
 
 func (s *splitSums) init(n int) { s.sums, s.read = make([]uint32, n), make([]bool, n) }
 
-// set notes the checksum of a split. It is false when the split was read before and had another.
+// set stores the checksum of a split. It returns false if the split was read before with another checksum.
 func (s *splitSums) set(split int, sum uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,8 +29,8 @@ func (s *splitSums) set(split int, sum uint32) bool {
 	return true
 }
 
-// Sum returns the CRC32C of what the records of a split, by its ordinal in [Input.Splits], were read from: of text its bytes,
-// unpacked, of Parquet the pages, of Avro the blocks. It is false as long as no [Reader] has read the split to its end.
+// Sum returns the CRC32C of the data of a split, by its index in [Input.Splits]: for text its bytes, unpacked, for Parquet the pages, for
+// Avro the blocks. ok is false until a [Reader] has read the split to its end.
 func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	in.sums.mu.Lock()
 	defer in.sums.mu.Unlock()
@@ -50,7 +50,7 @@ func addSum(sum uint32, b []byte) uint32 {
 	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b) // the table is made once
 }
 
-// finishSum notes the checksum of the current split.
+// finishSum stores the checksum of the current split.
 func (r *Reader) finishSum() error {
 	if !r.in.sums.set(r.split, r.sum) {
 		s := r.in.splits[r.split]

@@ -13,24 +13,24 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Table is a file system whose files are parts of a table: they have records and no text, and any number of columns, which
-// are named and not listed. All its files are of [FormatTable]. Its methods are called by several goroutines.
+// A Table is a file system whose files are parts of a table: they have records and no text, and any number of columns, which are named and
+// not listed. All its files are of [FormatTable]. Its methods are called by several goroutines.
 type Table interface {
 	FS
 	// Check returns an error if names of columns are invalid. info comes from ReadDir.
 	Check(info fs.FileInfo, columns []string) error
-	// Memory is about how many bytes reading a file takes, in addition to its records.
+	// Memory returns the approximate number of bytes for reading a file, in addition to its records.
 	Memory(info fs.FileInfo) int64
-	// Rows stands before the first record of a file. The context bounds its life.
+	// Rows returns the records of a file, positioned before the first. The context bounds its life.
 	Rows(ctx context.Context, info fs.FileInfo, columns []string) (Rows, error)
 }
 
 // Rows are the records of a part of a table. They belong to one goroutine.
 type Rows interface {
-	// Next appends the values of the next record to buf, and sets the span of each column, which is the place in what it
-	// returns, or NULL. At the end the error is [io.EOF].
+	// Next appends the values of the next record to buf, and sets the span of each column, which refers to the returned slice or is NULL.
+	// At the end the error is [io.EOF].
 	Next(buf []byte, fields []Span) ([]byte, error)
-	// Position is about how many bytes of the file were read.
+	// Position returns the approximate number of bytes of the file that were read.
 	Position() int64
 	Close() error
 }
@@ -50,7 +50,7 @@ func (tableParts) facts() facts {
 
 func (tableParts) check(*Options) error { return nil }
 
-// probe sees that the columns can be read.
+// probe checks that the columns can be read.
 func (tableParts) probe(_ context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
 	p := tablePart{f}
 	if o.Format != FormatAuto {
@@ -148,7 +148,7 @@ func (t *tableReader) read(s Split) (err error) {
 	return nil
 }
 
-// sum adds a record to the checksum: how long its values are, and their bytes.
+// sum adds a record to the checksum: the lengths of its values, and their bytes.
 func (t *tableReader) sum(fields []Span, values []byte) {
 	t.lengths = t.lengths[:0]
 	for _, f := range fields {

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// overlap is how much is read beyond a split at first, to have its last record whole.
+// overlap is the number of bytes read beyond a split at first, to complete its last record.
 const overlap = 16 << 10
 
 // readText reads a split of a CSV file or a dump.
@@ -40,7 +40,7 @@ func (r *Reader) readText(s Split) (err error) {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		// A CSV split ends where a record ends; of a dump, the last record's end is still to be found.
+		// A CSV split ends at the end of a record; in a dump, the last record's end must still be found.
 		end := s.End
 		if dump && end < math.MaxInt64-overlap {
 			end = max(end+overlap, r.off+2*int64(n)+overlap)
@@ -84,13 +84,13 @@ func (r *Reader) readText(s Split) (err error) {
 		case n >= r.in.opts.MaxRecord:
 			return r.recordTooLong()
 		default:
-			// No record is whole: read more of it.
+			// No record is complete: read more of it.
 			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
 		}
 	}
 }
 
-// fill reads until the buffer holds want bytes. It has n now.
+// fill reads until the buffer holds want bytes. It holds n now.
 func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 	if len(r.buf) < want+2*swar.Block {
 		r.growBuf(want + want/8)
@@ -108,13 +108,13 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 	return n, false, nil
 }
 
-// unbalanced returns the error of a split whose last record does not end where the next split begins. It means that records
-// were not found where the plan has seen them.
+// unbalanced returns the error of a split whose last record does not end where the next split begins. It means that the records differ from
+// those that the plan has found.
 func (r *Reader) unbalanced(s Split) error {
 	return &ChangedError{Path: r.file.Path, What: fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
 }
 
-// firstError returns the first of two errors that is one, as it is: what a callback returned must come out the same.
+// firstError returns the first error that is not nil, unchanged: an error from a callback must be returned as it is.
 func firstError(a, b error) error {
 	if a != nil {
 		return a

@@ -10,13 +10,13 @@ import (
 // textForm is text, which its format cuts into records.
 type textForm interface {
 	content
-	// settings say how it is read, where no dialect does.
+	// settings describes how the text is read, if it has no dialect.
 	settings(o *Options) string
-	// rejectForm returns how its bad records are written.
+	// rejectForm returns the form of its bad records in a reject file.
 	rejectForm(o *Options) *rejects.Form
-	// strays notes which stray records it can have, if its records are cut at separators.
+	// strays sets the stray records that it can have, if its records are cut at separators.
 	strays(s *strays, o *Options)
-	// lines says that a record begins with a line, and spans that it can have several.
+	// lines reports whether a record begins with a line, and spans whether it can have several.
 	lines() bool
 	spans() bool
 }
@@ -26,7 +26,7 @@ type textual interface {
 	format
 	// text returns the text of a file whose columns and dialect are known.
 	text(f *inputFile) textForm
-	// marks are those around a record in the text that is made of a reject file.
+	// marks returns the bytes around a record in the text that is made of a reject file.
 	marks(f *inputFile, field, record Sep) rejects.Marks
 }
 
@@ -52,16 +52,16 @@ func cutAt(add func(start, end int64, group int), places []int64, err error) err
 // textReader reads the records of one format of text.
 type textReader interface {
 	splitReader
-	// parse takes records of the chunk's first n bytes, those that begin before limit, and returns where it stopped. last says that
-	// the text ends there.
+	// parse reads records of the chunk's first n bytes, those that begin before limit, and returns where it stopped. last says that the
+	// text ends there.
 	parse(n, limit int, last bool) (int, error)
-	// undecided returns how many of the n bytes can only be parsed together with those that follow.
+	// undecided returns how many of the n bytes can only be parsed together with the following ones.
 	undecided(n int) int
-	// trimEnd takes the end mark off a record.
+	// trimEnd removes the end mark of a record.
 	trimEnd(record []byte) []byte
-	// one returns a record without what follows it.
+	// one returns a record without the bytes after it.
 	one(record []byte) []byte
-	// tooLong says why a record is longer than so many bytes.
+	// tooLong explains a record that is longer than most.
 	tooLong(most string) string
 }
 
@@ -77,7 +77,7 @@ func (recordReader) tooLong(most string) string {
 	return fmt.Sprintf("the record is longer than %s: a separator is missing", most)
 }
 
-// noDialect refuses a dialect for a format, and says why.
+// noDialect rejects a dialect for a format, with the reason.
 func (o *Options) noDialect(why string) error {
 	if o.Dialect == nil {
 		return nil
@@ -85,7 +85,7 @@ func (o *Options) noDialect(why string) error {
 	return fmt.Errorf("format %s %s", o.Format, why)
 }
 
-// anotherDialect is why formats that are one have none.
+// anotherDialect is the reason for formats that are dialects themselves.
 const anotherDialect = "is a dialect of its own: choose one of both"
 
 // recordTooLong returns the error of a record that is longer than the options allow.

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Key is a row key that prints as text, as HBase prints it.
+// Key is a row key that prints in HBase's text form.
 type Key []byte
 
 // MarshalText prints the key.
 func (k Key) MarshalText() ([]byte, error) { return Append(nil, k), nil }
 
-// UnmarshalText reads what MarshalText printed, and what versions printed that
-// wrote \\, \, and lower-case digits.
+// UnmarshalText reads the output of MarshalText, and that of earlier versions, which wrote \\, \, and lower-case digits.
 func (k *Key) UnmarshalText(text []byte) error {
 	key, err := Parse(oldEscapes.ReplaceAllStringFunc(string(text), func(old string) string {
 		switch old {
@@ -29,10 +28,10 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// oldEscapes are the escapes of every version.
+// oldEscapes matches the escapes of every version.
 var oldEscapes = regexp.MustCompile(`\\(?:\\|,|x[0-9A-Fa-f]{2})`)
 
-// Keys are rows as keys, nil if there are none.
+// Keys converts rows to keys, nil if there are none.
 func Keys(rows [][]byte) (keys []Key) {
 	for _, row := range rows {
 		keys = append(keys, row)
@@ -40,7 +39,7 @@ func Keys(rows [][]byte) (keys []Key) {
 	return keys
 }
 
-// Rows are keys as rows, nil if there are none.
+// Rows converts keys to rows, nil if there are none.
 func Rows(keys []Key) (rows [][]byte) {
 	for _, key := range keys {
 		rows = append(rows, key)

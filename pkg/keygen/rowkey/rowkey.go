@@ -7,8 +7,8 @@ import (
 
 const digits = "0123456789ABCDEF"
 
-// Append appends a key as Bytes.toStringBinary prints it: printable ASCII as
-// it is but for the backslash, every other byte as \xNN with upper-case digits.
+// Append appends a key in the form of Bytes.toStringBinary: printable ASCII unchanged except for the backslash, every other byte as \xNN
+// with upper-case digits.
 func Append(dst, key []byte) []byte {
 	for _, c := range key {
 		if c >= ' ' && c <= '~' && c != '\\' {
@@ -20,13 +20,12 @@ func Append(dst, key []byte) []byte {
 	return dst
 }
 
-// String returns a key as [Append] prints it.
+// String returns a key in the form of [Append].
 func String(key []byte) string { return string(Append(nil, key)) }
 
-// Parse reads what [Append] prints. It refuses a backslash that begins anything
-// but \xNN with upper-case digits: Bytes.toBytesBinary takes that for text. The
-// error names the position, from 1, and what to write. Other bytes of the text
-// are the key's as they are. The key is the caller's.
+// Parse reads the output of [Append]. It rejects a backslash that does not begin \xNN with upper-case digits: Bytes.toBytesBinary takes
+// that for text. The error names the position, from 1, and the correct form. Other bytes of the text are the key's bytes. The caller owns
+// the key.
 func Parse(text string) ([]byte, error) {
 	key := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -44,7 +43,7 @@ func Parse(text string) ([]byte, error) {
 	return key, nil
 }
 
-// escape reads what follows a backslash.
+// escape reads the escape after a backslash.
 func escape(s string) (byte, error) {
 	if len(s) < 3 || s[0] != 'x' {
 		return 0, fmt.Errorf(`a backslash begins no escape \xNN (a backslash itself is \x5C, a comma in a list \x2C)`)

@@ -10,36 +10,35 @@ import (
 	"strings"
 )
 
-// A Dialect is a way of writing records of text. Its bytes are those after the decoding of a
-// character set. The zero value is not one: [Preset] makes them. Values are not changed once
-// they are checked, and may be used by several goroutines.
+// A Dialect is a text format of records. Its separators and marks are bytes after the decoding of a character set. The zero value is
+// invalid: [Preset] makes dialects. A Dialect is not changed after Check, and may be used by several goroutines.
 type Dialect struct {
-	Name      string `json:"name"`                 // of the preset it began as
+	Name      string `json:"name"`                 // of the preset that it is based on
 	FieldSep  string `json:"field_sep"`            // between two columns, 1 to 8 bytes
 	RecordSep string `json:"record_sep,omitempty"` // after a record, 1 to 8 bytes; empty: LF or CR LF
 
 	Quote      string `json:"quote,omitempty"`       // a byte around a value; empty: there are no quotes
 	Doubled    bool   `json:"doubled,omitempty"`     // a quote within quotes is written twice
-	Lenient    bool   `json:"lenient,omitempty"`     // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
-	Escape     string `json:"escape,omitempty"`      // a byte before one that is not to be read as what it is; empty: there are no escapes
-	Map        Map    `json:"escape_map,omitempty"`  // what a byte after Escape means
+	Lenient    bool   `json:"lenient,omitempty"`     // quotes need not be doubled: one closes only before a separator, one in an unquoted value is data
+	Escape     string `json:"escape,omitempty"`      // a byte that changes the meaning of the next one; empty: there are no escapes
+	Map        Map    `json:"escape_map,omitempty"`  // the meanings of the byte after Escape
 	QuotedOnly bool   `json:"quoted_only,omitempty"` // Escape is a plain byte outside of quotes
 
-	Null       []string `json:"null,omitempty"`        // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
-	NullQuoted bool     `json:"null_quoted,omitempty"` // within quotes too
+	Null       []string `json:"null,omitempty"`        // the written forms of NULL, compared before escapes are read; none: nothing is NULL
+	NullQuoted bool     `json:"null_quoted,omitempty"` // in quotes too
 
 	Header    Header `json:"header"`
-	SkipLines int    `json:"skip_lines,omitempty"`  // lines before the header or the first record that are no records
-	SkipEnd   int    `json:"skip_end,omitempty"`    // lines at the end that are none
-	Comment   string `json:"comment,omitempty"`     // a record that begins with it is none; empty: there are no comments
-	Trim      Trim   `json:"trim"`                  // which ends of unquoted values lose their blanks and tabs
+	SkipLines int    `json:"skip_lines,omitempty"`  // lines before the header or the first record that are not records
+	SkipEnd   int    `json:"skip_end,omitempty"`    // lines at the end that are not records
+	Comment   string `json:"comment,omitempty"`     // the beginning of a record that is a comment; empty: there are no comments
+	Trim      Trim   `json:"trim"`                  // ends at which unquoted values lose their blanks and tabs
 	Last      Last   `json:"last_column,omitempty"` // how a record's last column ends
 
-	// Of fixed columns, which no separator is between; other dialects have none of these.
+	// For fixed columns, which have no separators between them; other dialects have none of these.
 	Positions    []Position `json:"positions,omitempty"`
 	RecordLength int        `json:"record_length,omitempty"` // bytes of each record; 0: up to its last column
-	Unseparated  bool       `json:"unseparated,omitempty"`   // nothing stands between two records
-	Charset      string     `json:"charset,omitempty"`       // name of the character set; empty: bytes are taken as they are
+	Unseparated  bool       `json:"unseparated,omitempty"`   // records follow each other without a separator
+	Charset      string     `json:"charset,omitempty"`       // name of the character set; empty: bytes are used unchanged
 }
 
 // Header reports whether a file's first record names its columns.
@@ -50,10 +49,10 @@ const (
 	HeaderYes   Header = "yes"   // in every file
 	HeaderNo    Header = "no"    // in none
 	HeaderFirst Header = "first" // in the first file of all
-	HeaderMatch Header = "match" // in those whose first record is the names of the columns
+	HeaderMatch Header = "match" // in those whose first record consists of the column names
 )
 
-// Trim says which ends of a value that is not quoted lose blanks and tabs.
+// Trim selects the ends at which unquoted values lose blanks and tabs.
 type Trim string
 
 // Trims.
@@ -64,7 +63,7 @@ const (
 	TrimBoth  Trim = "both"
 )
 
-// Last says how the last column of a record ends.
+// Last selects how the last column of a record ends.
 type Last string
 
 // Ends of the last column.
@@ -77,7 +76,7 @@ const (
 // mostSep is the greatest length of a separator in bytes.
 const mostSep = 8
 
-// A FieldError is about one setting of a dialect, by the name that job files have for it.
+// A FieldError is about one setting of a dialect, under its name in job files.
 type FieldError struct {
 	Field string
 	Err   error
@@ -86,8 +85,7 @@ type FieldError struct {
 func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// Check finds what cannot be read, or could be read in two ways. Its error joins a
-// [*FieldError] for each setting at fault.
+// Check reports settings that are invalid or ambiguous. Its error joins a [*FieldError] for each such setting.
 func (d Dialect) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
@@ -168,7 +166,7 @@ func (d Dialect) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkNames finds values that no setting has.
+// checkNames reports values that no setting has.
 func (d *Dialect) checkNames(bad func(field, format string, args ...any)) {
 	if !slices.Contains(Maps(), d.Map) {
 		bad("escape_map", "%q is invalid: want one of %s", d.Map, join(Maps()))
@@ -189,14 +187,14 @@ func join[T ~string](list []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// RFC4180 says that the text is CSV of RFC 4180, whatever is NULL in it: quotes are doubled, there is
-// no other escape, and every line that is not blank is a record.
+// RFC4180 reports whether the text is CSV of RFC 4180, whatever its NULL values: quotes are doubled, there is no other escape, and every
+// line that is not blank is a record.
 func (d Dialect) RFC4180() bool {
 	return d.RecordSep == "" && d.Quote == `"` && d.Doubled && d.Escape == "" && len(d.FieldSep) == 1 && d.Comment == "" && d.Trim == TrimNone && d.Last == LastPlain
 }
 
-// Cuttable says that the beginning of a record can be found from any place of a file, by the
-// bytes around it alone or by counting quotes.
+// Cuttable reports whether the beginning of a record can be found from any position of a file, by the surrounding bytes or by counting
+// quotes.
 func (d Dialect) Cuttable() bool {
 	end := d.RecordSep
 	if end == "" {
@@ -205,7 +203,7 @@ func (d Dialect) Cuttable() bool {
 	return !d.Lenient && (d.Quote == "" || d.Comment == "" && !borders(d.FieldSep, d.FieldSep)) && !borders(end, end) && !overlaps(d.FieldSep, end)
 }
 
-// borders says that a proper beginning of a is an end of b: two matches can overlap.
+// borders reports whether a proper prefix of a is a suffix of b: two matches can overlap.
 func borders(a, b string) bool {
 	for n := 1; n < min(len(a), len(b)); n++ {
 		if strings.HasSuffix(b, a[:n]) {
@@ -215,14 +213,13 @@ func borders(a, b string) bool {
 	return false
 }
 
-// overlaps says that two different texts can share bytes, so that which is seen depends on where
-// reading began.
+// overlaps reports whether two different texts can share bytes, so that the match depends on where reading began.
 func overlaps(a, b string) bool {
 	return strings.Contains(a, b) || strings.Contains(b, a) || borders(a, b) || borders(b, a) ||
 		len(a) > 1 && a[0] == b[len(b)-1] || len(b) > 1 && b[0] == a[len(a)-1]
 }
 
-// IsNull reports whether a value, as it is written and without its quotes, is NULL.
+// IsNull reports whether a value, in its written form without quotes, is NULL.
 func (d *Dialect) IsNull(raw []byte, quoted bool) bool {
 	if quoted && !d.NullQuoted {
 		return false
@@ -235,20 +232,20 @@ func (d *Dialect) IsNull(raw []byte, quoted bool) bool {
 	return false
 }
 
-// Equal says that two dialects read every text alike.
+// Equal reports whether two dialects read every text in the same way.
 func (d Dialect) Equal(o Dialect) bool {
 	d.Name = o.Name
 	return reflect.DeepEqual(d, o)
 }
 
-// Records returns the dialect of records alone, as they stand between the beginning and the end of a file.
+// Records returns the dialect for records only, without header, skipped lines and comments.
 func (d Dialect) Records() Dialect {
 	d.Header, d.SkipLines, d.SkipEnd, d.Comment = HeaderNo, 0, 0, ""
 	return d
 }
 
-// String returns all that decides on what comes out of a text, but for the name: settings that are not the zero value, as people
-// write them.
+// String returns all settings that affect the reading of a text, except the name: those that are not the zero value, in the form that users
+// write.
 func (d Dialect) String() string {
 	var b strings.Builder
 	add := func(field, value string) {

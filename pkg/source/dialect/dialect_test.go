@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPresets are dialects that can be read.
+// TestPresets checks that all presets are valid dialects.
 func TestPresets(t *testing.T) {
 	for _, name := range Separated() {
 		d, err := Preset(name)
@@ -27,7 +27,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestCheck refuses what could be read in two ways.
+// TestCheck checks that ambiguous dialects are rejected.
 func TestCheck(t *testing.T) {
 	base := func(name string, change func(*Dialect)) Dialect {
 		d, err := Preset(name)
@@ -82,7 +82,7 @@ func TestCuttable(t *testing.T) {
 	}
 }
 
-// TestUnescape is what the exporters mean by their escapes.
+// TestUnescape checks the meanings of the exporters' escapes.
 func TestUnescape(t *testing.T) {
 	for _, c := range []struct {
 		m          Map
@@ -119,7 +119,7 @@ func TestIsNull(t *testing.T) {
 	}
 }
 
-// TestTextParse goes there and back, for any bytes.
+// TestTextParse checks that Parse reverses Text, for any bytes.
 func TestTextParse(t *testing.T) {
 	for text, want := range map[string]string{`\t`: "\t", `\x01`: "\x01", `\u0001`: "\x01", `0x10`: "\x10", `\0`: "\x00", `\\`: `\`, `\`: `\`, `@|@`: "@|@", `\u00a7`: "§", `#@#\n`: "#@#\n", "": ""} {
 		if got, err := Parse(text); err != nil || got != want {

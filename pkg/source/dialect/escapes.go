@@ -5,7 +5,7 @@ import "bytes"
 // Map names the meaning of the byte after an escape.
 type Map string
 
-// Maps of exporters. What a map does not name stands for itself.
+// Maps of exporters. A byte that a map does not list stands for itself.
 const (
 	Literal    Map = "literal"     // every byte stands for itself: Hive's LazySimpleSerDe, Spark
 	MySQL      Map = "mysql"       // 0 b n r t Z: INTO OUTFILE, files of mysqldump
@@ -36,14 +36,14 @@ func (m Map) letters() string {
 	}
 }
 
-// An Unescaper replaces escapes by what they stand for. It does not change once it is made.
+// An Unescaper replaces escapes by their meanings. It does not change once it is made.
 type Unescaper struct {
 	escape byte
 	digits bool // of Postgres
 	means  [256]byte
 }
 
-// Unescaper returns the unescaper of the dialect's escape, which it has.
+// Unescaper returns the unescaper of the dialect's escape, which must be set.
 func (d Dialect) Unescaper() *Unescaper {
 	u := &Unescaper{escape: d.Escape[0], digits: d.Map == Postgres}
 	for i := range u.means {
@@ -69,7 +69,7 @@ func (u *Unescaper) Append(dst, value []byte) []byte {
 	}
 }
 
-// One returns the byte that the bytes after an escape, one at least, stand for, and how many these are.
+// One returns the meaning of the bytes after an escape, at least one, and their number.
 func (u *Unescaper) One(p []byte) (byte, int) {
 	if !u.digits {
 		return u.means[p[0]], 1

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Position is where a column stands in records of fixed columns: bytes as they are in the file, before the decoding of a character set.
+// A Position is the position of a column in records of fixed columns, in bytes of the file, before the decoding of a character set.
 type Position struct {
 	Name string `json:"name"`
 	From int    `json:"from"`         // its first byte, counted from 1
@@ -17,16 +17,16 @@ type Position struct {
 	Scale int    `json:"scale,omitempty"` // of such a number, digits after its point
 }
 
-// Numbers as mainframes store them.
+// Number formats of mainframes.
 const (
 	Packed = "packed" // COMP-3: two digits in a byte, in the last one a digit and the sign
 	Zoned  = "zoned"  // a digit in a byte, in the last one the sign too
 )
 
-// MostNumber is how many bytes such a number may have.
+// MostNumber is the greatest length of such a number in bytes.
 const MostNumber = 32
 
-// String returns a position as [ParsePosition] takes it.
+// String returns a position in the form that [ParsePosition] reads.
 func (p Position) String() string {
 	text := fmt.Sprintf("%s=%d", p.Name, p.From)
 	if p.To != p.From {
@@ -80,7 +80,7 @@ func ParsePosition(text string) (p Position, err error) {
 	return p, nil
 }
 
-// setKind reads what follows the place of a number.
+// setKind parses the number format after a position.
 func (p *Position) setKind(text string) error {
 	kind, scale, scaled := strings.Cut(text, "(")
 	if scaled {
@@ -97,11 +97,11 @@ func (p *Position) setKind(text string) error {
 	return nil
 }
 
-// Fixed says that columns stand at fixed positions of a record.
+// Fixed reports whether columns are at fixed positions of a record.
 func (d *Dialect) Fixed() bool { return d != nil && d.Name == Fixed }
 
-// Length returns how many bytes a record of fixed columns has, without what follows it. least says that it may have more: its last column
-// takes them.
+// Length returns the length in bytes of a record of fixed columns, without the separator after it. least says that a record may be longer:
+// its last column extends to its end.
 func (d *Dialect) Length() (n int, least bool) {
 	for _, p := range d.Positions {
 		n = max(n, p.To)
@@ -112,7 +112,7 @@ func (d *Dialect) Length() (n int, least bool) {
 	return cmp.Or(d.RecordLength, n), least
 }
 
-// checkFixed finds what a dialect of fixed columns cannot have.
+// checkFixed reports settings that are invalid for fixed columns.
 func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 	if len(d.Positions) == 0 {
 		bad("positions", "fixed columns need their positions, such as id=1-10")

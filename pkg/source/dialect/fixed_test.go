@@ -87,7 +87,7 @@ func TestFixedColumns(t *testing.T) {
 	}
 }
 
-// TestDialectsAreCompared by what they read, and not by their names.
+// TestDialectsAreCompared checks that dialects are compared by their settings, not by their names.
 func TestDialectsAreCompared(t *testing.T) {
 	texts := map[string]string{} // of dialects that differ
 	for _, name := range Separated() {

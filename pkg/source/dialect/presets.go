@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The presets are what exporters write when nothing else is asked of them.
+// The presets are the default formats of exporters.
 const (
 	CSV         = "csv"          // RFC 4180 with a header; nothing is NULL
 	Dump        = "dump"         // 0x01 between columns, 0x10 after a record; nothing is NULL
@@ -26,12 +26,12 @@ const (
 	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
 )
 
-// Presets returns the names of all.
+// Presets returns the names of all presets.
 func Presets() []string {
 	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas, Fixed}
 }
 
-// Separated returns the names of those whose columns are separated.
+// Separated returns the names of the presets whose columns are separated.
 func Separated() []string {
 	return slices.DeleteFunc(Presets(), func(name string) bool { return name == Fixed })
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Parse reads bytes as a person writes them in a flag or a job file: characters
-// as they are, \t \n \r \0 \\ \xNN \uNNNN as in C and Go, or one number such as
-// 0x01.
+// Parse reads bytes in the form that users write in a flag or a job file: characters themselves, \t \n \r \0 \\ \xNN \uNNNN as in C and Go,
+// or one number such as 0x01.
 func Parse(text string) (string, error) {
 	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok && hex != "" {
 		n, err := strconv.ParseUint(hex, 16, 8)
@@ -65,7 +64,7 @@ func Text(s string) string {
 		case c < 0x20 || c >= 0x7f:
 			fmt.Fprintf(&b, `\x%02x`, c)
 		case c == '0' && i+1 < len(s) && i == 0 && (s[1] == 'x' || s[1] == 'X'):
-			b.WriteString(`\x30`) // or it would be read as a number
+			b.WriteString(`\x30`) // otherwise it would be read as a number
 		default:
 			b.WriteByte(c)
 		}

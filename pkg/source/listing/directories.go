@@ -14,7 +14,7 @@ import (
 
 // Directory is a directory that holds input files.
 type Directory struct {
-	// Path is the directory in the form in which the input was given: as an input it means the same files.
+	// Path is the directory in the form in which the input was given: as an input it denotes the same files.
 	Path string
 	// Name is its absolute name in its file system.
 	Name string
@@ -22,10 +22,10 @@ type Directory struct {
 	Files []*File
 }
 
-// Directories finds the directories that the inputs' files are in, ordered by name. Inputs are directories, or patterns
-// that match directories. A directory that has files next to directories with files is an error: as an input it would
-// mean them all. A directory has no Files if all of its files are empty, and no directory with files is below it. An input
-// without data is an error unless o.AllowEmpty. No file is opened.
+// Directories finds the directories of the inputs' files, ordered by name. Inputs are directories, or patterns that match directories. A
+// directory with both files and subdirectories with files is an error: as an input it would include them all. A directory has no Files if
+// all of its files are empty, and no directory with files is below it. An input without data is an error unless o.AllowEmpty. No file is
+// opened.
 func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
@@ -106,7 +106,7 @@ func below(dirs map[string]*Directory, p string) bool {
 	return false
 }
 
-// meansItself sees that the path, as an input, is this directory.
+// meansItself checks that the path, as an input, denotes this directory.
 func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
@@ -121,8 +121,8 @@ func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 	return fmt.Errorf("the directory %s cannot be named by the input that leads to it: write that without dots, double slashes and links (%w)", d.Path, cmp.Or(err, fs.ErrNotExist))
 }
 
-// holds sees that the directory, as an input, means the files that were found in it and no others. None of them is asked
-// again whether it is being written.
+// holds checks that the directory, as an input, denotes exactly the files that were found in it. It does not check again whether they are
+// being written.
 func (d *Directory) holds(ctx context.Context, resolve Resolve, where []Condition) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package listing finds the files that inputs name: files, directories with all that is below them, and patterns. [List] is where to begin. It refuses what is
-// no input, such as a file that is being written or a table of another engine, leaves out what holds no data, and reads the columns that directories
-// name=value give. A [File] is opened as long as it is what was listed.
+// Package listing finds the files of inputs: files, directories with all files below them, and patterns. [List] is the entry point. It rejects files
+// that are not inputs, such as a file that is being written or a table of another engine, ignores files without data, and reads the columns of
+// directories name=value. A [File] can be opened as long as it is the file that was listed.
 package listing
 
 import (
@@ -29,7 +29,7 @@ type FS interface {
 // *, ?, [, ], {, } and \ as they are.
 type Resolve func(path string) (fsys FS, name string, err error)
 
-// Options say which files are taken, and what the directories of their paths mean.
+// Options select files, and determine the meaning of the directories in their paths.
 type Options struct {
 	// Partitions determines whether directories name=value are columns: with [PartitionsAuto] alone, or none, each is. With [PartitionsOff] alone none is.
 	// Otherwise the last ones of a path have these names.
@@ -38,22 +38,21 @@ type Options struct {
 	Where []string
 	// AllowEmpty accepts inputs without data.
 	AllowEmpty bool
-	// Described says that directories mean nothing: the records of reject files were elsewhere.
+	// Described says that directories are not partitions: the records of reject files were in other files.
 	Described bool
 }
 
-// File is a file as it was when it was listed.
+// File is a file at the time when it was listed.
 type File struct {
 	FS         FS
 	Name       string // in FS
 	Path       string // in messages: in the form in which the input was given
 	Input      int    // ordinal of the input that led to it
 	Info       fs.FileInfo
-	Partitions []Partition // columns by its path
+	Partitions []Partition // columns from its path
 }
 
-// Open opens the file as it is. A file of the same name that is not the one that was listed is an error: it is opened
-// once for each split.
+// Open opens the file. If the file of this name is not the one that was listed, that is an error: a file is opened once for each split.
 func (f *File) Open(ctx context.Context) (fs.File, io.ReaderAt, error) {
 	file, err := f.FS.Open(ctx, f.Name)
 	if err != nil {
@@ -73,7 +72,7 @@ func (f *File) Open(ctx context.Context) (fs.File, io.ReaderAt, error) {
 	return file, raw, nil
 }
 
-// probeParallel is how many files are looked at together: enough to hide a network's delay.
+// probeParallel is the number of files that are examined at a time: enough to hide a network's latency.
 const probeParallel = 8
 
 // Each calls do for every file, several at a time, and returns the error of the first file that has one.

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Bounds of a pattern.
+// Limits of a pattern.
 const (
 	mostAlternatives = 10_000
 	mostNesting      = 100 // braces within braces
 )
 
-// alternatives expands {a,b} as shells do: braces without a comma, or that are not closed, are themselves, and so is what
-// follows a backslash. The text of all must be within a bound.
+// alternatives expands {a,b} like shells: braces without a comma, or without a closing brace, are literal, and so is a character after a
+// backslash. The total text is limited.
 func alternatives(pattern string) ([]string, error) {
 	b := bracer{text: pattern}
 	list, err := b.sequence(0)
@@ -34,7 +34,7 @@ type bracer struct {
 	made int // alternatives, over all
 }
 
-// sequence reads up to the end or, within braces, up to a comma or a closing brace of its own.
+// sequence reads up to the end or, within braces, up to a comma or the closing brace.
 func (b *bracer) sequence(depth int) ([]string, error) {
 	if depth > mostNesting {
 		return nil, fmt.Errorf("braces are nested more than %d deep", mostNesting)
@@ -119,7 +119,7 @@ func (b *bracer) closes() bool {
 // wild are the characters that make a pattern of a path.
 const wild = `*?[\{`
 
-// patterns takes what matches the alternatives of a pattern: each file once, ordered by name.
+// patterns adds the files that match the alternatives of a pattern: each file once, ordered by name.
 func (e *expansion) patterns(ctx context.Context, name string) error {
 	list, err := alternatives(name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (e *expansion) patterns(ctx context.Context, name string) error {
 	return nil
 }
 
-// pattern takes what matches a pattern without braces.
+// pattern adds the files that match a pattern without braces.
 func (e *expansion) pattern(ctx context.Context, name string) (bool, error) {
 	base, pattern := globBase(name)
 	if pattern == "" {
@@ -168,7 +168,7 @@ func (e *expansion) pattern(ctx context.Context, name string) (bool, error) {
 	return e.glob(ctx, base, elements)
 }
 
-// globBase cuts a pattern before its first element that has a wildcard. Escaped characters before that are themselves.
+// globBase cuts a pattern before its first element with a wildcard. Escaped characters before it are literal.
 func globBase(name string) (base, pattern string) {
 	elements := strings.Split(name, "/")
 	for i, element := range elements {
@@ -179,7 +179,7 @@ func globBase(name string) (base, pattern string) {
 	return strings.Join(literals(elements), "/"), ""
 }
 
-// unescaped returns an element without what is escaped in it.
+// unescaped returns an element without its escaped characters.
 func unescaped(element string) string {
 	var b strings.Builder
 	for i := 0; i < len(element); i++ {
@@ -192,7 +192,7 @@ func unescaped(element string) string {
 	return b.String()
 }
 
-// literals are elements without wildcards, without the backslashes before escaped characters.
+// literals returns elements without wildcards, with the backslashes before escaped characters removed.
 func literals(elements []string) []string {
 	list := make([]string, len(elements))
 	for n, element := range elements {
@@ -208,14 +208,14 @@ func literals(elements []string) []string {
 	return list
 }
 
-// visit is a directory and how many elements of a pattern what is in it must match.
+// visit is a directory with the number of pattern elements that its contents must still match.
 type visit struct {
 	dir  string
 	left int
 }
 
-// glob takes what matches the elements of a pattern, level by level, ordered by name. Hidden names match only an element
-// that begins as they do. ** is any number of directories, none too; links are not followed for it.
+// glob adds the files that match the elements of a pattern, level by level, ordered by name. Hidden names match only an element that begins
+// with the same character. ** matches any number of directories, including none, and follows no links.
 func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bool, error) {
 	v := visit{dir, len(elements)}
 	if e.visited[v] {
@@ -247,7 +247,7 @@ func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bo
 	return found, nil
 }
 
-// match takes an entry of a directory if it matches the first of the elements, and what is below it the others.
+// match adds an entry of a directory if it matches the first of the elements, and the files below it that match the others.
 func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, elements []string, deep bool) (bool, error) {
 	name, child := entry.Name(), path.Join(dir, entry.Name())
 	if deep {
@@ -281,7 +281,7 @@ func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, el
 	return false, nil
 }
 
-// asHidden says that an element of a pattern asks for a hidden name: it begins as that does.
+// asHidden reports whether an element of a pattern begins like a hidden name.
 func asHidden(element, name string) bool {
 	return element[0] == name[0]
 }

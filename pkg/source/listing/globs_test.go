@@ -54,7 +54,7 @@ func TestGlobsAsBash(t *testing.T) {
 	}
 }
 
-// TestAlternatives are those of bash.
+// TestAlternatives compares alternatives with those of bash.
 func TestAlternatives(t *testing.T) {
 	for pattern, want := range map[string]string{"a": "a", "{a,b}": "a b", "x{a,{b,c}d}y": "xay xbdy xcdy", "{a}": "{a}", "{a,b": "{a,b", "a}": "a}", "{{a,b}}": "{a} {b}", "{a,b}{c,d}": "ac ad bc bd",
 		`\{a,b}`: `\{a,b}`, `{a\,b,c}`: `a\,b c`, "a,b": "a,b", "{,x}": " x", "{a,{b}": "{a,{b}"} {
@@ -140,7 +140,7 @@ func TestOneFileOfTwoClients(t *testing.T) {
 	}
 }
 
-// TestInputsFrom reads a list as editors and shells leave it.
+// TestInputsFrom reads lists in the forms that editors and shells write.
 func TestInputsFrom(t *testing.T) {
 	name := writeFile(t, "list", []byte("\ufeff# exports of the day\r\n\r\n  /a/b.csv \r\nhdfs://nn/x/{a,b}/*.csv\n#x\n./#y\nt/dt=1"))
 	got, err := InputsFrom(t.Context(), disk, name)

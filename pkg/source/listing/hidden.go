@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// kindPruned and kindEmpty are what is left out for no hidden name.
+// kindPruned and kindEmpty are the kinds of ignored files and directories without a hidden name.
 const (
 	kindPruned = "partition that where leaves out"
 	kindEmpty  = "empty file"
 )
 
-// HiddenKind says which of the names that Hive, Spark and Hadoop hide this is, as a pattern; "" for a name of data. An
-// underscore hides no name with =, which is a partition directory. A file that is being copied (._COPYING_) is hidden by
-// Hadoop too; here it is refused, since its directory is not complete.
+// HiddenKind returns the kind of hidden names of Hive, Spark and Hadoop that a name belongs to, as a pattern; "" for a name of data. An
+// underscore hides no name with =, which is a partition directory. Hadoop also hides a file that is being copied (._COPYING_); here it is
+// an error, since its directory is not complete.
 func HiddenKind(name string) string {
 	switch {
 	case strings.HasPrefix(name, ".hive-staging"):
@@ -39,14 +39,14 @@ func HiddenKind(name string) string {
 
 // LeftOut counts files of one kind that are ignored since they are not data.
 type LeftOut struct {
-	// Kind is a pattern such as _* or .*.crc, or says in words what it is: empty files, partitions.
+	// Kind is a pattern such as _* or .*.crc, or a description: empty files, partitions.
 	Kind  string
 	Count int
 	// First is the path of one of them.
 	First string
 }
 
-// leave notes what is left out.
+// leave counts an ignored file or directory.
 func (e *expansion) leave(kind, name string) {
 	switch kind {
 	case kindPruned:
@@ -62,7 +62,7 @@ func (e *expansion) leave(kind, name string) {
 	e.left[i].Count++
 }
 
-// hide leaves a hidden name out, once.
+// hide ignores a hidden name, once.
 func (e *expansion) hide(kind, name string) {
 	if e.again(name) {
 		return
@@ -71,7 +71,7 @@ func (e *expansion) hide(kind, name string) {
 	e.leave(kind, name)
 }
 
-// addLeft adds what one input leaves out to what others do.
+// addLeft adds the ignored files of one input to those of others.
 func addLeft(all, more []LeftOut) []LeftOut {
 	for _, l := range more {
 		if i := slices.IndexFunc(all, func(o LeftOut) bool { return o.Kind == l.Kind }); i >= 0 {

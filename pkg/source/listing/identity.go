@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Identity distinguishes a file from another one of its name, and from itself with other content.
+// Identity distinguishes a file from another one of the same name, and from itself with other content.
 type Identity struct {
 	device, File uint64 // of a local file its device and inode, on HDFS the file id; 0: not known
 	Size         int64
@@ -55,7 +55,7 @@ func (i Identity) differs(now Identity) string {
 	return strings.Join(list, ", ")
 }
 
-// ChangedError says that the input is not what it was when it was opened.
+// ChangedError says that the input has changed since it was opened.
 type ChangedError struct {
 	// Path is the file.
 	Path string
@@ -67,7 +67,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s has changed since the job has listed its input: %s", e.Path, e.What)
 }
 
-// Same sees that a file is what it was when it was listed.
+// Same checks that a file has not changed since it was listed.
 func (f *File) Same(info fs.FileInfo) error {
 	if what := IdentityOf(f.Info).differs(IdentityOf(info)); what != "" {
 		return &ChangedError{f.Path, what}
@@ -75,7 +75,7 @@ func (f *File) Same(info fs.FileInfo) error {
 	return nil
 }
 
-// Recheck lists inputs again and looks at every file that they had. A file that has changed, is new or is gone gives a
+// Recheck lists inputs again and checks every file that they had. For a file that has changed, is new or is gone it returns a
 // [*ChangedError].
 func Recheck(ctx context.Context, resolve Resolve, inputs []string, o Options, had []*File) error {
 	o.AllowEmpty = true

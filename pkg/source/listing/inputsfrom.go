@@ -12,15 +12,15 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Bounds of a list of inputs.
+// Limits of a list of inputs.
 const (
 	mostListed   = 1_000_000 // inputs
 	longestInput = 64 << 10  // bytes of one
 )
 
-// InputsFrom reads a list of inputs, one a line, which are as if they had been given one by one: relative ones are relative
-// to the working directory, not to the list. Blanks around an input, blank lines, lines that begin with # (write ./# for a
-// file of such a name), carriage returns and a byte order mark are passed over. A list without inputs is an error.
+// InputsFrom reads a list of inputs, one a line, with the same meaning as inputs given one by one: relative paths are relative to the
+// working directory, not to the list. It ignores blanks around an input, blank lines, lines that begin with # (write ./# for a file of such
+// a name), carriage returns and a byte order mark. A list without inputs is an error.
 func InputsFrom(ctx context.Context, resolve Resolve, name string) (inputs []string, err error) {
 	fsys, at, err := resolve(name)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// List finds the files that inputs name: files, directories with all that is below them, and patterns, and what these lead to that is not read. An
-// input without data is an error unless o.AllowEmpty, and so is a file that is being written, or that comes twice.
+// List finds the files of inputs: files, directories with all files below them, and patterns; left counts the ignored ones. An input without data
+// is an error unless o.AllowEmpty; so is a file that is being written, or that is listed twice.
 func List(ctx context.Context, resolve Resolve, inputs []string, o *Options) (files []*File, left []LeftOut, err error) {
 	files, _, left, err = list(ctx, resolve, inputs, o)
 	return files, left, err
 }
 
-// list is [List], and returns the empty files that are left out, too.
+// list is [List], and also returns the ignored empty files.
 func list(ctx context.Context, resolve Resolve, inputs []string, o *Options) (files, empty []*File, left []LeftOut, err error) {
 	if len(inputs) == 0 {
 		return nil, nil, nil, errors.New("no input is given")
@@ -73,8 +73,8 @@ func list(ctx context.Context, resolve Resolve, inputs []string, o *Options) (fi
 	return files, empty, left, closed()
 }
 
-// shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
-// host, or without the directory that a relative path began in.
+// shown returns a function that converts a name in the file system to a path in the form of the user's input: with the scheme and host, or
+// without the directory that a relative path began in.
 func shown(input, name string) func(string) string {
 	if name == "/" && strings.Contains(input, "://") {
 		input += "/" // a bucket
@@ -94,13 +94,13 @@ type expansion struct {
 	show  func(string) string
 	input int // its ordinal
 	where []Condition
-	clean map[string]bool // directories that were looked at, and are no table of another engine
+	clean map[string]bool // directories that were checked, and are not tables of another engine
 	files []*File
-	empty []*File // found, and left out
+	empty []*File // found, and ignored
 	left  []LeftOut
 	found found
 
-	seen    map[string]bool // of a pattern: names that were taken or left out
+	seen    map[string]bool // of a pattern: names that were added or ignored
 	visited map[visit]bool  // of a pattern
 }
 
@@ -115,7 +115,7 @@ func (e *expansion) expand(ctx context.Context, name string) error {
 	return e.patterns(ctx, name)
 }
 
-// given takes a file or directory that was asked for by name, unless its path leaves it out.
+// given adds a file or directory that was requested by name, unless its partitions exclude it.
 func (e *expansion) given(ctx context.Context, name string, info fs.FileInfo) error {
 	dir := name
 	if !info.IsDir() {
@@ -127,7 +127,7 @@ func (e *expansion) given(ctx context.Context, name string, info fs.FileInfo) er
 	return e.named(ctx, name, info)
 }
 
-// again reports whether a pattern has led to a name before.
+// again reports whether a pattern has reached a name before.
 func (e *expansion) again(name string) bool {
 	if e.seen == nil {
 		return false
@@ -139,7 +139,7 @@ func (e *expansion) again(name string) bool {
 	return false
 }
 
-// named takes a file, or what is below a directory, that was asked for by name.
+// named adds a file, or the files below a directory, requested by name.
 func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) error {
 	if info.IsDir() {
 		return e.dir(ctx, name)
@@ -157,7 +157,7 @@ func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) er
 	return nil
 }
 
-// check refuses a file that is being written, or is none.
+// check rejects a file that is being written, or is not a regular file.
 func (e *expansion) check(name string, info fs.FileInfo) error {
 	if err := CheckName(e.show(name)); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (e *expansion) file(name string, info fs.FileInfo) *File {
 	return &File{FS: e.fs, Name: name, Path: e.show(name), Input: e.input, Info: info}
 }
 
-// dir takes all files below a directory, ordered by name, but for what is no data: marker and hidden files, output that
-// is being written (_temporary), partitions that cannot match, empty files.
+// dir adds all files below a directory, ordered by name, except those without data: marker and hidden files, output that is being written
+// (_temporary), partitions that cannot match, empty files.
 func (e *expansion) dir(ctx context.Context, name string) error {
 	entries, err := e.list(ctx, name)
 	if err != nil {
@@ -196,8 +196,7 @@ func (e *expansion) dir(ctx context.Context, name string) error {
 	return nil
 }
 
-// list lists a directory in the order of names, which the order of splits rests on, and refuses one that is a table of
-// another engine.
+// list lists a directory in the order of names, which determines the order of splits, and rejects a table of another engine.
 func (e *expansion) list(ctx context.Context, dir string) ([]fs.FileInfo, error) {
 	entries, err := e.fs.ReadDir(ctx, dir)
 	if err == nil {
@@ -206,7 +205,7 @@ func (e *expansion) list(ctx context.Context, dir string) ([]fs.FileInfo, error)
 	return slices.SortedFunc(slices.Values(entries), func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) }), err
 }
 
-// entry takes a file or directory that was found in a directory, or that matches a pattern.
+// entry adds a file or directory that was found in a directory, or that matches a pattern.
 func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) error {
 	if err := e.check(name, info); err != nil {
 		return err
@@ -225,8 +224,7 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 	return nil
 }
 
-// follow gives what a symbolic link leads to: its own size would be that of the link. A link to a directory that it is in
-// would never end.
+// follow returns the target of a symbolic link: the link's own size would be wrong. A link to a directory that contains it would never end.
 func (e *expansion) follow(ctx context.Context, name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if info.Mode().Type()&fs.ModeSymlink == 0 {
 		return info, nil

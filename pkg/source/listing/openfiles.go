@@ -2,14 +2,13 @@ package listing
 
 import "context"
 
-// openFiles is a file system that lists files while they are written without saying so, as HDFS does.
+// openFiles is a file system, such as HDFS, whose listings do not show that a file is being written.
 type openFiles interface {
-	// BeingWritten reports whether a writer has the file open, or has died and left it so.
+	// BeingWritten reports whether a writer has the file open, or has died without closing it.
 	BeingWritten(ctx context.Context, name string) (bool, error)
 }
 
-// notOpen refuses a file that is open for writing. HDFS shows only its complete blocks: of most files none,
-// so that they look empty.
+// notOpen rejects a file that is open for writing. HDFS shows only its complete blocks: most such files have none, so they look empty.
 func (f *File) notOpen(ctx context.Context, fsys openFiles) error {
 	switch open, err := fsys.BeingWritten(ctx, f.Name); {
 	case err != nil:
@@ -20,8 +19,8 @@ func (f *File) notOpen(ctx context.Context, fsys openFiles) error {
 	return nil
 }
 
-// closed sees that the file is not being written. An empty one, which may be left out, is looked at once more: its writer may
-// have closed it since it was listed. One that is read is compared when it is opened.
+// closed checks that the file is not being written. An empty file, which may be ignored, is checked once more: its writer may have closed
+// it since it was listed. A file with data is compared when it is opened.
 func (f *File) closed(ctx context.Context) error {
 	fsys, ok := f.FS.(openFiles)
 	if !ok {

@@ -21,7 +21,7 @@ const (
 // nullPartition is how Hive, Spark and DuckDB name the directory of rows without a value.
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
-// A Partition is a column that a file has by its path.
+// A Partition is a column of a file from its path.
 type Partition struct {
 	Name, Value string
 	Null        bool
@@ -40,7 +40,7 @@ func ParsePartition(element string) (c Partition, ok bool) {
 	return c, true
 }
 
-// unescapeElement decodes every %XX; a % without two hexadecimal digits is itself.
+// unescapeElement decodes every %XX; a % without two hexadecimal digits is literal.
 func unescapeElement(s string) string {
 	at := strings.IndexByte(s, '%')
 	if at < 0 {
@@ -73,7 +73,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// partitionsOff says that names of directories mean nothing. Records of a reject file were elsewhere.
+// partitionsOff reports whether directory names are not columns. Records of a reject file were in other files.
 func (o *Options) partitionsOff() bool {
 	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Described
 }
@@ -86,7 +86,7 @@ func (o *Options) partitionNames() []string {
 	return o.Partitions
 }
 
-// Check finds what contradicts in the options of partitions.
+// Check reports contradictions in the options of partitions.
 func (o *Options) Check() error {
 	if err := valuetext.CheckNames(o.partitionNames()); err != nil {
 		return fmt.Errorf("partitions: %w", err)
@@ -98,7 +98,7 @@ func (o *Options) Check() error {
 	return err
 }
 
-// pathConstants returns the columns that a file has by the directories of its name.
+// pathConstants returns the columns from the directories in a file's name.
 func pathConstants(name string, o *Options) ([]Partition, error) {
 	if o.partitionsOff() {
 		return nil, nil
@@ -133,7 +133,7 @@ func Names(list []Partition) []string {
 	return names
 }
 
-// NameList has names as messages do, "none" if there are none.
+// NameList formats names for messages, "none" if there are none.
 func NameList(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -145,7 +145,7 @@ func NameList(names []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// partition gives the files of one input their columns by the path, which must be alike.
+// partition sets the partition columns of the files of one input, which must be the same for all.
 func partition(files []*File, o *Options, where []Condition) error {
 	if o.Described {
 		return nil // they say it themselves
@@ -169,7 +169,7 @@ func partition(files []*File, o *Options, where []Condition) error {
 	return nil
 }
 
-// Texts returns the names of the directories that give the columns, nil for none.
+// Texts returns the directory names that encode the columns, nil for none.
 func Texts(list []Partition) []string {
 	var texts []string
 	for _, c := range list {
@@ -182,7 +182,7 @@ func Texts(list []Partition) []string {
 	return texts
 }
 
-// ParsePartitions is Texts undone. Texts that are none are left out.
+// ParsePartitions is the inverse of Texts. It omits texts that are not partitions.
 func ParsePartitions(texts []string) []Partition {
 	var list []Partition
 	for _, text := range texts {
@@ -193,7 +193,7 @@ func ParsePartitions(texts []string) []Partition {
 	return list
 }
 
-// escapeElement writes what a name or a value of a path is unescaped from: as %XX is what has a meaning there, and what is not UTF-8.
+// escapeElement is the inverse of unescapeElement: it writes characters with a meaning in paths, and bytes that are not UTF-8, as %XX.
 func escapeElement(s string) string {
 	const digits = "0123456789ABCDEF"
 	valid := utf8.ValidString(s)

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// fileKey is one file, whatever it is called: its name in its file system, its device and number there, or on HDFS, where one
-// cluster may have several addresses, its number, length and time.
+// fileKey identifies a file by any of its names: its name in its file system, its device and number there, or on HDFS, where one cluster
+// may have several addresses, its number, length and time.
 type fileKey struct {
 	fs           any
 	name         string
@@ -15,7 +15,7 @@ type fileKey struct {
 	modified     int64 // milliseconds
 }
 
-// names finds a file that comes twice: by one name, by two spellings of one, by links. Loading it once would hide a mistake.
+// names detects a file that is listed twice: by one name, by two spellings of one, by links. Loading it once would hide a mistake.
 type names struct {
 	inputs []string
 	files  map[fileKey]*File
@@ -47,7 +47,7 @@ func (n *names) add(f *File) error {
 	return nil
 }
 
-// systemKey returns a file system as a key, nil if it cannot be one.
+// systemKey returns a file system as a map key, nil if it is not comparable.
 func systemKey(fsys FS) any {
 	if t := reflect.TypeOf(fsys); t != nil && t.Comparable() {
 		return fsys

@@ -10,14 +10,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// unfinished are name endings of files that a program is writing and renames when they are whole: hdfs dfs -put, -cp and
-// distcp; Flink, Flume and other streaming writers; WinSCP; rclone and rsync; browsers.
+// unfinished lists name endings of files that a program is writing and renames when they are complete: hdfs dfs -put, -cp and distcp;
+// Flink, Flume and other streaming writers; WinSCP; rclone and rsync; browsers.
 var unfinished = []string{"._copying_", ".inprogress", ".in-progress", ".tmp", ".inuse", ".filepart", ".partial", ".incomplete", ".crdownload"}
 
-// ErrSelection is matched by errors about files that no job reads: their name or kind says so.
+// ErrSelection is matched by errors about files that are never read, because of their name or kind.
 var ErrSelection = errors.New("not an input")
 
-// Refuse makes an error that matches [ErrSelection].
+// Refuse returns an error that matches [ErrSelection].
 func Refuse(format string, args ...any) error { return selectionError{fmt.Sprintf(format, args...)} }
 
 type selectionError struct{ text string }
@@ -25,7 +25,7 @@ type selectionError struct{ text string }
 func (e selectionError) Error() string        { return e.text }
 func (e selectionError) Is(target error) bool { return target == ErrSelection }
 
-// CheckName refuses a file or directory whose name says that it is being written.
+// CheckName rejects a file or directory whose name shows that it is being written.
 func CheckName(name string) error {
 	base := path.Base(name)
 	lower := strings.ToLower(base)
@@ -37,7 +37,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// checkKind refuses what is neither a file nor a directory: reading it would wait, or find nothing.
+// checkKind rejects a name that is neither a file nor a directory: reading it would block, or find nothing.
 func checkKind(name string, mode fs.FileMode) error {
 	what, do := "", "write the data to a file and name that"
 	switch t := mode.Type(); {
@@ -55,7 +55,7 @@ func checkKind(name string, mode fs.FileMode) error {
 	return Refuse("%s is %s, which cannot be read as an input here: %s", name, what, do)
 }
 
-// found counts the files of an input, and what was left out.
+// found counts the files of an input, and the ignored ones.
 type found struct {
 	files, empty, hidden int
 	pruned               int // partitions
@@ -69,7 +69,7 @@ func (f *found) hide(name string) {
 	}
 }
 
-// nothing says why an input has no data.
+// nothing returns why an input has no data.
 func (f *found) nothing() error {
 	why := "it has no files"
 	count := func(n int, what string) string {
@@ -94,7 +94,7 @@ func (f *found) nothing() error {
 	return setting.Errorf("%s: see that the export is complete (%s)", why, AllowEmptyHint())
 }
 
-// AllowEmptyHint says how an input without rows is accepted.
+// AllowEmptyHint returns advice on accepting an input without rows.
 func AllowEmptyHint() setting.Text {
 	return setting.Textf("%s accepts an input without rows", setting.AllowEmpty)
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// A tableFormat keeps a table as files that may hold rows which are deleted or replaced, and only its own
-// log says which.
+// A tableFormat stores a table as files that may hold deleted or replaced rows, which only its own log identifies.
 type tableFormat struct{ what, from string }
 
 var (
@@ -19,7 +18,7 @@ var (
 	acidTable    = tableFormat{"a transactional table of Hive (it has base_N, delta_N_N or _orc_acid_version)", "db.table"}
 )
 
-// acidName is a directory that Hive writes for a transaction: its numbers have at least seven digits.
+// acidName matches a directory that Hive writes for a transaction: its numbers have at least seven digits.
 var acidName = regexp.MustCompile(`^(base_\d{7,}|(delete_)?delta_\d{7,}_\d{7,}(_\d+)?)(_v\d+)?$`)
 
 func (k tableFormat) refuse(dir string) error {
@@ -43,7 +42,7 @@ func entryFormat(dir string, entry fs.FileInfo) (tableFormat, bool) {
 	return tableFormat{}, false
 }
 
-// checkTable refuses a directory that is a table of such a format.
+// checkTable rejects a directory that is a table of such a format.
 func (e *expansion) checkTable(dir string, entries []fs.FileInfo) error {
 	for _, entry := range entries {
 		if k, ok := entryFormat(dir, entry); ok {
@@ -56,7 +55,7 @@ func (e *expansion) checkTable(dir string, entries []fs.FileInfo) error {
 	return nil
 }
 
-// above refuses an input that is in such a table, at any depth. What cannot be looked at there is passed over.
+// above rejects an input inside such a table, at any depth. It ignores directories that cannot be read.
 func (e *expansion) above(ctx context.Context, name string) error {
 	for dir := name; ; dir = path.Dir(dir) {
 		if acidName.MatchString(path.Base(dir)) {
@@ -84,5 +83,5 @@ func (e *expansion) above(ctx context.Context, name string) error {
 	}
 }
 
-// RefuseTransactional refuses files of a transactional table of Hive, which say so themselves.
+// RefuseTransactional rejects files of a transactional table of Hive, which their content shows.
 func RefuseTransactional(dir string) error { return acidTable.refuse(dir) }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A condition compares the value of a partition column with another, as text: by bytes, so that dates as 2026-11-01 are in
-// order, and numbers are not (9 is after 10). NULL, written as its directory is, is only equal to itself, and neither unequal
-// nor before or after anything, as in SQL.
+// A Condition compares the value of a partition column with another, as text: by bytes, so that dates like 2026-11-01 are in order, and
+// numbers are not (9 is after 10). NULL, written like its directory, is only equal to itself, and neither unequal to nor before or after
+// anything, as in SQL.
 type Condition struct {
 	Text  string
 	Name  string
@@ -48,7 +48,7 @@ func parseCondition(text string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Admits reports whether the condition holds of a value.
+// Admits reports whether a value meets the condition.
 func (c *Condition) Admits(v Partition) bool {
 	order := strings.Compare(v.Value, c.value)
 	equal := c.op == "=" || c.op == "=="
@@ -73,7 +73,7 @@ func (c *Condition) Admits(v Partition) bool {
 	return order != 0
 }
 
-// pruned says that a directory of this name cannot match.
+// pruned reports whether a directory of this name cannot match.
 func (e *expansion) pruned(element string) bool {
 	if len(e.where) == 0 {
 		return false
@@ -90,7 +90,7 @@ func (e *expansion) pruned(element string) bool {
 	return false
 }
 
-// prunedPath says so of all directories of a path, and counts it as one.
+// prunedPath checks all directories of a path, and counts them as one.
 func (e *expansion) prunedPath(dir string) bool {
 	for element := range strings.SplitSeq(dir, "/") {
 		if e.pruned(element) {
