@@ -13,8 +13,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestEveryJobFileBuilds: of random small CSV files, a job file that inspect writes gives the rows that were written, and what has
-// no job file has a doubt.
+// TestEveryJobFileBuilds checks with random small CSV files that a job file of inspect gives the rows that were written, and that files without a job
+// file have a doubt.
 func TestEveryJobFileBuilds(t *testing.T) {
 	n, sure := 250, 0
 	if race.Reduced(t) {
@@ -70,7 +70,7 @@ func TestEveryJobFileBuilds(t *testing.T) {
 	}
 }
 
-// drawCSV is a small CSV file of one of several writers, and its rows as quoted texts.
+// drawCSV returns a small CSV file of one of several writers, and its rows as quoted texts.
 func drawCSV(r *rand.Rand) (text string, want [][]string) {
 	cols, count := 2+r.IntN(4), 1+r.IntN(8)
 	sep := []string{",", ";", "\t"}[r.IntN(3)]

@@ -22,8 +22,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestEncryptedFamily has a table with a plain family and one that HBase encrypts (AES, a key provider of Java's key stores). The plain one
-// is loaded and verified by its files; the other, and a file of it that HBase has written, is not supported, which is not damage.
+// TestEncryptedFamily loads a table with a plain family and one that HBase encrypts (AES, a key provider of Java's key stores). The plain one is
+// loaded and verified by its files; for the other one, and for a file of it that HBase has written, the error is unsupported, not damaged.
 func TestEncryptedFamily(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster")
@@ -83,7 +83,7 @@ func TestEncryptedFamily(t *testing.T) {
 	refused("an encrypted file", err, fail.Input, "encrypted hfile")
 }
 
-// encryptedFile is the one store file of family g.
+// encryptedFile returns the one store file of family g.
 func encryptedFile(t *testing.T, c *testcluster.Cluster, table loader.TableName) []byte {
 	t.Helper()
 	fsys := jobtest.UserFS(t, c, "hbase")
