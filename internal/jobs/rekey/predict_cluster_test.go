@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestPlan says what each region of a table that is not there yet gets; the table is then made with the split points that were
-// suggested, and HBase's own client sees these rows in its regions. A plan leaves nothing: no table, no state, no snapshot of its own.
+// TestPlan predicts the contents of each region of a table that does not exist yet. The table is then created with the suggested split points, and
+// HBase's own client sees these rows in its regions. A plan leaves nothing: no table, no state, no snapshot of its own.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -52,7 +52,7 @@ func TestPlan(t *testing.T) {
 	w.namedSnapshot(flags, e)
 }
 
-// namedSnapshot plans by a snapshot that is there already, which stays.
+// namedSnapshot plans with an existing snapshot, which is kept.
 func (w *world) namedSnapshot(flags []string, e *estimate.Estimate) {
 	w.t.Helper()
 	c, err := w.env.Dial(w.t.Context())
@@ -63,7 +63,7 @@ func (w *world) namedSnapshot(flags []string, e *estimate.Estimate) {
 	name := testcheck.Name(w.t)
 	testcheck.Must(w.t, c.Snapshot(w.t.Context(), table, name, time.Now().UnixMilli()))
 	defer func() { testcheck.Must(w.t, c.DeleteSnapshot(w.t.Context(), table, name)) }()
-	w.java("delete", w.old, w.firstRow()) // what was changed since is not counted
+	w.java("delete", w.old, w.firstRow()) // later changes do not count
 	now := w.planned(append(flags, "--to="+w.new+"other", "--snapshot="+name)...)
 	if !slices.Equal(rowsPlanned(now), rowsPlanned(e)) {
 		w.t.Errorf("by the snapshot there are %d rows, not %d", rowsPlanned(now), rowsPlanned(e))
@@ -78,7 +78,7 @@ func (w *world) firstRow() string {
 	return row
 }
 
-// planned is what a plan says.
+// planned returns the result of a plan.
 func (w *world) planned(flags ...string) *estimate.Estimate {
 	w.t.Helper()
 	o := w.rekey("", 0, flags...)
@@ -96,7 +96,7 @@ func rowsPlanned(e *estimate.Estimate) (rows []int64) {
 	return rows
 }
 
-// rowsByRegion are the rows that HBase's client sees in the new table, by the plan's regions.
+// rowsByRegion returns the numbers of rows that HBase's client sees in the new table, by the plan's regions.
 func (w *world) rowsByRegion(e *estimate.Estimate) []int64 {
 	w.t.Helper()
 	var points [][]byte
@@ -119,7 +119,7 @@ func (w *world) rowsByRegion(e *estimate.Estimate) []int64 {
 	return rows
 }
 
-// nothingPlanned: plans have left no table, no state and no snapshot.
+// nothingPlanned checks that plans have left no table, no state and no snapshot.
 func (w *world) nothingPlanned() {
 	w.t.Helper()
 	c, err := w.env.Dial(w.t.Context())
