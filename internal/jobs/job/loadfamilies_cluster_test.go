@@ -109,7 +109,7 @@ func TestLoadConflictIsRefused(t *testing.T) {
 	if _, err := LoadDir(t.Context(), env, table, write("same", "same"), LoadOptions{Verify: "off"}); err != nil {
 		t.Errorf("two files with the same cell: %v", err)
 	}
-	// How HBase resolves other conflicts.
+	// Which value HBase shows without the check.
 	for _, most := range []int{32, 1} {
 		table := jobtest.FreshTableAt(t, env, nil, nil)
 		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off", TrustFiles: true, MaxFiles: most}); err != nil {

@@ -162,7 +162,7 @@ func (s *shared) killed(of string) {
 	testcheck.Must(s.t, globErr)
 	s.t.Logf("share %s: %v, descriptions %q", of, err, described)
 	for _, name := range described {
-		testcheck.Must(s.t, os.Remove(name)) // it finished before the kill: remove its end, as a kill a moment earlier would have
+		testcheck.Must(s.t, os.Remove(name)) // the share finished before the kill: without its description only its rows are left
 	}
 }
 

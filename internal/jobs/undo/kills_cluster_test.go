@@ -255,7 +255,7 @@ func TestUndoDiffers(t *testing.T) {
 	if err != nil || done.Snapshot != snapshot || !kept() {
 		t.Fatalf("ended by range: %+v, %v, snapshots are %q", done, err, n.left("/hbase/.hbase-snapshot"))
 	}
-	n.admin("restore", n.table, snapshot) // and the snapshot's name
+	n.admin("restore", n.table, snapshot) // and deletes the snapshot
 }
 
 // TestUnreadableTable checks that if the snapshot reader cannot determine what readers see, diff, undo and a replacing run refuse the table, do not

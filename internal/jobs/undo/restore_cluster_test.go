@@ -119,7 +119,7 @@ func TestUndoBySnapshotLoses(t *testing.T) {
 	kept := []string{r.Snapshot, before}
 	slices.Sort(kept)
 	n.undoneBy(second, want, "others have lost their cells", kept...)
-	n.admin("restore", n.table, r.Snapshot) // and the snapshot's name
+	n.admin("restore", n.table, r.Snapshot) // and deletes the snapshot
 	if got := n.digest(); got != with {
 		t.Errorf("the snapshot that is kept has %s, want %s", got, with)
 	}

@@ -53,7 +53,7 @@ func TestUndoBySnapshotServersDie(t *testing.T) {
 		case err != nil && (fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "died meanwhile") || got == want):
 			t.Fatalf("after %s: %v", after, err)
 		}
-		if err != nil { // otherwise the same command does not end
+		if err != nil { // the same command fails again, and range ends the undo
 			if _, again := undo.Run(t.Context(), env, second, undo.Options{}); fail.KindOf(again) != fail.Verify {
 				t.Fatalf("after %s, again: %v", after, again)
 			}
