@@ -26,8 +26,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// everyEvent are records of a job that has all events: two tables whose files are cut, merged, fenced and lost, another table's
-// place that it takes, and an undo.
+// everyEvent returns records of a job with all events: two tables whose files are cut, merged, fenced and lost, the replacement of another table, and
+// an undo.
 func everyEvent() []struct {
 	event Event
 	data  any
@@ -143,7 +143,7 @@ func openEmpty(t *testing.T, dir string) *Job {
 	return st
 }
 
-// TestRecordAppliesWhatAReplayWould: after each record a process knows what the next one will read, with a journal and without.
+// TestRecordAppliesWhatAReplayWould checks that after each record a process has the same history as the next one, with a journal and without.
 func TestRecordAppliesWhatAReplayWould(t *testing.T) {
 	kept, alone := openEmpty(t, t.TempDir()), openEmpty(t, "")
 	var had []Event
@@ -171,7 +171,7 @@ func TestRecordAppliesWhatAReplayWould(t *testing.T) {
 	}
 }
 
-// TestRecordsOfManyAreInOneOrder: of two records of one thing the later one in the journal is the one that holds.
+// TestRecordsOfManyAreInOneOrder checks that of two records of one object the one later in the journal wins.
 func TestRecordsOfManyAreInOneOrder(t *testing.T) {
 	st := openEmpty(t, t.TempDir())
 	var wg sync.WaitGroup
@@ -191,7 +191,7 @@ func TestRecordsOfManyAreInOneOrder(t *testing.T) {
 	}
 }
 
-// TestNobodyElseChangesAHistory reads the program: no package but this one assigns a field of a history, or an element of one.
+// TestNobodyElseChangesAHistory parses the program, and checks that only this package assigns a field of a history, or an element of one.
 func TestNobodyElseChangesAHistory(t *testing.T) {
 	fields := map[string]bool{}
 	for _, v := range []any{History{}, tableLoad{}, build.Done{}, Undoing{}} {
@@ -240,7 +240,7 @@ func TestNobodyElseChangesAHistory(t *testing.T) {
 	}
 }
 
-// place is what a statement assigns, by the names that lead to it.
+// place is the target of an assignment, as a path of names.
 type place struct {
 	chain []string
 	pos   token.Pos

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/teststate"
 )
 
-// TestCacheReadsWhatChanged: of many jobs those are read again that have changed or run, and what is kept is what status says.
+// TestCacheReadsWhatChanged checks that only jobs that have changed or run are read again, and that cached states equal those of status.
 func TestCacheReadsWhatChanged(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	running := states.Many(40, 3)

@@ -26,7 +26,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// writeJournal makes a job's state directory whose last record has an age.
+// writeJournal creates a job's state directory whose last record has the given age.
 func writeJournal(t testing.TB, state, name string, age time.Duration, records ...string) string {
 	t.Helper()
 	dir := filepath.Join(state, name)
@@ -56,10 +56,10 @@ const (
 	loadedTwo  = `"event":"loaded","region":"ab","files":[{"path":"hdfs://nn/s/f/bb"}]`
 	fencing    = `"event":"fencing","file":{"path":"hdfs://nn/s/f/bb"},"to":"hdfs://nn/s/f/bb.r1"`
 	fenced     = `"event":"fenced","file":{"path":"hdfs://nn/s/f/bb.r1"},"from":"hdfs://nn/s/f/bb"`
-	fenced01   = `"event":"fenced","file":{"path":"hdfs://nn/s/f/bb.r1"},"to":"hdfs://nn/s/f/bb"` // of version 0.1
+	fenced01   = `"event":"fenced","file":{"path":"hdfs://nn/s/f/bb.r1"},"to":"hdfs://nn/s/f/bb"` // as written by version 0.1
 )
 
-// TestTrace reads from journals what became of jobs.
+// TestTrace checks the statuses of jobs according to their journals.
 func TestTrace(t *testing.T) {
 	plan := `"event":"plan","job":"0123456789abcdef","table":"ns:t","staging":"hdfs://nn/tmp/s"`
 	for _, c := range []struct {
@@ -102,12 +102,12 @@ func TestTrace(t *testing.T) {
 	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.plan().Table != "ns:t" {
 		t.Errorf("a broken journal: %v, %+v", err, broken)
 	}
-	testcheck.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
+	testcheck.Check(t, func(rt *rapid.T) { // any text must be harmless
 		_, _ = traceOf("j", strings.NewReader(rapid.String().Draw(rt, "journal")+"\n"))
 	})
 }
 
-// leftovers prints what a cleaning did: a word for each directory.
+// leftovers describes the result of a cleaning: a few words for each directory.
 func leftovers(c *Cleaning) []string {
 	var lines []string
 	for _, d := range c.Dirs {
@@ -121,8 +121,8 @@ func leftovers(c *Cleaning) []string {
 	return lines
 }
 
-// TestCleanStates keeps what runs, what is young and what is unresolved, and
-// what is not a job's.
+// TestCleanStates checks that running, young and unresolved jobs are kept, and
+// directories that are not a job's.
 func TestCleanStates(t *testing.T) {
 	day := 24 * time.Hour
 	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
@@ -149,7 +149,7 @@ func TestCleanStates(t *testing.T) {
 		name string
 		o    CleanOptions
 		want string
-		left string // the last digit of what is still there
+		left string // last digits of the jobs that remain
 	}{
 		{"dry", CleanOptions{}, "keep abandoned 4, keep running 5, keep unresolved 3, remove abandoned 2, remove done 1", "123456"},
 		{"removed", CleanOptions{Remove: true}, "keep abandoned 4, keep running 5, keep unresolved 3, remove abandoned 2, remove done 1", "3456"},
@@ -200,8 +200,8 @@ func TestCleanStates(t *testing.T) {
 	}
 }
 
-// TestCleanKeepsJobsWhoseJournalTellsNothing: one that was emptied, torn or damaged says nothing of files that were sent,
-// and its age is its file's.
+// TestCleanKeepsJobsWhoseJournalTellsNothing checks that an empty, torn or damaged journal leaves the outcome of sent files unknown, and that the
+// job's age is then the file's.
 func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	plan := `{"seq":1,"time":"2020-01-01T00:00:00Z","event":"plan","table":"t"}` + "\n"
@@ -239,7 +239,7 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 	}
 }
 
-// TestCleanEndsYARN: the job on YARN of a job that is removed ends before; one that cannot be ended keeps the job, unless it is forced.
+// TestCleanEndsYARN checks that the YARN job of a removed job is ended first, and that one that cannot be ended keeps the job, unless it is forced.
 func TestCleanEndsYARN(t *testing.T) {
 	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	for name, c := range map[string]struct {
@@ -272,8 +272,8 @@ func TestCleanEndsYARN(t *testing.T) {
 	}
 }
 
-// TestCleanStaging removes directories on HDFS with the jobs that they belong
-// to, those of no job when they are old, and nothing else.
+// TestCleanStaging checks that directories on HDFS are removed together with their
+// jobs, those without a job when they are old, and nothing else.
 func TestCleanStaging(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
@@ -312,7 +312,7 @@ func TestCleanStaging(t *testing.T) {
 		writeJournal(t, state, "ns_t-000000000001", 30*day, plan(1), `"event":"done"`)
 		writeJournal(t, state, "ns_t-000000000002", time.Hour, plan(2))
 		writeJournal(t, state, "ns_t-000000000003", 30*day, plan(3), sendingTwo)
-		writeJournal(t, state, "ns_t-000000000007", 30*day, `"event":"plan","staging":"hdfs:///tmp"`) // never a job's
+		writeJournal(t, state, "ns_t-000000000007", 30*day, `"event":"plan","staging":"hdfs:///tmp"`) // not a job's staging directory
 		put(staged(5)+"/_journal.jsonl", journalText(time.Hour, plan(5), sendingTwo))
 		put(staged(6)+"/_journal.jsonl", journalText(time.Hour, plan(6)))
 
@@ -322,7 +322,7 @@ func TestCleanStaging(t *testing.T) {
 		}
 		want := []string{
 			"keep staging abandoned ns_t-1700000000002-0000000000000002",
-			"keep staging abandoned ns_t-1700000000006-0000000000000006", // its journal has stopped within the hour
+			"keep staging abandoned ns_t-1700000000006-0000000000000006", // its journal has ended within the hour
 			"keep staging unknown _check-0000000000000001",
 			"keep staging unknown ns_t-1700000000004-0000000000000004", // just written
 			"keep staging unresolved ns_t-1700000000003-0000000000000003",
@@ -340,7 +340,7 @@ func TestCleanStaging(t *testing.T) {
 		if gone := err != nil; gone != remove {
 			t.Errorf("the done job's directory is gone: %t, want %t", gone, remove)
 		}
-		// Of any age: all but what is unresolved.
+		// Of any age: all but unresolved jobs.
 		got, _ = Clean(ctx, env, CleanOptions{State: state, Staging: base, Remove: remove, OlderThan: 1})
 		if n := len(slices.DeleteFunc(leftovers(got), func(s string) bool { return strings.HasPrefix(s, "remove") })); n != 4 {
 			t.Errorf("kept %d, want the 3 unresolved directories and the one with a strange journal: %q", n, leftovers(got))
@@ -370,7 +370,7 @@ func TestCleanStaging(t *testing.T) {
 	}
 }
 
-// TestCleanHBaseStaging removes the directories that HBase has made for a job and its journal names, unless a file is in one.
+// TestCleanHBaseStaging checks that directories that HBase has made for a job and its journal names are removed, unless they hold a file.
 func TestCleanHBaseStaging(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)

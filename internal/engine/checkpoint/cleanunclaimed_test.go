@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestCleanNamesUnclaimed: a directory that HBase has made for a load, and that no journal names, is listed for who may see it, with the
-// command that removes it, and stays.
+// TestCleanNamesUnclaimed checks that a directory that HBase has made for a load, and that no journal names, is listed for users who may see it, with
+// the command that removes it, and is kept.
 func TestCleanNamesUnclaimed(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

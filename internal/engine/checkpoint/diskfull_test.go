@@ -22,11 +22,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// fullDiskEnv says to TestFullDiskChild that it is the child.
+// fullDiskEnv marks the child process of TestFullDiskChild.
 const fullDiskEnv = "BULKLOAD_TEST_FULL_DISK"
 
-// TestFullDiskHasOneKind fills a small disk under each thing that a job writes on this machine. The failure has the kind of
-// a disk, names the directory and what is free, and a journal believes nothing that it could not write.
+// TestFullDiskHasOneKind fills a small disk under each directory that a job writes to on this machine. The failure has the kind of a full disk, names
+// the directory and the free space, and the journal has no record that could not be written.
 func TestFullDiskHasOneKind(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFullDiskChild$", "-test.v")
 	cmd.Env = append(os.Environ(), fullDiskEnv+"=1")
@@ -40,7 +40,7 @@ func TestFullDiskHasOneKind(t *testing.T) {
 	}
 }
 
-// TestFullDiskChild is the process with a small disk of its own.
+// TestFullDiskChild is the process with its own small disk.
 func TestFullDiskChild(t *testing.T) {
 	if os.Getenv(fullDiskEnv) == "" {
 		t.Skip("part of TestFullDiskHasOneKind")
@@ -128,7 +128,7 @@ func TestFullDiskChild(t *testing.T) {
 	})
 }
 
-// fill takes all room of a disk.
+// fill uses up the space of a disk.
 func fill(t *testing.T, dir string) string {
 	t.Helper()
 	name := filepath.Join(dir, "ballast")
@@ -155,7 +155,7 @@ func remove(t *testing.T, name string) {
 	}
 }
 
-// wholeRecords returns how many lines of a journal are whole.
+// wholeRecords returns the number of complete lines of a journal.
 func wholeRecords(t *testing.T, name string) int {
 	t.Helper()
 	f, err := os.Open(name)

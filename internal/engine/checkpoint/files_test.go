@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestFilesThatWereReplacedAreNotLoaded: after each record of a load, the files that are to be loaded are those that the plain list on the
-// right has. A file that was cut, merged or renamed must not stay next to what has its rows.
+// TestFilesThatWereReplacedAreNotLoaded checks after each record of a load that the files to load are those listed on the right. A file that was cut,
+// merged or renamed must not stay next to the files that have its rows.
 func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
 	file := func(name string) loader.HFile { return loader.HFile{Family: "f", Path: "/d/f/" + name} }
 	files := func(names ...string) (list []loader.HFile) {
@@ -62,7 +62,7 @@ func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
 	}
 }
 
-// TestInputThatChangedInOneWayDiffers: each part of an input's record alone says that it is not as it was.
+// TestInputThatChangedInOneWayDiffers checks that a change of any field of an input's record is detected.
 func TestInputThatChangedInOneWayDiffers(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	one := InputRecord{Input: "x.csv", Size: 3, Time: at, FileID: 7, Change: at}
@@ -93,7 +93,7 @@ func TestInputThatChangedInOneWayDiffers(t *testing.T) {
 			t.Errorf("%s: it is taken for the same", what)
 		}
 	}
-	// An earlier version recorded neither.
+	// An earlier version recorded neither field.
 	old, now := one, one
 	old.FileID, old.Change = 0, time.Time{}
 	now.FileID, now.Change = 8, at.Add(time.Hour)

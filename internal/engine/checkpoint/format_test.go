@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the table of events in format.md 
 
 const formatName = "../journal/format.md"
 
-// fieldNames returns a record's fields as JSON names them.
+// fieldNames returns a record's fields, by their JSON names.
 func fieldNames(t reflect.Type) (names []string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -36,7 +36,7 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// between returns the text of a document between two comments.
+// between returns the range of a document between two markers.
 func between(t *testing.T, text, name string) (from, to int) {
 	t.Helper()
 	begin := regexp.MustCompile(`<!-- ` + name + `\b[^>]*-->\n`).FindStringIndex(text)
@@ -47,7 +47,7 @@ func between(t *testing.T, text, name string) (from, to int) {
 	return begin[1], end
 }
 
-// TestFormat holds the table of events in format.md to the events.
+// TestFormat compares the table of events in format.md with the events.
 func TestFormat(t *testing.T) {
 	b, err := os.ReadFile(formatName)
 	if err != nil {
@@ -72,8 +72,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatExample replays the example of format.md. Its records have only
-// fields that their events have, and each event of a load is in it.
+// TestFormatExample replays the example of format.md. Its records have only fields
+// of their events, and it includes each event of a load.
 func TestFormatExample(t *testing.T) {
 	b, err := os.ReadFile(formatName)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestFreshIsReplayed: what a journal says at each step of a job whose table takes the place of another.
+// TestFreshIsReplayed checks the history at each step of a job whose table replaces another.
 func TestFreshIsReplayed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t2-0123456789ab-cdef01234567")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -60,7 +60,7 @@ func TestFreshIsReplayed(t *testing.T) {
 	}
 }
 
-// TestRestartedJobKeepsItsTable: a journal that starts over has the table that the job has made.
+// TestRestartedJobKeepsItsTable checks that a journal that starts over keeps the table that the job has made.
 func TestRestartedJobKeepsItsTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t2-0123456789ab-cdef01234567")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -90,7 +90,7 @@ func TestRestartedJobKeepsItsTable(t *testing.T) {
 	}
 }
 
-// TestJobsInPlaceOf are other jobs than those that add to the table, and than those in place of another one.
+// TestJobsInPlaceOf checks that jobs that replace a table differ from jobs that add to it, and from jobs that replace another one.
 func TestJobsInPlaceOf(t *testing.T) {
 	name := func(text string) loader.TableName {
 		n, err := loader.ParseTableName(text)

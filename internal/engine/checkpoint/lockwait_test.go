@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// TestWaitLock waits for a lock until it is free, for as long as it may, or
-// until it is stopped.
+// TestWaitLock waits for a lock until it is free, until the maximum time has
+// passed, or until it is stopped.
 func TestWaitLock(t *testing.T) {
 	dir := t.TempDir()
 	held, err := journal.TryLock(dir)

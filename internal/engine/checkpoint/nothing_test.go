@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/pipeline/streams"
 )
 
-// TestNothingDoneLeavesNothing: of a job that was refused before it had done anything no directory stays, and of any other it does.
+// TestNothingDoneLeavesNothing checks that only a job that was refused before doing anything leaves no directory.
 func TestNothingDoneLeavesNothing(t *testing.T) {
 	read := ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "s"}
 	gone := read

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestOwnSnapshots: each record that names a snapshot of the job makes it known, until the job notes that it is gone.
+// TestOwnSnapshots checks that the history has a snapshot from the record that names it until the one of its deletion.
 func TestOwnSnapshots(t *testing.T) {
 	st := &Job{History: NewHistory()}
 	record := func(e Event, data any) {
@@ -41,7 +41,7 @@ func TestOwnSnapshots(t *testing.T) {
 	want("undone 1: s1 of x at 8")
 	testcheck.Must(t, st.DropSnapshots(t.Context(), nil, PlaceUndone(0)))
 	want("undone 1: s1 of x at 8")
-	record(EventUndoing, UndoRecord{}) // earlier versions did not say that the snapshots were gone before, nor did they at the end
+	record(EventUndoing, UndoRecord{}) // earlier versions recorded the deletion of the snapshots neither before nor at the end
 	want()
 	record(EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 9})
 	want("undone 0: s2 of t at 9")
@@ -54,7 +54,7 @@ func TestOwnSnapshots(t *testing.T) {
 	want()
 }
 
-// TestReplacingOfEarlierVersions: the record that earlier versions wrote of a snapshot to compare with is still read.
+// TestReplacingOfEarlierVersions checks that earlier versions' record of a snapshot to compare with is still read.
 func TestReplacingOfEarlierVersions(t *testing.T) {
 	old := func(data string) journal.Record { return journal.Record{Event: "replacing", Data: []byte(data)} }
 	h := NewHistory()
@@ -72,7 +72,7 @@ func TestReplacingOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestReadTables: a table that is scanned is known like one with a snapshot until it is over, and leaves nothing to delete.
+// TestReadTables checks that a scanned table is known like one with a snapshot until the scan is over, and leaves nothing to delete.
 func TestReadTables(t *testing.T) {
 	h := new(NewHistory())
 	h.own(ReadSnapshotRecord{Place: "hbase:a", Snapshot: "s", Created: 5})

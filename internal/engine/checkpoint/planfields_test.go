@@ -16,17 +16,16 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// specField says where a field of [Spec] is kept of a job, so that a later run
-// cannot resume, or call the job done, with another value of it.
+// specField describes where a field of [Spec] is recorded, so that a later run
+// cannot resume the job, or take it for done, with another value of the field.
 type specField struct {
 	where  string           // identity, plan, or free
-	change func(*spec.Spec) // gives the field another meaning
-	says   string           // of a plan: the words of the refusal
-	reason string           // of a free field: why it changes no rows
+	change func(*spec.Spec) // changes the meaning of the field
+	says   string           // of a plan: part of the refusal
+	reason string           // of a free field: why it does not affect rows
 }
 
-// fieldsOfASpec has every field of [Spec]: a new one belongs into the plan, as a
-// rule.
+// fieldsOfASpec has every field of [Spec]: a new one usually belongs to the plan.
 func fieldsOfASpec() map[string]specField {
 	return map[string]specField{
 		"Table":      {"identity", func(s *spec.Spec) { s.Table = "other" }, "", ""},
@@ -101,8 +100,8 @@ func fieldsOfASpec() map[string]specField {
 	}
 }
 
-// TestEveryFieldOfASpecIsAccountedFor: each is part of the job's identity or of
-// its plan, or cannot change rows.
+// TestEveryFieldOfASpecIsAccountedFor checks that each field is part of the job's
+// identity or of its plan, or cannot affect rows.
 func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 	known := fieldsOfASpec()
 	seen := map[string]bool{}
@@ -159,7 +158,7 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfReadingIsCompared: a field more needs nothing else.
+// TestEveryFieldOfReadingIsCompared checks that a new field of the record is compared automatically.
 func TestEveryFieldOfReadingIsCompared(t *testing.T) {
 	for i := range reflect.TypeFor[readingRecord]().NumField() {
 		was, now := &readingRecord{}, &readingRecord{}
@@ -177,7 +176,7 @@ func TestEveryFieldOfReadingIsCompared(t *testing.T) {
 	}
 }
 
-// TestReadingHasDefaultsFilledIn: to write a default out changes nothing.
+// TestReadingHasDefaultsFilledIn checks that an explicit default changes nothing.
 func TestReadingHasDefaultsFilledIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		formats []string
@@ -202,7 +201,7 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 	}
 }
 
-// TestEmptyIsWhatFilesMakeOfIt: a plan has what is done, so that journals of earlier versions and what their defaults did are compared.
+// TestEmptyIsWhatFilesMakeOfIt checks that a plan has the effective handling, so that it compares with the defaults of earlier versions.
 func TestEmptyIsWhatFilesMakeOfIt(t *testing.T) {
 	for _, c := range []struct {
 		spec    spec.Spec
@@ -231,7 +230,7 @@ func TestEmptyIsWhatFilesMakeOfIt(t *testing.T) {
 	}
 }
 
-// TestFormatThatWasFoundIsCompared, whatever was asked for.
+// TestFormatThatWasFoundIsCompared checks that detected formats are compared, whatever format was configured.
 func TestFormatThatWasFoundIsCompared(t *testing.T) {
 	input := func(format string) []InputRecord {
 		return []InputRecord{{Input: "a", Place: "/a", Format: format}}
@@ -247,7 +246,7 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 	}
 }
 
-// TestOtherChoiceIsNamed, and not that parts of the table have other sizes.
+// TestOtherChoiceIsNamed checks that another choice is reported, and not the changed sizes of table parts.
 func TestOtherChoiceIsNamed(t *testing.T) {
 	asked := spec.Spec{Table: "t", Key: "id", Inputs: []string{"hbase:s"}}
 	record := func(a choice.Asked, size int64) PlanRecord {
@@ -266,7 +265,7 @@ func TestOtherChoiceIsNamed(t *testing.T) {
 	}
 }
 
-// TestJournalOfAnEarlierVersion: what it does not have is not compared.
+// TestJournalOfAnEarlierVersion checks that fields missing in its journal are not compared.
 func TestJournalOfAnEarlierVersion(t *testing.T) {
 	spec := spec.Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}
 	was := PlanRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []InputRecord{{Input: "x"}}}
@@ -293,7 +292,7 @@ func hdfsEnv(t *testing.T) *cluster.Env {
 	return env
 }
 
-// TestIdentityIsOfPlaces: spellings of a place are one, places are many.
+// TestIdentityIsOfPlaces checks that spellings of the same place give one identity, and different places different ones.
 func TestIdentityIsOfPlaces(t *testing.T) {
 	env := hdfsEnv(t)
 	dir := t.TempDir()
@@ -352,7 +351,7 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	}
 }
 
-// TestNamesOfPathsAreSafe: what a table's name becomes in a path.
+// TestNamesOfPathsAreSafe checks the form of a table's name in a path.
 func TestNamesOfPathsAreSafe(t *testing.T) {
 	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
 		id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Table: name}), "")
@@ -366,7 +365,7 @@ func TestNamesOfPathsAreSafe(t *testing.T) {
 	}
 }
 
-// TestTableIsKnownAgain by its state, its directory and its regions.
+// TestTableIsKnownAgain checks that a table is identified by its state, its directory and its regions.
 func TestTableIsKnownAgain(t *testing.T) {
 	regions := []RegionRecord{{"a", 1}, {"b", 2}}
 	for name, c := range map[string]struct {

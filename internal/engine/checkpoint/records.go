@@ -113,7 +113,7 @@ type InputRecord struct {
 	CRC32C *spool.Sum `json:"crc32c,omitempty"` // checksum of a stream, whose only other known property is its size; nil: the input is a file
 }
 
-// AsStream returns the record of the stream of which the file is a copy.
+// AsStream returns the record of the stream that the file is a copy of.
 func (r InputRecord) AsStream(d spool.Digest) InputRecord {
 	return InputRecord{Input: r.Input, Size: d.Bytes, Place: r.Place, Format: r.Format, CRC32C: &d.CRC32C}
 }

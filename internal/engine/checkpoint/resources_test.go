@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestResources: each record that begins something outside the job's directory lists it, and the record that ends it does not.
+// TestResources checks that a resource outside the job's directory is listed from the record that begins it to the one that ends it.
 func TestResources(t *testing.T) {
 	st := &Job{History: NewHistory()}
 	step := func(e Event, data any, want ...string) {

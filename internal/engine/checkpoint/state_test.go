@@ -16,9 +16,9 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// stateFiles are what a job's directory holds; at is the time of the first record.
+// stateFiles are the contents of a job's directory; at is the time of the first record.
 type stateFiles struct {
-	journal string // events, one a line; the time is put in, a second for each
+	journal string // events, one per line; times are added, a second for each
 	torn    string
 	lock    string
 	live    *Live
@@ -73,14 +73,14 @@ func attemptLine(n, pid int, host string) string {
 	return fmt.Sprintf(`"event":"attempt","attempt":%d,"pid":%d,"host":%q`, n, pid, host)
 }
 
-// TestReadJob judges directories as runs leave them.
+// TestReadJob checks the states of directories that runs leave.
 func TestReadJob(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Add(-time.Hour).UTC()
-	me, nobody := os.Getpid(), 1<<22+12345 // above the largest number of a process
+	me, nobody := os.Getpid(), 1<<22+12345 // above the largest pid
 	signed := func(pid int, host string, since time.Time) string {
 		return fmt.Sprintf("process %d on %s since %s\n", pid, host, since.UTC().Format(time.RFC3339))
 	}
@@ -183,7 +183,7 @@ func TestFindJob(t *testing.T) {
 	}
 }
 
-// TestStatusTakesNoLock reads a job again and again while others take and release its lock: none finds it taken.
+// TestStatusTakesNoLock reads a job repeatedly while others take and release its lock: none of them finds it taken.
 func TestStatusTakesNoLock(t *testing.T) {
 	dir := stateFiles{journal: planLine}.write(t, time.Now())
 	if IsOurs(dir) {
@@ -203,7 +203,7 @@ func TestStatusTakesNoLock(t *testing.T) {
 	}
 }
 
-// TestNewLive shows the rate and the time left of a phase.
+// TestNewLive checks the rate and the remaining time of a phase.
 func TestNewLive(t *testing.T) {
 	at := time.Date(2017, 10, 12, 0, 0, 0, 0, time.UTC)
 	l := NewLive(progress.Progress{At: at.Add(10 * time.Second), Phases: []progress.PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: progress.Amount{Rows: 250}, Total: progress.Amount{Rows: 1000}}},
@@ -241,8 +241,8 @@ func BenchmarkReadJob(b *testing.B) {
 	}
 }
 
-// TestUnknownOutcomeIsReported counts files that were sent and whose
-// answer is not known, until the job is done.
+// TestUnknownOutcomeIsReported checks the number of sent files whose outcome is
+// unknown, until the job is done.
 func TestUnknownOutcomeIsReported(t *testing.T) {
 	sent := planLine + "\n" + attemptLine(1, 1<<22+12345, "elsewhere") + "\n" +
 		`"event":"sending","groups":[{"region":"aa","files":[{"path":"/a"},{"path":"/b"}]}]` + "\n" + `"event":"loaded","region":"aa","files":[{"path":"/a"}]`
@@ -259,7 +259,7 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 	}
 }
 
-// TestFailureOnAnotherHost: a journal alone, without the files of the host that had the job, has the kind of a failure and its exit code.
+// TestFailureOnAnotherHost checks that a journal without the files of the job's host gives the kind of a failure and its exit code.
 func TestFailureOnAnotherHost(t *testing.T) {
 	begun := planLine + "\n" + attemptLine(1, 1<<22+12345, "elsewhere") + "\n" + `"event":"failed","error":"no file"`
 	for journal, want := range map[string]string{begun: "", begun + `,"kind":"input"`: "input 5", begun + `,"kind":"of later versions"`: "", begun + `,"stopped":true`: ""} {

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// TestWeightsStay: when a job on YARN has ended without output, the next is packed by the same weights.
+// TestWeightsStay checks that after a YARN job without output, the next one uses the same weights.
 func TestWeightsStay(t *testing.T) {
 	records, err := journal.Read(strings.NewReader(`{"seq":1,"time":"2026-01-01T00:00:00Z","event":"submitting","tag":"a","dir":"hdfs:///a","maps":2,"reduces":2,"weights":[5,9]}
 {"seq":2,"time":"2026-01-01T00:00:01Z","event":"submitted","tag":"a","dir":"hdfs:///a","application":"application_1_0001","maps":2,"reduces":2,"weights":[5,9]}

@@ -27,7 +27,7 @@ func severalTables(change func(*spec.TableSpec)) spec.Spec {
 	return spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 5, Tables: []spec.TableSpec{{Index: "i", Table: "by_v", Key: "v + id"}, x}}
 }
 
-// TestTablesAreInThePlan compares what a job says of its further tables with its plan, by table, and makes their plans again.
+// TestTablesAreInThePlan compares a job's settings of its further tables with its plan, by table, and rebuilds their plans.
 func TestTablesAreInThePlan(t *testing.T) {
 	plan := func(s spec.Spec) PlanRecord {
 		p := Asked(jobtest.Resolve(t, s), nil)
@@ -87,7 +87,7 @@ func journalOf(t *testing.T, dir string) []journal.Record {
 	return records
 }
 
-// TestTablesOfAJournal keeps what a journal says of the load of each table apart.
+// TestTablesOfAJournal checks that a history keeps the loads of several tables apart.
 func TestTablesOfAJournal(t *testing.T) {
 	s := severalTables(nil)
 	id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, s), "")

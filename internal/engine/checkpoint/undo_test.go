@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// doneJob writes the journal of a job that is done.
+// doneJob writes the journal of a finished job.
 func doneJob(t *testing.T, state string) string {
 	t.Helper()
 	dir := filepath.Join(state, "t-0123456789ab-cdef01234567")
@@ -45,7 +45,7 @@ func doneJob(t *testing.T, state string) string {
 	return dir
 }
 
-// TestUndoIsReplayed: what a journal says of an undo at each of its steps, to who resumes it, to status and to clean.
+// TestUndoIsReplayed checks the history of an undo at each of its steps, for the next attempt, status and clean.
 func TestUndoIsReplayed(t *testing.T) {
 	state := t.TempDir()
 	dir := doneJob(t, state)
@@ -108,7 +108,7 @@ func TestUndoIsReplayed(t *testing.T) {
 	}
 }
 
-// TestUndoOfTablesIsReplayed: how far the undo of each table is, and how far its load was.
+// TestUndoOfTablesIsReplayed checks the progress of the undo of each table, and of its load.
 func TestUndoOfTablesIsReplayed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t-0123456789ab-cdef01234567")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -187,7 +187,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 	}
 }
 
-// TestLedger: timestamps that were undone stay known, each once, also when another process looks.
+// TestLedger checks that undone timestamps stay known, each once, also for other processes.
 func TestLedger(t *testing.T) {
 	state := t.TempDir()
 	if all, err := ReadUndone(t.Context(), nil, state, progress.Events{}); err != nil || len(all) > 0 {

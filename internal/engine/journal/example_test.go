@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// A job writes what it is about to do before it does it, so that the next run
-// can see what the last one may have done.
+// A job records an action before performing it, so that the next run can see what
+// the last one may have done.
 func Example() {
 	dir, err := os.MkdirTemp("", "job")
 	if err != nil {
@@ -21,7 +21,7 @@ func Example() {
 	if err := run(dir); err != nil {
 		log.Fatal(err)
 	}
-	// The same command again, after a crash perhaps.
+	// The same command again, perhaps after a crash.
 	if err := run(dir); err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func run(dir string) (err error) {
 	}
 	if len(records) == 0 {
 		fmt.Println("nothing was sent yet")
-		_, err := j.Append("sending", sending{Region: 7}, journal.First) // on disk before the act
+		_, err := j.Append("sending", sending{Region: 7}, journal.First) // on disk before the action
 		return err
 	}
 	return nil

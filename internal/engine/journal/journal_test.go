@@ -24,8 +24,8 @@ type note struct {
 	N    int    `json:"n"`
 }
 
-// TestReplay appends in several lives of a journal, each ended by a torn
-// line, and gets all whole records back.
+// TestReplay appends in several sessions of a journal, each ended by a torn line,
+// and reads all complete records.
 func TestReplay(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Check(t, func(t *rapid.T) {
@@ -84,8 +84,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// TestDamaged refuses a journal with a broken line in its middle: what a job
-// has done must not be guessed.
+// TestDamaged checks that a journal with a broken line in its middle is refused:
+// the progress of a job must not be guessed.
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan"}` + "\nnonsense\n" + `{"seq":3,"time":"2017-10-12T01:02:03Z","event":"done"}` + "\n"
@@ -153,7 +153,7 @@ func TestAppendConcurrently(t *testing.T) {
 	}
 }
 
-// TestLock holds the lock in another process, too.
+// TestLock checks that the lock excludes other processes too.
 func TestLock(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_LOCK_DIR"); dir != "" {
 		_, err := TryLock(dir)
@@ -195,7 +195,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything without a panic, and whole lines as they are.
+// FuzzRead checks that any input is read without a panic, and complete lines unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan","x":[1,{"y":null}]}` + "\n"))
 	f.Add([]byte("{}\n"))
@@ -213,7 +213,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestLastOwner reads who signed, held or not, and nothing else.
+// TestLastOwner checks that the last owner is read, whether the lock is held or not, and that other texts are errors.
 func TestLastOwner(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := LastOwner(dir); !errors.Is(err, os.ErrNotExist) {
@@ -243,8 +243,8 @@ func TestLastOwner(t *testing.T) {
 	}
 }
 
-// TestSyncedRecordsAreSynced: a record that is First syncs the file, and does not hide that it could not. The judge is the kernel, which takes what is
-// written into a pipe and cannot sync it.
+// TestSyncedRecordsAreSynced checks that a First record syncs the file, and reports a failed sync. The file is a pipe, which the kernel can write to
+// but not sync.
 func TestSyncedRecordsAreSynced(t *testing.T) {
 	r, w, err := os.Pipe()
 	testcheck.Must(t, err)

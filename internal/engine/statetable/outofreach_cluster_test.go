@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A lostNet makes connections that lose all they send while it is cut, as a network does without a word.
+// A lostNet makes connections that silently lose all sent data while it is cut, as a network may.
 type lostNet struct {
 	cut  atomic.Bool
 	lost atomic.Int64 // writes
@@ -35,7 +35,7 @@ func (n *lostNet) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return lostConn{c, n}, err
 }
 
-// repair breaks the connections, whose streams lack what was lost.
+// repair closes the connections, whose streams lack the lost data.
 func (n *lostNet) repair() {
 	n.cut.Store(false)
 	for c := range n.open.Range {
@@ -51,8 +51,8 @@ func (c lostConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestTableOutOfReach: a record has all the time that there is for it, though a call that no caller waits for hangs when it comes. Records
-// that can wait do not wait for that call. All that are not withdrawn are in the table in the end.
+// TestTableOutOfReach checks that a record has all of its time, even if a call that no caller waits for hangs when it is written. Records that can
+// wait do not wait for that call. In the end the table has all records that are not withdrawn.
 func TestTableOutOfReach(t *testing.T) {
 	t.Parallel()
 	var n lostNet
@@ -86,8 +86,8 @@ func TestTableOutOfReach(t *testing.T) {
 	testcheck.Must(t, o.Delete(t.Context()))
 }
 
-// TestManyRecordAtOnce: the records of several goroutines are in the table, each once and those of one goroutine in its order, while beats
-// are written and the network breaks.
+// TestManyRecordAtOnce checks that the table has the records of several goroutines, each once and those of one goroutine in order, while beats are
+// written and the network breaks.
 func TestManyRecordAtOnce(t *testing.T) {
 	t.Parallel()
 	var n lostNet

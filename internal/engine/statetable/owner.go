@@ -237,7 +237,7 @@ func (o *Owner) Restart(ctx context.Context) error {
 	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
 }
 
-// sweep deletes the cells for which which returns true.
+// sweep deletes the cells that which selects.
 func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	c, err := o.t.Read(ctx, o.job)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { testcluster.Main(m) }
 // newTable returns a table that does not exist yet.
 func newTable(t testing.TB) *Table { return newTableBy(t, nil) }
 
-// newTableBy returns one whose connections a function makes, unless it is nil.
+// newTableBy returns one whose connections dial makes, unless dial is nil.
 func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Table {
 	t.Helper()
 	dir := testcluster.Shared(t).ConfDir()
@@ -46,7 +46,7 @@ func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr strin
 	return table
 }
 
-// silent returns the table as a process sees it that never gives a sign of life, and does not wait long for those of others.
+// silent returns the table for a process that never gives a sign of life, and does not wait long for those of others.
 func silent(t *Table) *Table {
 	s := *t
 	s.beatEvery, s.lookEvery, s.silentFor = time.Hour, 10*time.Millisecond, 100*time.Millisecond
@@ -60,7 +60,7 @@ func lines(texts ...string) (all [][]byte) {
 	return all
 }
 
-// write appends records, which are durable then.
+// write appends records durably.
 func write(t testing.TB, o *Owner, records [][]byte) error {
 	last := len(records) - 1
 	for _, line := range records[:last] {
@@ -71,7 +71,7 @@ func write(t testing.TB, o *Owner, records [][]byte) error {
 	return o.Append(t.Context(), records[last])
 }
 
-// checkRecords compares what the table has with lines.
+// checkRecords compares the content of the table with lines.
 func checkRecords(t interface{ Fatalf(string, ...any) }, c *Content, err error, want [][]byte) {
 	if err != nil || len(c.Records) != len(want) {
 		t.Fatalf("%d records, want %d: %v", len(c.Records), len(want), err)
@@ -83,7 +83,7 @@ func checkRecords(t interface{ Fatalf(string, ...any) }, c *Content, err error, 
 	}
 }
 
-// TestOwner is the life of a job whose owners follow one another in order.
+// TestOwner runs through a job's life with orderly successive owners.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -91,7 +91,7 @@ func TestOwner(t *testing.T) {
 	first, c, err := table.Take(t.Context(), "job", func() []byte { return []byte("live\nof the first") }, nil)
 	testcheck.Must(t, err)
 	checkRecords(t, c, nil, nil)
-	long := bytes.Repeat([]byte("0123456789abcde\n"), mostPart/6) // of three parts
+	long := bytes.Repeat([]byte("0123456789abcde\n"), mostPart/6) // three parts
 	all := append(lines("one", "", "three"), long, []byte("five"))
 	testcheck.Must(t, write(t, first, all[:2]))
 	testcheck.Must(t, write(t, first, all[2:]))
@@ -110,7 +110,7 @@ func TestOwner(t *testing.T) {
 		t.Errorf("%+v follows %+v", h, first.holder)
 	}
 	testcheck.Must(t, write(t, second, lines("six")))
-	other, _, err := table.Take(t.Context(), "job2", nil, nil) // its key begins as that of the other
+	other, _, err := table.Take(t.Context(), "job2", nil, nil) // its key has the other one's as a prefix
 	testcheck.Must(t, err)
 	testcheck.Must(t, write(t, other, lines("other")))
 	testcheck.Must(t, second.Restart(t.Context()))
@@ -145,7 +145,7 @@ func isBusy(err error, h Holder) bool {
 	return ok && e.Holder == h
 }
 
-// TestSilentOwner: a job is taken over from a process that was stopped, which can do nothing to it when it continues.
+// TestSilentOwner checks that a job is taken over from a suspended process, which cannot change the job when it continues.
 func TestSilentOwner(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -173,7 +173,7 @@ func TestSilentOwner(t *testing.T) {
 	default:
 		t.Error("the loss is not known")
 	}
-	testcheck.Must(t, first.Delete(t.Context())) // is nothing any more
+	testcheck.Must(t, first.Delete(t.Context())) // no effect any more
 	testcheck.Must(t, write(t, second, lines("two")))
 	c, err = table.Read(t.Context(), "job")
 	checkRecords(t, c, err, lines("one", "two"))
@@ -183,7 +183,7 @@ func TestSilentOwner(t *testing.T) {
 	}
 }
 
-// TestWaitingRecords: records that announce no act are in the table with the next that does, by a beat, or when the job is released.
+// TestWaitingRecords checks that records that announce no action are written with the next one that does, by a beat, or when the job is released.
 func TestWaitingRecords(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -231,7 +231,7 @@ func TestWaitingRecords(t *testing.T) {
 	testcheck.Must(t, third.Delete(t.Context()))
 }
 
-// TestLossIsNoticed: an owner who does nothing learns by its beat that it was taken for dead.
+// TestLossIsNoticed checks that an idle owner notices by its beat that it was taken for dead.
 func TestLossIsNoticed(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -242,7 +242,7 @@ func TestLossIsNoticed(t *testing.T) {
 	usurper := silent(table)
 	c, err := usurper.read(t.Context(), "job", ownerFamily)
 	testcheck.Must(t, err)
-	second, _, err := usurper.takeFrom(t.Context(), "job", c, Holder{Mark: "second"}) // without a look whether it lives
+	second, _, err := usurper.takeFrom(t.Context(), "job", c, Holder{Mark: "second"}) // without checking whether it is alive
 	testcheck.Must(t, err)
 	testcheck.Eventually(t, time.Minute, "the loss is known", func() (bool, any) {
 		e, ok := errors.AsType[*LostError](first.Lost())
@@ -252,7 +252,7 @@ func TestLossIsNoticed(t *testing.T) {
 	testcheck.Must(t, first.Release(t.Context()))
 }
 
-// TestForeignTable: a table of other data is refused, also where it has one of the families, nothing is written there, and none of its rows is taken for a job.
+// TestForeignTable checks that a table with other data is refused, and that none of its rows is taken for a job.
 func TestForeignTable(t *testing.T) {
 	t.Parallel()
 	for _, family := range []string{"f", ownerFamily, recordFamily} {
@@ -285,7 +285,7 @@ func TestForeignTable(t *testing.T) {
 	}
 }
 
-// TestEndedOwner: a process of this machine that has ended is not waited for.
+// TestEndedOwner checks that a process of this machine that has ended is not waited for.
 func TestEndedOwner(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -308,7 +308,7 @@ func TestEndedOwner(t *testing.T) {
 	}
 }
 
-// TestOwners has several processes take a job from one another and write, at random, and holds what the table has to a list.
+// TestOwners has several processes take a job from one another and write, at random, and compares the table with a list.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	table := silent(newTable(t))

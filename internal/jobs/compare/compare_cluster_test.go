@@ -43,7 +43,7 @@ func newPair(t *testing.T) *pair {
 	return newPairOf(t, nil)
 }
 
-// newPairOf is newPair with other settings of the family.
+// newPairOf returns a pair of tables with other settings of the family.
 func newPairOf(t *testing.T, change func(*loader.Family)) *pair {
 	t.Helper()
 	if testing.Short() {
@@ -60,7 +60,7 @@ func newPairOf(t *testing.T, change func(*loader.Family)) *pair {
 	return p
 }
 
-// spec returns the example's for one of the tables.
+// spec returns the example's spec for one of the tables.
 func (p *pair) spec(i int) spec.Job {
 	s := jobtest.Spec(p.t, "check")
 	s.Table, s.Inputs, s.Timestamp = p.names[i], []string{jobtest.Export(p.t, "check.csv")}, 1700000000000
@@ -75,7 +75,7 @@ func (p *pair) table(i int) Side {
 
 func (p *pair) request() Request { return Request{A: p.table(0), B: p.table(1), Versions: 1} }
 
-// run compares, and sees that nothing is left behind.
+// run compares, and checks that nothing is left behind.
 func (p *pair) run(req Request) (*result.Comparison, error) {
 	p.t.Helper()
 	r, err := Run(p.t.Context(), req, p.o)
@@ -101,7 +101,7 @@ func (p *pair) equal(req Request) *result.Comparison {
 	return r
 }
 
-// seen returns what HBase's client sees of a table: the value of each column, with its timestamp if that counts.
+// seen returns what HBase's client sees of a table: the value of each column, with its timestamp if timestamps count.
 func (p *pair) seen(i int, stamps bool) map[string]string {
 	p.t.Helper()
 	out, err := p.admin.Run(p.t.Context(), "scan", p.names[i])
@@ -117,7 +117,7 @@ func (p *pair) seen(i int, stamps bool) map[string]string {
 	return cells
 }
 
-// rowsThatDiffer returns the rows that differ of two tables as HBase's client sees them.
+// rowsThatDiffer returns the rows of two tables that differ for HBase's client.
 func (p *pair) rowsThatDiffer(stamps bool) (rows []string) {
 	a, b := p.seen(0, stamps), p.seen(1, stamps)
 	for _, both := range [][2]map[string]string{{a, b}, {b, a}} {
@@ -132,7 +132,7 @@ func (p *pair) rowsThatDiffer(stamps bool) (rows []string) {
 	return slices.Compact(rows)
 }
 
-// harm changes so many rows of B by HBase's client.
+// harm changes n rows of B with HBase's client.
 func (p *pair) harm(r *rand.Rand, n int) {
 	p.t.Helper()
 	var columns []string
@@ -160,7 +160,7 @@ func (p *pair) harm(r *rand.Rand, n int) {
 	}
 }
 
-// TestCompareTables: what a client of HBase's changes in one of two equal tables is found, all of it and nothing else, and repaired.
+// TestCompareTables checks that changes by a client of HBase in one of two equal tables are found exactly, and repaired.
 func TestCompareTables(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -202,7 +202,7 @@ func TestCompareTables(t *testing.T) {
 	}
 }
 
-// harms returns how many changes of B are tried: BULKLOAD_COMPARE_HARMS, else some.
+// harms returns the number of changes of B to try: BULKLOAD_COMPARE_HARMS, or a few by default.
 func harms() (n int) {
 	if _, err := fmt.Sscan(os.Getenv("BULKLOAD_COMPARE_HARMS"), &n); err != nil {
 		return 60
@@ -223,7 +223,7 @@ func listedRows(t *testing.T, path string) (rows []string) {
 	return rows
 }
 
-// TestRepairTimestamps: with timestamps what a marker of B hides cannot be loaded, which is said; after a compaction it can.
+// TestRepairTimestamps checks the error that with timestamps cells hidden by B's markers cannot be loaded; after a compaction they can.
 func TestRepairTimestamps(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -246,7 +246,7 @@ func TestRepairTimestamps(t *testing.T) {
 	}
 }
 
-// TestCompareSides: a table is equal to its export in every format, to HFiles, to a snapshot, and under other keys.
+// TestCompareSides checks that a table equals its export in every format, HFiles, a snapshot, and the table under other keys.
 func TestCompareSides(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -271,7 +271,7 @@ func TestCompareSides(t *testing.T) {
 	}
 }
 
-// TestCompareExports compares exports of both tables in each format with the table that one of them has made, and repairs a table by each.
+// TestCompareExports compares exports of both tables in each format with the table that one of them was loaded into, and repairs a table by each.
 func TestCompareExports(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -313,7 +313,7 @@ func salts(n int) (points [][]byte) {
 	return points
 }
 
-// TestCompareResumes: a comparison that is stopped in the middle continues with the ranges that are left, and finds what a whole one finds.
+// TestCompareResumes checks that an interrupted comparison resumes with the remaining ranges, and has the same result as an uninterrupted one.
 func TestCompareResumes(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -344,7 +344,7 @@ func TestCompareResumes(t *testing.T) {
 	}
 }
 
-// gate calls a function each time that work asks.
+// gate calls a function each time that work waits at it.
 type gate func()
 
 func (g gate) Wait(ctx context.Context) error {

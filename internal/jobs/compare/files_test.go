@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestCompareFiles: directories of HFiles and exports are compared without a cluster, however they are divided and packed.
+// TestCompareFiles compares directories of HFiles and exports without a cluster, with different splits and compressions.
 func TestCompareFiles(t *testing.T) {
 	t.Parallel()
 	env, dir := jobtest.Env(t), t.TempDir()

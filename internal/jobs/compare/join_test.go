@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// randomCells returns some of two families, without two of one column and timestamp.
+// randomCells returns cells of two families, at most one per column and timestamp.
 func randomCells(r *rand.Rand) (cells []hfile.Cell) {
 	for row := range r.IntN(40) {
 		for _, column := range []string{"f:a", "f:b", "g:", "g:a"} {
@@ -43,7 +43,7 @@ func randomCells(r *rand.Rand) (cells []hfile.Cell) {
 	return cells
 }
 
-// changed returns the same with some cells changed, gone, or deleted by markers.
+// changed returns the cells with some of them changed, removed, or deleted by markers.
 func changed(r *rand.Rand, cells []hfile.Cell, markers bool) (out []hfile.Cell) {
 	of := 1 + r.IntN(20)
 	for _, c := range cells {
@@ -66,7 +66,7 @@ func changed(r *rand.Rand, cells []hfile.Cell, markers bool) (out []hfile.Cell) 
 	return out
 }
 
-// side lays cells out as HFiles. Several of them may share rows.
+// side writes cells to HFiles, several of which may share rows.
 func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
 	t.Helper()
 	fsys := hdfsio.NewMemory()
@@ -98,7 +98,7 @@ func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
 	return &opened{Side: Side{Dir: "/"}, snap: snap, as: "hfiles"}
 }
 
-// columnsOf returns what a view has of cells: the values and timestamps of each column of each row, the newest first.
+// columnsOf returns the cells in a view: the values and timestamps of each column of each row, the newest first.
 func columnsOf(cells []hfile.Cell, v view) map[string][]hfile.Cell {
 	all := map[string][]hfile.Cell{}
 	seen := testsnapshot.Seen(cells, 1<<30)
@@ -122,7 +122,7 @@ func columnsOf(cells []hfile.Cell, v view) map[string][]hfile.Cell {
 	return all
 }
 
-// plainly counts differences by maps.
+// plainly counts differences with maps.
 func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 	type row struct{ a, b, wrong bool }
 	rows := map[string]*row{}
@@ -214,7 +214,7 @@ func plainSum(columns map[string][]hfile.Cell, timestamps bool) (sum uint64) {
 	return sum
 }
 
-// found compares by ranges, as a job does.
+// found compares range by range, as a job does.
 func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (sum result.ComparedRange) {
 	t.Helper()
 	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes", Digests: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
@@ -232,7 +232,8 @@ func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (
 	return sum
 }
 
-// TestJoin: whatever files, ranges and views, as many rows and cells differ as maps say, and so many rows are listed.
+// TestJoin checks that for any files, ranges and views the counts of differing rows and cells equal those computed with maps, and that as many rows
+// are listed.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
@@ -276,7 +277,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestMend: what is loaded into B makes it what A is, in a few rounds.
+// TestMend checks that the loaded cells make B equal to A, in a few rounds.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
@@ -304,7 +305,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// mended returns the cells of a repair, in their order.
+// mended returns the cells of a repair, in order.
 func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	t.Helper()
 	p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}}
@@ -318,7 +319,7 @@ func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	}))
 	w, err := hfile.NewWriter(io.Discard, hfile.Options{Family: []byte("f")})
 	testcheck.Must(t, err)
-	for i := range cells { // a file takes them
+	for i := range cells { // files keep references to them
 		if string(cells[i].Family) == "f" {
 			testcheck.Must(t, w.Append(&cells[i]))
 		}
@@ -326,7 +327,7 @@ func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	return cells
 }
 
-// newest leaves the last of cells with one column, timestamp and kind, as the sequence of loads does.
+// newest keeps the last of the cells with the same column, timestamp and kind, as successive loads do.
 func newest(cells []hfile.Cell) (kept []hfile.Cell) {
 	at := map[string]int{}
 	for _, c := range cells {
@@ -341,7 +342,7 @@ func newest(cells []hfile.Cell) (kept []hfile.Cell) {
 	return kept
 }
 
-// TestMemory: fewer ranges are read at a time where memory allows no more, and a side that needs more of it is refused by name.
+// TestMemory checks that fewer ranges are read concurrently if memory is insufficient, and that a side that needs more memory is refused by name.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	a := side(t, testcheck.Rand(t), []hfile.Cell{testsnapshot.Put("r", "f", "q", 1, "v")})

@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestRepairKeepsDeleted: a family that keeps deleted cells keeps markers in every compaction, so none is advised. Without timestamps the repair
-// loads over them.
+// TestRepairKeepsDeleted checks a family that keeps deleted cells: it keeps markers in every compaction, so no compaction is advised. Without
+// timestamps the repair loads newer cells than the markers.
 func TestRepairKeepsDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPairOf(t, func(f *loader.Family) { f.Attributes = map[string]string{"KEEP_DELETED_CELLS": "TRUE"} })
@@ -32,7 +32,7 @@ func TestRepairKeepsDeleted(t *testing.T) {
 		}
 	}
 	req.Timestamps = false
-	p.o.State.Dir = t.TempDir() // another job than that which failed
+	p.o.State.Dir = t.TempDir() // not the job that failed
 	if _, err := p.run(req); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// program runs the program, which kills itself after an event of a journal; empty: it does not.
+// program runs the program, which kills itself after an event of a journal; empty: no kill.
 func (p *pair) program(stopAfter string, args ...string) (code int, out string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
@@ -50,8 +50,8 @@ func (p *pair) snapshots() map[string]string {
 	return left
 }
 
-// TestCompareKilled: a comparison and its repair are killed at records of their journals, and the same command finishes both. What a
-// killed one has left status shows, and clean removes.
+// TestCompareKilled kills a comparison and its repair at records of their journals, and checks that the same command finishes both. Status shows the
+// resources of a killed job, and clean removes them.
 func TestCompareKilled(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -96,7 +96,7 @@ func TestCompareKilled(t *testing.T) {
 	}
 }
 
-// TestCompareNewKeys: a table is equal to what rekey has made of it, under its new keys, and a row less is found.
+// TestCompareNewKeys checks that a table equals the one that rekey has made from it, under its new keys, and that a missing row is found.
 func TestCompareNewKeys(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

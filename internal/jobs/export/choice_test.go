@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// askedFor returns a choice in texts, of one range.
+// askedFor returns the text form of a choice of one range.
 func askedFor(c choice.Choice) (a choice.Asked) {
 	a.Versions = c.Versions
 	if len(c.Ranges) > 0 {
@@ -43,7 +43,7 @@ func askedFor(c choice.Choice) (a choice.Asked) {
 	return a
 }
 
-// TestChoice: of random tables the chosen cells are written, with the timestamps of versions, and counted.
+// TestChoice checks that of random tables the selected cells are written, with the timestamps of versions, and counted.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
@@ -87,7 +87,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChoiceByKeys: a range of original keys is one of each salt, by the number of salts that the table is split for.
+// TestChoiceByKeys checks that a range of original keys has a range for each salt, by the number of salts that the table is split for.
 func TestChoiceByKeys(t *testing.T) {
 	job := spec.Spec{Key: "salt(id) + id", Columns: []string{"id"}}
 	j := jobtest.Resolve(t, job)

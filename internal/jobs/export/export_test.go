@@ -38,7 +38,7 @@ func typed(t testing.TB, typ celltype.Type, text string) string {
 	return string(b)
 }
 
-// typedJob has a column of each type, in two families.
+// typedJob returns a spec with a column of each type, in two families.
 func typedJob() spec.Spec {
 	zone := "Asia/Shanghai"
 	return spec.Spec{Columns: []string{"id", "s", "i", "l", "f", "d", "b", "dec", "day", "at", "note"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{
@@ -47,7 +47,7 @@ func typedJob() spec.Spec {
 		{Column: "at", Type: "timestamp", Zone: zone}, {Rest: true}}}}
 }
 
-// typedCells are two rows of typedJob: one with all columns, one with hardly any.
+// typedCells returns two rows of typedJob: one with all columns, one with hardly any.
 func typedCells(t testing.TB) []hfile.Cell {
 	s := typedJob()
 	texts := map[string]string{"id": "1", "s": "-7", "i": "8", "l": "9223372036854775807", "f": "0.1", "d": "1e+300", "b": "true", "dec": "12.30", "day": "2017-09-01", "at": "2017-09-01 08:00:00", "note": "a,\"b\"\n拒绝"}
@@ -103,7 +103,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestCells are the exports without a job, as bytes.
+// TestCells checks exports without a job, to the byte.
 func TestCells(t *testing.T) {
 	cells := []hfile.Cell{put("a\x00", "f:q", "1,2"), put("a\x00", "f:\xfe", "\xff"), put("b", "f:q", ""), put("b", "g:x\\y", "t\"\\N"), put("c", "g:z", "zz")}
 	newer := put("b", "f:q", "")
@@ -150,16 +150,16 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestLeftOut counts what no column has.
+// TestLeftOut checks the counts of cells and rows in no column.
 func TestLeftOut(t *testing.T) {
 	snap := labCells(t, []hfile.Cell{put("a", "f:a", "1"), put("a", "f:c", "2"), put("b", "f:b", "3"), put("c", "f:a", "4"), put("c", "f:d", "5"), put("d", "g:a", "6")})
 	_, m := exported(t, snap, Options{Format: JSONL, Columns: []string{"f:a", "f:c"}})
-	if m.Digest.Rows != 2 || m.Digest.Cells != 3 || m.NoCells != 1 || m.LeftOver != 2 { // of g nothing is read
+	if m.Digest.Rows != 2 || m.Digest.Cells != 3 || m.NoCells != 1 || m.LeftOver != 2 { // g is not read
 		t.Errorf("%+v", m)
 	}
 }
 
-// TestEmptyTables: of no rows there is one file, which names the columns, or none if it could not.
+// TestEmptyTables checks that a table without rows gives one file with the column names, or none if the format has no names.
 func TestEmptyTables(t *testing.T) {
 	for format, files := range map[Format]string{CSV: "$row,f:a\n", JSONL: "", Dump: "", Parquet: "PAR1"} {
 		fsys, m := exported(t, labCells(t, nil, "m"), Options{Format: format, Columns: []string{"f:a"}})
@@ -174,7 +174,7 @@ func TestEmptyTables(t *testing.T) {
 			t.Errorf("%s: %v %v", format, m.Files, names)
 		}
 	}
-	// Only the first file names the columns, so it must be there.
+	// Only the first file has a header, so it must exist.
 	s := spec.Spec{Columns: []string{"a"}, Reading: spec.Reading{Dialect: "csv", NullValue: spec.Texts{"-"}}, Header: "first"}
 	fsys, m := exported(t, labCells(t, []hfile.Cell{put("x", "f:a", "1")}, "m"), Options{Format: CSV, Job: resolve(t, s)})
 	if len(m.Files) != 2 || string(jobtest.ReadWhole(t, fsys, "/out/part-00000.csv")) != "a\n" || string(jobtest.ReadWhole(t, fsys, "/out/part-00001.csv")) != "1\n" {
@@ -195,7 +195,7 @@ func listed(t testing.TB, fsys hdfsio.FS, dir string) (names []string) {
 	return names
 }
 
-// TestStandIns: what stands for no cell and for one without a byte, by what the job makes of NULL and of an empty text.
+// TestStandIns checks the output for a missing and for an empty cell, according to the job's handling of NULL and of an empty text.
 func TestStandIns(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -236,7 +236,7 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
-// TestRefused are values that a format or the job could not bring back, and options that contradict each other.
+// TestRefused checks the errors for values that a format or the job could not restore, and for options that contradict each other.
 func TestRefused(t *testing.T) {
 	day := typed(t, celltype.Type{Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss.SSS"}, "2017-09-01 08:00:00.250")
 	timed := spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss"}}}}

@@ -26,15 +26,15 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// exportJob exports a snapshot on local disk, of 40 rows in four regions.
+// exportJob exports a snapshot on local disk, with 40 rows in four regions.
 type exportJob struct {
 	t     *testing.T
 	table *testsnapshot.Table
 	env   *cluster.Env
 	o     JobOptions
 	to    string
-	want  *Manifest // of the whole
-	again int       // regions that an attempt did not read, as it has said
+	want  *Manifest // complete export
+	again int       // regions that an attempt reports as not read again
 }
 
 func newExportJob(t *testing.T) *exportJob {
@@ -55,7 +55,7 @@ func newExportJob(t *testing.T) *exportJob {
 	return j
 }
 
-// save makes the snapshot s, whose cells have a value.
+// save creates the snapshot s, with the given value in its cells.
 func (j *exportJob) save(value string) {
 	root := j.t.TempDir()
 	if j.table != nil {
@@ -71,7 +71,7 @@ func (j *exportJob) save(value string) {
 	j.table.Save()
 }
 
-// plan returns an export of one worker to JSON lines, unless the options have a format.
+// plan returns an export with one worker, to JSON lines unless the options have a format.
 func (j *exportJob) plan(o Options) *Plan {
 	j.t.Helper()
 	if o.Format == "" {
@@ -93,7 +93,7 @@ func (j *exportJob) stopped(n int) {
 	ctx, stop := context.WithCancel(j.t.Context())
 	defer stop()
 	j.o.Gate = gate(func() {
-		if n--; n == -2 { // it is asked once before the snapshot is opened
+		if n--; n == -2 { // it is called once before the snapshot is opened
 			stop()
 		}
 	})
@@ -103,7 +103,7 @@ func (j *exportJob) stopped(n int) {
 	}
 }
 
-// whole holds the directory to the whole export.
+// whole compares the directory with the complete export.
 func (j *exportJob) whole(m *Manifest, err error) {
 	j.t.Helper()
 	if err != nil || m.Digest != j.want.Digest || fmt.Sprint(m.Files) != fmt.Sprint(j.want.Files) || !slices.Equal(listed(j.t, hdfsio.Local{}, j.to), []string{exportdir.ManifestName, "part-00000.jsonl", "part-00001.jsonl", "part-00002.jsonl", "part-00003.jsonl"}) {
@@ -116,7 +116,7 @@ func (j *exportJob) whole(m *Manifest, err error) {
 	}
 }
 
-// gate calls a function each time that work asks.
+// gate calls a function each time that work waits at it.
 type gate func()
 
 // Wait lets work pass unless its context has ended.
@@ -125,18 +125,18 @@ func (g gate) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// TestExportResumes: what a stopped export has of the snapshot's regions is not read again, if it is there as it was written. Status shows the
-// directory of one that was stopped.
+// TestExportResumes checks that regions finished by a stopped export are not read again, if their files are unchanged. Status shows the directory of
+// the stopped export.
 func TestExportResumes(t *testing.T) {
 	for regions := range 4 {
 		j := newExportJob(t)
 		j.stopped(regions)
-		if left := listed(t, hdfsio.Local{}, j.to); len(left) != (regions+1)*min(regions, 1) { // those regions, and the place of what is written
+		if left := listed(t, hdfsio.Local{}, j.to); len(left) != (regions+1)*min(regions, 1) { // files of these regions, and the directory for unfinished files
 			t.Errorf("after %d regions %v are left", regions, left)
 		}
 		jobs, err := checkpoint.ReadAll(j.o.State.Dir)
 		testcheck.Must(t, err)
-		if regions == 0 { // nothing is left, and no job
+		if regions == 0 { // nothing is left, not even a job
 			if len(jobs) > 0 {
 				t.Errorf("status: %+v", jobs[0])
 			}
@@ -166,14 +166,14 @@ func TestExportResumes(t *testing.T) {
 	}
 	j := newExportJob(t)
 	j.stopped(2)
-	j.save("yy") // another one of that name
+	j.save("yy") // another snapshot of that name
 	m, err := j.do(t.Context(), j.plan(Options{}))
 	if err != nil || j.again != 0 || m.Digest == j.want.Digest || m.Digest.Rows != 40 {
 		t.Errorf("another snapshot: %d regions are not read again, %+v, %v", j.again, m, err)
 	}
 }
 
-// TestExportOfAnotherKind does not continue what is there, and a complete export is not written over.
+// TestExportOfAnotherKind checks that an export with other options does not resume, and that a complete export is not overwritten.
 func TestExportOfAnotherKind(t *testing.T) {
 	j := newExportJob(t)
 	j.stopped(2)
@@ -207,10 +207,10 @@ func TestExportOfAnotherKind(t *testing.T) {
 	j.whole(j.do(t.Context(), j.plan(Options{})))
 }
 
-// TestExportFails: after an error that comes again nothing is left, and the same command begins again.
+// TestExportFails checks that after a permanent error nothing is left, and that the same command starts over.
 func TestExportFails(t *testing.T) {
 	j := newExportJob(t)
-	j.table.Load(4, put("35", "f:b", "a\x10b")) // that a dump cannot have
+	j.table.Load(4, put("35", "f:b", "a\x10b")) // a dump cannot contain it
 	j.table.Save()
 	dump := j.plan(Options{Format: Dump, Columns: []string{"f:a", "f:b"}})
 	if _, err := j.do(t.Context(), dump); fail.KindOf(err).Retry() || err == nil {
@@ -221,7 +221,7 @@ func TestExportFails(t *testing.T) {
 	}
 }
 
-// TestExportKilled kills the program at each record of an export, and the same command finishes it, and leaves nothing.
+// TestExportKilled kills the program at each record of an export, and checks that the same command finishes it and leaves nothing behind.
 func TestExportKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts the program, which -short leaves out")

@@ -59,7 +59,7 @@ func labBuild(t testing.TB, dir string, m *manifest.Manifest, splits [][]byte) *
 	return labSnapshot(t, table)
 }
 
-// put returns a cell of text row family:qualifier value.
+// put returns a cell with the text row family:qualifier value.
 func put(row, column, value string) hfile.Cell {
 	family, qualifier, _ := strings.Cut(column, ":")
 	return testsnapshot.Put(row, family, qualifier, 1000, value)
@@ -76,7 +76,7 @@ func exported(t testing.TB, s *snapshot.Snapshot, o Options) (*hdfsio.Memory, *M
 	return fsys, m
 }
 
-// resolve returns a job of a spec without a key.
+// resolve returns the job of a spec without a key.
 func resolve(t testing.TB, s spec.Spec) *spec.Job {
 	t.Helper()
 	j, err := s.ResolveTable()
@@ -84,7 +84,7 @@ func resolve(t testing.TB, s spec.Spec) *spec.Job {
 	return &j
 }
 
-// readBack reads files as package source does: values as text, NULL as nil.
+// readBack reads files with package source: values as text, NULL as nil.
 func readBack(t testing.TB, fsys hdfsio.FS, dir string, o source.Options) ([]map[string]any, error) {
 	t.Helper()
 	in, err := source.Open(t.Context(), func(name string) (source.FS, string, error) { return fsys, name, nil }, []string{dir}, o)
@@ -94,18 +94,18 @@ func readBack(t testing.TB, fsys hdfsio.FS, dir string, o source.Options) ([]map
 	return jobtest.Texts(context.WithoutCancel(t.Context()), in)
 }
 
-// writeOver writes a file of the disk, whatever it has been.
+// writeOver writes a file on disk, replacing it.
 func writeOver(t testing.TB, name string, b []byte) {
 	t.Helper()
 	testcheck.Must(t, os.WriteFile(name, b, 0o600))
 }
 
-// readerOptions returns the reader options of CSV with a header.
+// readerOptions returns options for CSV with a header.
 func readerOptions(columns []string) source.Options {
 	return source.Options{Format: source.FormatCSV, Columns: columns}
 }
 
-// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it. After an error nothing is left.
+// Run claims a directory, which must be empty or missing, and writes the rows of a snapshot into it. After an error nothing is left.
 func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	d, _, err := exportdir.Claim(ctx, fsys, dir, rand.Text())
 	if err != nil {

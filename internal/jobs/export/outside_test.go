@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestOutsideReaders holds exports of check to what Python's csv and json read in them, and, where BULKLOAD_DIALECTS_PYTHON names a
-// Python that has it, DuckDB.
+// TestOutsideReaders compares exports of check with the results of Python's csv and json, and of DuckDB if BULKLOAD_DIALECTS_PYTHON names a Python
+// that has it.
 func TestOutsideReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs Python, which -short leaves out")
@@ -31,7 +31,7 @@ func TestOutsideReaders(t *testing.T) {
 	splits := partition.SaltSplits(3)
 	dir, m := built(t, jobtest.Env(t), s, splits)
 	snap := labBuild(t, dir, m, splits)
-	s.Format = "parquet" // so that CSV has a NULL, which readers take for an empty text or for none
+	s.Format = "parquet" // so that CSV has a NULL, which readers read as an empty text or as NULL
 	want, err := readBack(t, hdfsio.Local{}, jobtest.Export(t, "check.csv"), readerOptions(s.Columns))
 	testcheck.Must(t, err)
 	texts := map[string]map[string]any{}

@@ -22,7 +22,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 )
 
-// moreTypes are cells of all types and layouts that Parquet has types for, and what its schema then says.
+// moreTypes are cells of all types and layouts that have Parquet types, with the expected schema.
 var moreTypes = []struct {
 	cell spec.CellSpec
 	want string
@@ -44,7 +44,7 @@ var moreTypes = []struct {
 	{spec.CellSpec{Column: "yes", Type: "boolean"}, "BOOLEAN None"},
 }
 
-// moreTexts are random values of moreTypes; a quarter is NULL.
+// moreTexts returns random values of moreTypes; a quarter is NULL.
 func moreTexts(r *rand.Rand, cell spec.CellSpec) string {
 	if r.IntN(4) == 0 {
 		return ""
@@ -88,8 +88,8 @@ func moreTexts(r *rand.Rand, cell spec.CellSpec) string {
 	return strconv.Itoa(r.IntN(1 << 31))
 }
 
-// TestParquetTypesRoundTrip builds a table with cells of every type, exports it, and builds what was exported: the HFiles are the same
-// byte for byte, and the schema has the types. Where BULKLOAD_DIALECTS_PYTHON names a Python that has DuckDB, it reads the same values.
+// TestParquetTypesRoundTrip builds a table with cells of every type, exports it, and builds the export: the HFiles are the same byte for byte, and
+// the schema has the types. If BULKLOAD_DIALECTS_PYTHON names a Python that has DuckDB, it reads the same values.
 func TestParquetTypesRoundTrip(t *testing.T) {
 	seed := testcheck.Seed(t)
 	if s := os.Getenv("BULKLOAD_EXPORT_SEED"); s != "" {
@@ -139,7 +139,7 @@ func TestParquetTypesRoundTrip(t *testing.T) {
 	}
 }
 
-// checkParquetTypes holds a file's schema to moreTypes.
+// checkParquetTypes compares a file's schema with moreTypes.
 func checkParquetTypes(t *testing.T, path string) {
 	t.Helper()
 	f, err := file.OpenParquetFile(path, false)
@@ -153,7 +153,7 @@ func checkParquetTypes(t *testing.T, path string) {
 	}
 }
 
-// duckdbReads holds the files to what DuckDB reads of them, as text.
+// duckdbReads compares the files with what DuckDB reads from them, as text.
 func duckdbReads(t *testing.T, dir string, made *Manifest, texts map[string][]string) {
 	t.Helper()
 	python := os.Getenv("BULKLOAD_DIALECTS_PYTHON")
@@ -194,7 +194,7 @@ for path in sys.argv[1:]:
 	}
 }
 
-// TestParquetNanos refuses a time that nanoseconds do not hold, by row and column.
+// TestParquetNanos checks that a time out of the range of nanoseconds is refused, by row and column.
 func TestParquetNanos(t *testing.T) {
 	s := spec.Spec{Columns: []string{"at"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "at", Type: "timestamp", Encoding: "phoenix"}}}}
 	for at, fits := range map[string]bool{"1677-09-22 00:00:00": true, "2262-04-11 23:00:00.999999999": true, "1677-09-01 00:00:00": false, "2262-04-12 00:00:00": false, "0001-01-01 00:00:00": false} {

@@ -15,8 +15,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestLoadExportLoad builds check and opinion, exports the table in each format, and builds what was exported: the HFiles are
-// the same byte for byte.
+// TestLoadExportLoad builds check and opinion, exports the table in each format, and builds the export: the HFiles are the same byte for byte.
 func TestLoadExportLoad(t *testing.T) {
 	env := jobtest.Env(t)
 	for _, c := range []struct {

@@ -28,16 +28,17 @@ func textOf(t testing.TB, format Format, s spec.Spec) *text {
 	return x
 }
 
-// reading returns how package source is asked to read a text of a job.
+// reading returns the options with which package source reads a text of a job.
 func reading(x *text, columns []string) source.Options {
 	d := x.d
 	return source.Options{Format: source.FormatText, Dialect: &d, Columns: columns, AllowEmpty: true}
 }
 
-// always are dialects that have a way to write every text.
+// always are dialects that can represent every text.
 var always = []string{dialect.CSV, dialect.MySQLText, dialect.MySQLCSV, dialect.PostgresTxt, dialect.PostgresCSV, dialect.OpenCSV, dialect.Spark, dialect.Pandas, dialect.Excel}
 
-// TestTextAny writes any values in any dialect: they are read as they were, or refused before.
+// TestTextAny writes any values in any dialect, and checks that they are read back
+// equal, or are refused.
 func TestTextAny(t *testing.T) {
 	kinds := map[string]spec.Spec{}
 	for _, name := range dialect.Separated() {
@@ -104,7 +105,7 @@ func TestTextAny(t *testing.T) {
 				case !errors.Is(err, errSeparator) && !errors.Is(err, errNull) && !errors.Is(err, errBlanks) && !errors.Is(err, errComment) && !errors.Is(err, errMark) && !errors.Is(err, errHeader) && !errors.Is(err, errSub):
 					rt.Fatalf("%s: %q: %v", name, values, err)
 				}
-				e.b = e.b[:min(at, len(e.b))] // the record is given up
+				e.b = e.b[:min(at, len(e.b))] // the record is dropped
 			}
 			if err := e.close(); err != nil {
 				rt.Fatal(err)
@@ -121,7 +122,7 @@ func TestTextAny(t *testing.T) {
 			}
 			got, err := readBack(t, fsys, file, reading(x, header))
 			if err != nil && strings.Contains(err.Error(), "another text with NUL bytes") {
-				return // half of so short a file is NUL: it is refused, as text of two bytes a character
+				return // half of such a short file is NUL: it is refused as text with two bytes per character
 			}
 			if err != nil || len(got) != len(want) {
 				rt.Fatalf("%s: %q: %d records of %d, %v\n%q", name, want, len(got), len(want), err, out.String())
@@ -137,7 +138,8 @@ func TestTextAny(t *testing.T) {
 	}
 }
 
-// TestReadAs: the fields that a manifest names are those of a job file that reads the text.
+// TestReadAs checks that the fields of a manifest are those of a job file that
+// reads the text.
 func TestReadAs(t *testing.T) {
 	jobs := []spec.Spec{{Columns: []string{"a"}, FieldSep: ";"}, {Columns: []string{"a"}, Header: "no"}, {Columns: []string{"a"}, Format: "parquet"},
 		{Columns: []string{"a"}, Reading: spec.Reading{Dialect: "csv", Comment: "#", Trim: "left", NullValue: spec.Texts{"-"}, NullQuoted: "yes", Escape: "!", EscapeMap: "jq"}}}
@@ -159,7 +161,8 @@ func TestReadAs(t *testing.T) {
 	}
 }
 
-// TestTextRefused are settings that make no readable text.
+// TestTextRefused checks the errors for settings with which text cannot be read
+// back.
 func TestTextRefused(t *testing.T) {
 	for says, s := range map[string]spec.Spec{
 		"quotes: ":       {Reading: spec.Reading{Dialect: "csv", Quotes: "lenient"}},

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// versionsJob reads records that are versions of rows, from files of CSV with a header. Stored says that a cell has the time too.
+// versionsJob returns a job that reads records as versions of rows, from CSV files with a header. stored: a cell has the time too.
 func versionsJob(stored bool) spec.Spec {
 	s := spec.Spec{Key: "id", Columns: []string{"id", "a", "n", "at"}, Timestamp: 1700000000000, Empty: "skip", Duplicates: "versions", Versions: 3}
 	s.CellTimestamp = &spec.TimeColumn{Column: "at", Zone: "Asia/Shanghai"}
@@ -27,8 +27,8 @@ func versionsJob(stored bool) spec.Spec {
 	return s
 }
 
-// TestVersionsLoadExportLoad builds records that are versions, exports the versions of the table in each format, and builds what was
-// exported: the HFiles are the same byte for byte, whether a cell stores the time or none does.
+// TestVersionsLoadExportLoad builds records that are versions, exports the versions of the table in each format, and builds the export: the HFiles
+// are the same byte for byte, whether a cell stores the time or not.
 func TestVersionsLoadExportLoad(t *testing.T) {
 	t.Parallel()
 	r, env := testcheck.Rand(t), jobtest.Env(t)
@@ -73,8 +73,8 @@ func TestVersionsLoadExportLoad(t *testing.T) {
 	}
 }
 
-// TestVersionsRefused: a job that would not read versions back as they were is refused before the table is read, and a time that is stored is
-// held to the timestamp.
+// TestVersionsRefused checks that a job that would not read versions back unchanged is refused before the table is read, and that a stored time is
+// compared with the timestamp.
 func TestVersionsRefused(t *testing.T) {
 	t.Parallel()
 	plain, unlike := versionsJob(false), versionsJob(false)

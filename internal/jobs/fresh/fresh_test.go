@@ -43,7 +43,7 @@ func complete(old, new string) []entry {
 	}
 }
 
-// writeJob makes a job's directory with a journal.
+// writeJob creates a job's directory with a journal.
 func writeJob(t testing.TB, dir string, entries []entry) string {
 	t.Helper()
 	testcheck.Must(t, os.MkdirAll(dir, 0o700))
@@ -64,7 +64,7 @@ func journal(t testing.TB, dir string) string {
 	return string(b)
 }
 
-// refused looks at an error of kind Check that names the old table.
+// refused checks for an error of kind Check that names the old table.
 func refused(t *testing.T, what string, err error, says string) {
 	t.Helper()
 	if fail.KindOf(err) != fail.Check || !strings.HasPrefix(err.Error(), "table t is not dropped: ") || !strings.Contains(err.Error(), says) {
@@ -72,7 +72,7 @@ func refused(t *testing.T, what string, err error, says string) {
 	}
 }
 
-// TestReady: the old table is dropped only where the journal says all of the new one; each thing that is missing is a refusal of its own.
+// TestReady checks that the old table is dropped only if the journal is complete; each missing part has its own refusal.
 func TestReady(t *testing.T) {
 	whole := func() *checkpoint.History {
 		made := &checkpoint.TableRecord{State: 5}
@@ -110,9 +110,9 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestDropOfJournal: a drop that the journal refuses needs no cluster and writes nothing.
+// TestDropOfJournal checks that a drop that the journal refuses, or already has, needs no cluster and writes nothing.
 func TestDropOfJournal(t *testing.T) {
-	env := jobtest.Env(t) // where no cluster is known
+	env := jobtest.Env(t) // has no cluster
 	all := complete("t", "t2")
 	o := DropOptions{Old: name(t, "t"), New: name(t, "t2")}
 	for what, c := range map[string]struct {
@@ -140,8 +140,8 @@ func TestDropOfJournal(t *testing.T) {
 	}
 }
 
-// TestDropWithoutCluster: where HBase is not known, nothing is written of a drop, and the job is free for the next call. An undo that was refused
-// before is not a hindrance.
+// TestDropWithoutCluster checks that a drop without a configured cluster writes nothing, and leaves the job free for the next call. An undo that was
+// refused before does not matter.
 func TestDropWithoutCluster(t *testing.T) {
 	all := complete("t", "t2")
 	for what, entries := range map[string][]entry{"complete": all, "an undo was refused": append(all, entry{checkpoint.EventUndoing, checkpoint.UndoRecord{}})} {
@@ -159,7 +159,7 @@ func TestDropWithoutCluster(t *testing.T) {
 	}
 }
 
-// TestDropIsBusy: a job that another process works on is left alone.
+// TestDropIsBusy checks that a job that another process works on is refused.
 func TestDropIsBusy(t *testing.T) {
 	dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), complete("t", "t2"))
 	st, err := checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
@@ -170,13 +170,13 @@ func TestDropIsBusy(t *testing.T) {
 	testcheck.Must(t, st.Close())
 }
 
-// TestFindJob: the job of two tables is found by both names, the newest of several, and none where there is none.
+// TestFindJob checks that the job of two tables is found by both names: the newest of several, and an error if there is none.
 func TestFindJob(t *testing.T) {
 	state := t.TempDir()
 	for i, tables := range [][2]string{{"t", "t2"}, {"t", "t3"}, {"ns:t", "ns:t2"}, {"u", "t2"}} {
 		writeJob(t, filepath.Join(state, strings.ReplaceAll(tables[1], ":", "_")+"-"+strings.Repeat(string(rune('a'+i)), 12)), complete(tables[0], tables[1]))
 	}
-	writeJob(t, filepath.Join(state, "t2-0123456789ab"), []entry{{checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t2"}}}) // takes no place
+	writeJob(t, filepath.Join(state, "t2-0123456789ab"), []entry{{checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t2"}}}) // replaces no table
 	testcheck.Must(t, os.MkdirAll(filepath.Join(state, "t2-ba9876543210"), 0o700))                                            // no journal
 	for _, c := range []struct{ old, new, want string }{
 		{"t", "t2", "t2-aaaaaaaaaaaa"}, {"t", "t3", "t3-bbbbbbbbbbbb"}, {"ns:t", "ns:t2", "ns_t2-cccccccccccc"}, {"u", "t2", "t2-dddddddddddd"},
@@ -202,8 +202,8 @@ func TestFindJob(t *testing.T) {
 	}
 }
 
-// TestForgetNothing: a job that is started over and has made no table, or is finished, asks no cluster and writes nothing; a name of a journal
-// that is none is refused.
+// TestForgetNothing checks that starting over a job that has made no table, or is finished, contacts no cluster and writes nothing, and that an
+// invalid table name in a journal is refused.
 func TestForgetNothing(t *testing.T) {
 	made := &checkpoint.TableRecord{State: 5}
 	for what, c := range map[string]struct {
@@ -223,7 +223,7 @@ func TestForgetNothing(t *testing.T) {
 	}
 }
 
-// TestResult: a run says the coprocessors that came with the descriptor, in order, however HBase writes their keys.
+// TestResult checks that a result has the coprocessors of the descriptor, in order, in any capitalization of their keys.
 func TestResult(t *testing.T) {
 	before := &result.Before{Rows: 3}
 	r := Result(&checkpoint.FreshRecord{Table: "t2", From: "t", Compared: before}, &loader.Table{Attributes: map[string]string{

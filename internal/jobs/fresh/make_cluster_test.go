@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// lab is an old table on the cluster, and a job whose table is to take its place.
+// lab is an old table on the cluster, and a job whose table is to replace it.
 type lab struct {
 	*testing.T
 	env      *cluster.Env
@@ -29,7 +29,7 @@ type lab struct {
 	old, new loader.TableName
 }
 
-// newLab makes the old table, and a job with a journal.
+// newLab creates the old table, and a job with a journal.
 func newLab(t *testing.T, entries ...entry) *lab {
 	t.Helper()
 	servers := testcluster.Shared(t)
@@ -46,7 +46,7 @@ func newLab(t *testing.T, entries ...entry) *lab {
 	return l
 }
 
-// close gives the journal to others.
+// close releases the journal for others.
 func (l *lab) close() {
 	if l.st != nil {
 		testcheck.Must(l, l.st.Close())
@@ -54,7 +54,7 @@ func (l *lab) close() {
 	}
 }
 
-// request returns a table that is to take the old one's place, with its split points.
+// request returns a request to replace the old table, with its split points.
 func (l *lab) request() Request { return Request{Old: l.old, New: l.new} }
 
 func (l *lab) make() error {
@@ -65,7 +65,7 @@ func (l *lab) forget() error {
 	return Forget(l.Context(), l.env, l.cluster, l.st, progress.Events{})
 }
 
-// do has the admin client do something.
+// do runs a command of the admin client.
 func (l *lab) do(args ...string) {
 	l.Helper()
 	_, err := l.admin.Run(l.Context(), args...)
@@ -79,7 +79,7 @@ func (l *lab) exists(name loader.TableName) bool {
 	return exists
 }
 
-// makeNew makes the new table as a killed attempt or another user may have, with split points.
+// makeNew creates the new table as a killed attempt or another user may have, with split points.
 func (l *lab) makeNew(splits ...[]byte) {
 	l.Helper()
 	like, err := table.Of(l.Context(), l.cluster, l.old)
@@ -90,7 +90,7 @@ func (l *lab) makeNew(splits ...[]byte) {
 	jobtest.MakeTable(l, l.env, l.cluster, like.Spec(l.new, splits))
 }
 
-// begun has it in the journal that the new table is about to be made, with the old one's split points.
+// begun records that the new table is about to be made, with the old one's split points.
 func (l *lab) begun() {
 	l.Helper()
 	like, err := table.Of(l.Context(), l.cluster, l.old)
@@ -98,13 +98,13 @@ func (l *lab) begun() {
 	testcheck.Must(l, (&maker{l.request(), l.env, l.cluster, l.st}).begin(l.Context(), like.SplitKeys))
 }
 
-// loading has it in the journal that files are on their way into the new table.
+// loading records that files are being loaded into the new table.
 func (l *lab) loading() {
 	l.Helper()
 	testcheck.Must(l, l.st.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/0", Size: 9, Cells: 1}}}))
 }
 
-// is looks at an error of kind Check.
+// is checks for an error of kind Check.
 func (l *lab) is(err error, says string) {
 	l.Helper()
 	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), says) {
@@ -112,7 +112,7 @@ func (l *lab) is(err error, says string) {
 	}
 }
 
-// TestMakeOnce: a table that the job has made is found again, and another of its name is refused, as is one that is gone.
+// TestMakeOnce checks that the job's own table is found again, and that another table of its name, or a missing one, is refused.
 func TestMakeOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -123,7 +123,7 @@ func TestMakeOnce(t *testing.T) {
 	}
 	before := journal(t, l.st.Dir)
 	testcheck.Must(t, l.make())
-	l.do("disable", l.new.String()) // as it was, but for its state
+	l.do("disable", l.new.String()) // unchanged, except for its state
 	l.do("enable", l.new.String())
 	testcheck.Must(t, l.make())
 	l.do("truncate", l.new.String())
@@ -135,7 +135,7 @@ func TestMakeOnce(t *testing.T) {
 	}
 }
 
-// TestMakeNothing: without an old table, and without split points, no table is made, and the journal has none.
+// TestMakeNothing checks that without an old table, or without split points, no table is made or recorded.
 func TestMakeNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -157,7 +157,7 @@ func TestMakeNothing(t *testing.T) {
 	}
 }
 
-// TestAdopt: a table that a killed attempt may have made is taken if it is as it was to be, and empty.
+// TestAdopt checks that a table that a killed attempt may have made is used only if it is empty and has the intended settings.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	t.Run("as it was to be", func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// TestForget: a job that is started over drops its own table once rows of it may be there, and no other's.
+// TestForget checks that a job that starts over drops only its own table, once that may have rows.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -220,7 +220,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestDropOutOfService: the old table stays while the new one serves no reader, and a drop that was stopped is finished by the next call.
+// TestDropOutOfService checks that the old table is kept while the new one is out of service, and that the next call finishes an interrupted drop.
 func TestDropOutOfService(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -245,7 +245,7 @@ func TestDropOutOfService(t *testing.T) {
 	l.do("enable", l.new.String())
 	before := journal(t, dir)
 	writeJob(t, dir, []entry{{checkpoint.EventDropping, checkpoint.DropRecord{Table: l.old.String()}}})
-	l.do("drop", l.old.String()) // by the attempt that was stopped
+	l.do("drop", l.old.String()) // by the interrupted attempt
 	for i := range 2 {
 		if already, err := drop(); err != nil || already != (i == 1) {
 			t.Errorf("call %d: already %t, %v", i, already, err)

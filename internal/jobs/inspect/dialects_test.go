@@ -55,7 +55,7 @@ func expected(t testing.TB, name string) (rows []map[string]any) {
 	return rows
 }
 
-// readJob reads what a job file that inspect has written says.
+// readJob reads the inputs of a job file that inspect has written.
 func readJob(t testing.TB, file []byte, names []string) ([]map[string]any, error) {
 	t.Helper()
 	s, err := spec.ParseSpec("job.yaml", file)
@@ -89,7 +89,7 @@ func look(t testing.TB, path string, s spec.Spec, o inspect.Options) *inspect.Re
 	return r
 }
 
-// answers returns the table of docs/sources.md: samples of text that inspect does not read by itself, and the settings that decide.
+// answers returns the table of docs/sources.md: samples of text that inspect cannot decide itself, and the settings that decide.
 func answers(t testing.TB) map[string]string {
 	t.Helper()
 	doc, err := os.ReadFile("../../../docs/sources.md")
@@ -107,8 +107,8 @@ func answers(t testing.TB) map[string]string {
 	return found
 }
 
-// TestSamples reads what exporters wrote by the job file that inspect writes: every one by itself, but for those of the
-// documentation, which are in doubt and read right with the settings there.
+// TestSamples reads files of exporters with the job file that inspect writes, without settings, except for those of the documentation: they are in
+// doubt, and are read correctly with the settings there.
 func TestSamples(t *testing.T) {
 	asked := answers(t)
 	for _, s := range manifest(t) {
@@ -163,7 +163,7 @@ func same(t testing.TB, got, want []map[string]any) {
 	for i := range min(len(got), len(want)) {
 		for name := range got[i] {
 			if _, ok := want[i][name]; !ok && i < len(want) {
-				delete(got[i], name) // what the rows expected do not say
+				delete(got[i], name) // not in the expected rows
 			}
 		}
 		if g, w := fmt.Sprintf("%q", got[i]), fmt.Sprintf("%q", want[i]); g != w {

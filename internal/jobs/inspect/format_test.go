@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestFormatThatIsGiven: it decides against the name and the first bytes of text, and refuses a file whose first bytes are of a binary format.
+// TestFormatThatIsGiven checks that a given format overrides the name and the first bytes of text, but not the first bytes of a binary format.
 func TestFormatThatIsGiven(t *testing.T) {
 	const lines, table = "{\"id\":1,\"a\":\"x\"}\n{\"id\":2,\"a\":\"y\"}\n", "id,a\n1,x\n2,y\n"
 	parquet, err := os.ReadFile("../../../testdata/source/dialects/spark/parquet-nested.parquet")

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// FuzzInspect: any bytes are judged without panic, and what is read is what the scanner of jobs reads.
+// FuzzInspect checks that any bytes are inspected without panic, with the same result as the scanner of jobs.
 func FuzzInspect(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/source/dialects/*/*")
 	if err != nil {

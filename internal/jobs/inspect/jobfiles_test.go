@@ -19,8 +19,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// given returns a job file of inspect with what a person fills in: a table, and a key that every row has for itself. It is nil where no
-// column is such a key.
+// given returns a job file of inspect with the fields that a person adds: a table, and a key that is unique. It is nil if no column is unique.
 func given(t testing.TB, r *inspect.Report, file []byte) *spec.Spec {
 	t.Helper()
 	s, err := spec.ParseSpec("job.yaml", file)
@@ -37,8 +36,8 @@ func given(t testing.TB, r *inspect.Report, file []byte) *spec.Spec {
 	return nil
 }
 
-// builds makes HFiles by a job file of inspect, and compares their cells with the values of the rows: text as it is, other types
-// by their texts. It also asks whether an export takes the job file.
+// builds makes HFiles with a job file of inspect, and compares their cells with the values of the rows: text unchanged, other types by their texts.
+// It also checks whether an export accepts the job file.
 func builds(t testing.TB, r *inspect.Report, file []byte) {
 	t.Helper()
 	s := given(t, r, file)
@@ -48,7 +47,7 @@ func builds(t testing.TB, r *inspect.Report, file []byte) {
 	j := jobtest.Resolve(t, *s)
 	formats := []export.Format{export.JSONL, export.Parquet}
 	if s.SkipLines == 0 && s.Charset == "" && s.Quotes == "" && s.Dialect == "postgres-csv" {
-		formats = append(formats, export.CSV) // an export writes no such lines, UTF-8, and nothing that can be read in two ways
+		formats = append(formats, export.CSV) // export supports only files without skipped lines, in UTF-8, that can be read in one way
 	}
 	for _, f := range formats {
 		if _, err := export.Compile(export.Options{Format: f, Job: &j, Columns: jsonNames(s)}); err != nil {
@@ -111,17 +110,17 @@ func jsonNames(s *spec.Spec) (names []string) {
 	return names
 }
 
-// A smallFile is a file with what inspect makes of it: rows by their columns, or a doubt.
+// A smallFile is a file with the expected result: rows by their columns, or a doubt.
 type smallFile struct {
 	name, text string
 	rows       string // id=1 name=Ann|id=2, without NULL
 	cells      string // column:type
-	doubt      string // what it is about
-	says       string // part of its text
+	doubt      string // fields of the doubt
+	says       string // part of the doubt's text
 }
 
-// TestSmallFiles: where evidence or convention decides there is a job file, which a build takes and which gives these rows, and
-// where neither does one doubt.
+// TestSmallFiles checks that if evidence or convention decides there is a job file, which a build accepts and which gives these rows, and otherwise
+// one doubt.
 func TestSmallFiles(t *testing.T) {
 	for _, f := range []smallFile{
 		{name: "a.csv", text: "id,name,city\n1,Ann,Paris\n2,,Rome\n3,Cy,\n", rows: "city=Paris id=1 name=Ann|city=Rome id=2|id=3 name=Cy", cells: "id:int"},
@@ -208,7 +207,7 @@ func rowTexts(rows []map[string]any) string {
 	return strings.Join(all, "|")
 }
 
-// TestHeaderIsAnswered: what a doubt about the header asks for decides, and gives a job file that builds.
+// TestHeaderIsAnswered checks that the setting that a doubt about the header asks for decides, and gives a job file that builds.
 func TestHeaderIsAnswered(t *testing.T) {
 	for _, text := range []string{"name,city\nAnn,Paris\nBob,\n", ",a,b\n7,x,a\n9,y,b\n", "a,b\nc,d\na,b\n"} {
 		path := filepath.Join(t.TempDir(), "x.csv")

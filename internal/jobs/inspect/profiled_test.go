@@ -10,7 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// profiled holds the profile of a job's input to the rows that a reader gives.
+// profiled compares the profile of a job's input with the rows that a reader
+// returns.
 func profiled(t testing.TB, j spec.Job, rows []map[string]any) {
 	t.Helper()
 	r, err := profiling.Run(t.Context(), jobtest.Env(t).Source, j, profiling.Options{Workers: 2, Expect: true})

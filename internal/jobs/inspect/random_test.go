@@ -10,19 +10,19 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// A pen writes tables as an exporter does, by code of its own.
+// A pen writes tables as an exporter does, with independent code.
 type pen struct {
 	name   string
 	header bool
 	null   string
 	sep    []string
 	end    string
-	loses  bool // '' is written as NULL is
+	loses  bool // '' is written like NULL
 	cannot string
 	value  func(v, sep string, number bool) string
 }
 
-// escaper writes a backslash and a letter for some bytes.
+// escaper returns a function that writes a backslash and a letter for some bytes.
 func escaper(pairs ...string) func(v, sep string) string {
 	return func(v, sep string) string {
 		return strings.NewReplacer(append([]string{`\`, `\\`}, pairs...)...).Replace(v)
@@ -88,11 +88,12 @@ func pens() []pen {
 
 var pieces = []string{"a", "b", "Smith", " ", ",", "\t", "|", ";", `"`, `"`, `\`, `\`, "\n", "\r", "\r\n", `\N`, "NULL", "x1", "42", "é", "中", `\n`, "'", "@", "\x01", "t", "N", ""}
 
-// table is random: the names of its columns, and rows of texts, nil for NULL.
+// table returns a random table: the names of its columns, and rows of texts, nil
+// for NULL.
 func table(r *rand.Rand) (names []string, numbers []bool, rows [][]*string) {
 	cols, count := 2+r.IntN(5), 1+r.IntN(60)
 	kinds := make([]int, cols)
-	tame := r.IntN(3) // how seldom texts are awkward
+	tame := r.IntN(3) // how rare difficult texts are
 	for c := range cols {
 		kinds[c] = r.IntN(5)
 		names, numbers = append(names, fmt.Sprintf("col_%c", 'a'+c)), append(numbers, kinds[c] < 2)
@@ -156,7 +157,7 @@ func (p *pen) write(sep string, names []string, numbers []bool, rows [][]*string
 	return b.String()
 }
 
-// can takes out of the rows what the writer loses.
+// can removes from the rows what the writer cannot represent.
 func (p *pen) can(sep string, rows [][]*string) {
 	cannot := strings.ReplaceAll(p.cannot, "SEP", sep)
 	for _, row := range rows {
@@ -179,7 +180,7 @@ func (p *pen) can(sep string, rows [][]*string) {
 	}
 }
 
-// TestRandomTables: what inspection reads is what was written, or there is doubt.
+// TestRandomTables checks that inspect reads what was written, or reports a doubt.
 func TestRandomTables(t *testing.T) {
 	n := 1500
 	if race.Reduced(t) {

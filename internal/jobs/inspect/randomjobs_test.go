@@ -13,8 +13,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestEveryJobFileBuilds: of random small CSV files, a job file that inspect writes gives the rows that were written, and what has
-// no job file has a doubt.
+// TestEveryJobFileBuilds checks with random small CSV files that a job file of inspect gives the rows that were written, and that files without a job
+// file have a doubt.
 func TestEveryJobFileBuilds(t *testing.T) {
 	n, sure := 250, 0
 	if race.Reduced(t) {

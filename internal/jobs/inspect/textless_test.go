@@ -15,7 +15,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// TestTextlessColumns refuses a file with a column whose type has no text, until others are ignored; the job file then says so.
+// TestTextlessColumns checks that a column whose type has no text form is refused, unless extra columns are ignored, which the job file then sets.
 func TestTextlessColumns(t *testing.T) {
 	var b bytes.Buffer
 	w, err := ocf.NewEncoder(`{"type":"record","name":"r","fields":[{"name":"id","type":"int"},

@@ -16,14 +16,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// A kindOfRun is a run of another kind than that of one table, in a program of its own.
+// A kindOfRun is a run other than into one existing table, with its own program.
 type kindOfRun struct {
 	*program
 	flags []string
 	judge func()
 }
 
-// kindsOfRuns make runs of each kind: of several tables, of a replacing one, of one into a new table, and of one that reads a table.
+// kindsOfRuns returns runs of each kind: of several tables, of a replacing one, of one into a new table, and of one that reads a table.
 func kindsOfRuns(t *testing.T) map[string]func(*testing.T) *kindOfRun {
 	name := buildProgram(t)
 	want := freshDigest(t, name)
@@ -55,7 +55,7 @@ func kindsOfRuns(t *testing.T) map[string]func(*testing.T) *kindOfRun {
 	}
 }
 
-// TestKindsOfRunsOnAnotherHost kills a run of each kind on one host, and gives the same command on others, which have nothing of its files.
+// TestKindsOfRunsOnAnotherHost kills a run of each kind on one host, and runs the same command on others, which have none of its files.
 func TestKindsOfRunsOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -114,7 +114,7 @@ func TestKindsOfRunsVerified(t *testing.T) {
 	}
 }
 
-// TestKindsOfWorkAskTheirGate: what pauses a job and keeps it to hours pauses each kind of it, while it reads, writes and loads.
+// TestKindsOfWorkAskTheirGate checks that pauses and windows hold each kind of work, while it reads, writes and loads.
 func TestKindsOfWorkAskTheirGate(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, l *replaceLab, s spec.Spec, o RunOptions) {

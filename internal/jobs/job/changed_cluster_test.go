@@ -26,8 +26,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestReadingChangeIsRefused: what is read is part of the job, also of one
-// that is done.
+// TestReadingChangeIsRefused checks that the settings for reading are part of the
+// job, also of a finished one.
 func TestReadingChangeIsRefused(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -50,7 +50,7 @@ func TestReadingChangeIsRefused(t *testing.T) {
 		{"header", jobtest.Export(t, "check.csv"), []string{"--header=no", "--bad-records=1"}, []string{"--bad-records=1"}, "header was no, it is yes"},
 		{"format", jobtest.Export(t, "check.csv"), []string{"--header=no", "--bad-records=1"}, []string{"--header=no", "--bad-records=1", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
 		{"fewer bad records", bad, []string{"--bad-records=3"}, nil, "bad_records was 3, it is 0"},
-		{"more bad records", bad, []string{"--bad-records=3"}, []string{"--bad-records=5"}, ""}, // gives the same rows
+		{"more bad records", bad, []string{"--bad-records=3"}, []string{"--bad-records=5"}, ""}, // same rows
 	} {
 		for _, stop := range []string{"written:3", ""} {
 			t.Run(c.what+" after "+stop, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestReadingChangeIsRefused(t *testing.T) {
 	}
 }
 
-// TestSpellingsAreOneJob: however a job's table, inputs and key are written,
-// it is the same job, and is locked and done once.
+// TestSpellingsAreOneJob checks that any spelling of a job's table, inputs and key
+// gives the same job, which is locked and done once.
 func TestSpellingsAreOneJob(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -135,7 +135,7 @@ func TestSpellingsAreOneJob(t *testing.T) {
 	}
 }
 
-// TestOneJobOnHDFS: the same for directories on HDFS.
+// TestOneJobOnHDFS checks the same for directories on HDFS.
 func TestOneJobOnHDFS(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -155,8 +155,8 @@ func TestOneJobOnHDFS(t *testing.T) {
 	}
 }
 
-// TestRecreatedTableIsRefused: a table that was dropped and made again, or
-// emptied, between two attempts, or since the job was done.
+// TestRecreatedTableIsRefused checks that a table is refused that was recreated, or
+// emptied, between two attempts, or after the job was done.
 func TestRecreatedTableIsRefused(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -192,7 +192,7 @@ func TestRecreatedTableIsRefused(t *testing.T) {
 	}
 }
 
-// dropTokens removes what HBase keeps for loads of the table that were killed.
+// dropTokens removes HBase's staging directories of killed loads of the table.
 func (p *program) dropTokens() {
 	p.t.Helper()
 	fsys, _, err := jobtest.ClusterEnvAs(p.t, p.cluster, "hbase").Resolve("hdfs:///")
@@ -214,8 +214,8 @@ func (p *program) dropTokens() {
 	}
 }
 
-// TestSplitTableIsTheSame: regions that are split, merged or out of service
-// for a time are no other table, whether its directory can be read or not.
+// TestSplitTableIsTheSame checks that a table whose regions were split, merged or
+// out of service is still the same, whether its directory can be read or not.
 func TestSplitTableIsTheSame(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -262,8 +262,8 @@ func TestSplitTableIsTheSame(t *testing.T) {
 	}
 }
 
-// TestTableRecreatedWhileLoading: files that went into a table which is gone
-// are not taken for loaded.
+// TestTableRecreatedWhileLoading checks that files loaded into a table that was
+// dropped do not count as loaded.
 func TestTableRecreatedWhileLoading(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -287,8 +287,8 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 	}
 }
 
-// TestFullVerificationOfADoneJob: a finished job that is run again verifies as
-// it is reported now.
+// TestFullVerificationOfADoneJob checks that running a finished job again verifies
+// the current table.
 func TestFullVerificationOfADoneJob(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -318,7 +318,7 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 			}
 		}
 	}
-	// Another value of a cell that no sample has, with the job's timestamp.
+	// Another value of a cell that is not in a sample, with the job's timestamp.
 	c, err := p.env.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -348,8 +348,8 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 	}
 }
 
-// TestModulusOfThePlanAfterAMerge: the table's split points do not show the
-// modulus any more, but the plan does.
+// TestModulusOfThePlanAfterAMerge checks that the modulus of the plan is used when
+// the table's split points do not show it any more.
 func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -362,8 +362,8 @@ func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 	}
 }
 
-// TestKeptStagingStays: what a run was asked to keep is not removed by the same
-// command without the flag.
+// TestKeptStagingStays checks that a staging directory that a run has kept is not
+// removed by the same command without the flag.
 func TestKeptStagingStays(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -393,7 +393,8 @@ func TestKeptStagingStays(t *testing.T) {
 	}
 }
 
-// TestTableNameCannotLeaveTheState: a name with ../ makes no directory.
+// TestTableNameCannotLeaveTheState checks that a name with ../ creates no
+// directory.
 func TestTableNameCannotLeaveTheState(t *testing.T) {
 	t.Parallel()
 	env := jobtest.Env(t)
@@ -427,8 +428,8 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 	}
 }
 
-// put copies a file of this machine to a directory of its own on HDFS, which
-// is gone when the test is over.
+// put copies a local file to its own directory on HDFS, which is removed at the end
+// of the test.
 func put(t *testing.T, env *cluster.Env, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -19,11 +19,11 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// twin is a table on two clusters, each as a program of that cluster sees it. The second cluster is down until it is up.
+// twin is a table on two clusters, with a program for each cluster. The second cluster is down until it is started.
 type twin struct {
 	*program
 	other *program
-	conf  string // directory of the second cluster's configuration
+	conf  string // configuration directory of the second cluster
 }
 
 func newTwin(t *testing.T, name string) *twin {
@@ -42,7 +42,7 @@ func newTwin(t *testing.T, name string) *twin {
 	return w
 }
 
-// sameTable makes a table of a name on another cluster.
+// sameTable creates a table of the same name on another cluster.
 func sameTable(t *testing.T, env *cluster.Env, name string, splits [][]byte) {
 	t.Helper()
 	c, err := env.Dial(t.Context())
@@ -53,7 +53,7 @@ func sameTable(t *testing.T, env *cluster.Env, name string, splits [][]byte) {
 	jobtest.MakeTable(t, env, c, loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: splits, Families: []loader.Family{{Name: "f", Compression: "GZ", Encoding: "NONE", Bloom: "NONE"}}})
 }
 
-// down has the configuration name a ZooKeeper that does not answer; up gives back what it was.
+// down makes the configuration name a ZooKeeper that does not answer; up restores it.
 func (w *twin) down(t *testing.T) (up func()) {
 	t.Helper()
 	file := filepath.Join(w.conf, "hbase-site.xml")
@@ -71,7 +71,7 @@ func (w *twin) down(t *testing.T) (up func()) {
 	return func() { testcheck.Must(t, os.WriteFile(file, was, 0o600)) }
 }
 
-// both returns a run for both clusters.
+// both runs the job for both clusters.
 func (w *twin) both(stopAfter string, flags ...string) (code int, r result.Result, stderr string) {
 	w.t.Helper()
 	code, stdout, stderr := w.run(stopAfter, append([]string{"--also=" + w.conf}, flags...)...)
@@ -103,7 +103,8 @@ func TestClusters(t *testing.T) {
 	t.Run("gate", clustersAskGate)
 }
 
-// oneClusterIsDown: the other one has the rows, and the same command loads into the one that was down; then there is nothing to do.
+// oneClusterIsDown checks that the other cluster gets the rows, that the same command loads into the first one later, and that then nothing is left
+// to do.
 func oneClusterIsDown(t *testing.T, w *twin) {
 	up := w.down(t)
 	code, r, stderr := w.both("")
@@ -126,7 +127,7 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	}
 }
 
-// ownClusterIsDown: that of the command is the one that is caught up.
+// ownClusterIsDown checks that the command's own cluster can be loaded later.
 func ownClusterIsDown(t *testing.T, w *twin) {
 	up := w.down(t)
 	there := []string{"HADOOP_CONF_DIR=" + w.conf, "HBASE_CONF_DIR=" + w.conf}
@@ -142,7 +143,7 @@ func ownClusterIsDown(t *testing.T, w *twin) {
 	w.judgeBoth()
 }
 
-// otherSaltsAreRefused: readers of the second table would not find rows of the first one's salts. Nothing is loaded into either.
+// otherSaltsAreRefused checks that nothing is loaded into either cluster if their salts differ: readers of the second table would not find its rows.
 func otherSaltsAreRefused(t *testing.T, w *twin) {
 	w.table += "_salts"
 	w.other.table = w.table
@@ -159,7 +160,7 @@ func otherSaltsAreRefused(t *testing.T, w *twin) {
 	}
 }
 
-// otherNameIsRefused: a cluster that is named again by another name of its host gets nothing twice.
+// otherNameIsRefused checks that a cluster is refused that is given again by another name of its host.
 func otherNameIsRefused(t *testing.T, w *twin) {
 	conf := t.TempDir()
 	testcheck.Must(t, os.CopyFS(conf, os.DirFS(w.conf)))
@@ -179,7 +180,7 @@ func otherNameIsRefused(t *testing.T, w *twin) {
 	}
 }
 
-// clustersKeepSnapshots: a snapshot is taken on each cluster before it is loaded, and so many stay on each as are to stay.
+// clustersKeepSnapshots checks that a snapshot is taken on each cluster before it is loaded, and that each keeps the requested number.
 func clustersKeepSnapshots(t *testing.T, w *twin) {
 	table, err := loader.ParseTableName(w.table)
 	testcheck.Must(t, err)
@@ -205,7 +206,7 @@ func clustersKeepSnapshots(t *testing.T, w *twin) {
 	}
 }
 
-// TestClustersKilled kills a run for two clusters after each kind of record of its own and of its loads, and gives the same command again.
+// TestClustersKilled kills a run for two clusters after each kind of record of its own and of its loads, and runs the same command again.
 func TestClustersKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -216,7 +217,7 @@ func TestClustersKilled(t *testing.T) {
 	for i, after := range kills {
 		t.Run(after, func(t *testing.T) {
 			w := newTwin(t, name)
-			w.prepare, w.other.prepare = true, true // one load is killed at any time of the other
+			w.prepare, w.other.prepare = true, true // one load may be killed at any point of the other
 			extra := []string{"--report=" + filepath.Join(t.TempDir(), "report.html"), "--metrics-file=" + filepath.Join(t.TempDir(), "run.prom"), "--openlineage=" + filepath.Join(t.TempDir(), "events.jsonl")}
 			if code, _, stderr := w.both(after, extra...); code != 128+9 {
 				t.Fatalf("exit code %d: %s", code, stderr)
@@ -244,7 +245,7 @@ func TestClustersKilled(t *testing.T) {
 	}
 }
 
-// cleaned removes the job and its loads, which leave nothing.
+// cleaned removes the job and its loads with clean, and checks that nothing is left.
 func (w *twin) cleaned(t *testing.T) {
 	t.Helper()
 	jobs, err := checkpoint.ReadAll(w.state)
@@ -283,7 +284,7 @@ func severalTablesOnClusters(t *testing.T) {
 	judgeTables(t, servers, other, s)
 }
 
-// clustersAskGate: a job of several clusters waits where a pause or a window holds it.
+// clustersAskGate checks that a pause or a window holds a job of several clusters.
 func clustersAskGate(t *testing.T) {
 	w := newTwin(t, buildProgram(t))
 	s := jobtest.Spec(t, "check")

@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestCompactAfter loads a table twice: a minor compaction that is asked for leaves two files as they are, a major one makes one of them
-// in each store, and no row is lost.
+// TestCompactAfter loads a table twice and checks that a minor compaction leaves two files, that a major one rewrites them into one in each store,
+// and that no row is lost.
 func TestCompactAfter(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "")

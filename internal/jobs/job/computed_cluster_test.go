@@ -17,11 +17,11 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// plainComputed is the job of columns that hold what the cells of [TestRunComputed] compute.
+// plainComputed is the spec for columns that hold the values that the cells of [TestRunComputed] compute.
 var plainComputed = spec.Spec{Key: "id", Timestamp: 1700000000000, Mapping: spec.Mapping{Cells: []spec.CellSpec{
 	{Column: "twice", Type: "long"}, {Column: "kind", Family: "g", Type: "boolean"}, {Column: "text"}}}}
 
-// computedRecords returns the records of that job, from those with at least so much in n.
+// computedRecords returns the records of that job, from those whose n is at least least.
 func computedRecords(t testing.TB, records [][]string, least int) (kept [][]string) {
 	for _, r := range records {
 		n, err := strconv.Atoi(r[1])
@@ -33,8 +33,8 @@ func computedRecords(t testing.TB, records [][]string, least int) (kept [][]stri
 	return kept
 }
 
-// TestRunComputed loads computed cells of the records that a filter leaves. HBase's own client finds what was computed apart; a job that
-// replaces the table by a narrower filter leaves no row of the others, nor does one that replaces it by a new one.
+// TestRunComputed loads computed cells of filtered records, and compares them in HBase's own client with values computed separately. A job that
+// replaces the table with a narrower filter leaves no row of the others, nor does one that replaces it by a new table.
 func TestRunComputed(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

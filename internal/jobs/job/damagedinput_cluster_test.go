@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestInputWithAFlippedBitOnDiskIsNotLoaded has an export on HDFS whose only replica has a flipped bit. Nothing is
-// loaded; when the replica is repaired, the same job loads all of it.
+// TestInputWithAFlippedBitOnDiskIsNotLoaded flips a bit in the only replica of an export on HDFS. Nothing is loaded; when the replica is repaired,
+// the same job loads all rows.
 func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -50,7 +50,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 			}
 			noRows(t, cluster, table)
 
-			flipReplica(t, block, false) // back
+			flipReplica(t, block, false) // repaired
 			if _, err = Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 				t.Fatal(err)
 			}

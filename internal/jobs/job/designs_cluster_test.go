@@ -17,8 +17,8 @@ import (
 // exported is a record of the check export by column.
 type exported map[string]string
 
-// TestDesigns loads the check export into tables of different designs, reads them back by query keys and by ranges, and
-// holds every row against the export.
+// TestDesigns loads the check export into tables of different designs, reads them back by query keys and by ranges, and compares every row with the
+// export.
 func TestDesigns(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -92,7 +92,7 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
-// sameRecord compares a row's cells with a record, whose empty values have none.
+// sameRecord compares a row's cells with a record, whose empty values have no cells.
 func sameRecord(t *testing.T, row loader.Row, want exported) {
 	t.Helper()
 	cells := 0

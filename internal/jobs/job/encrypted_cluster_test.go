@@ -22,8 +22,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestEncryptedFamily has a table with a plain family and one that HBase encrypts (AES, a key provider of Java's key stores). The plain one
-// is loaded and verified by its files; the other, and a file of it that HBase has written, is not supported, which is not damage.
+// TestEncryptedFamily loads a table with a plain family and one that HBase encrypts (AES, a key provider of Java's key stores). The plain one is
+// loaded and verified by its files; for the other one, and for a file of it that HBase has written, the error is unsupported, not damaged.
 func TestEncryptedFamily(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster")

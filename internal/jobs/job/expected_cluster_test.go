@@ -20,12 +20,12 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// nights are jobs of one table and job file, each with an input of its own.
+// nights are jobs of the same table and job file, each with its own input.
 type nights struct {
 	t     *testing.T
 	spec  spec.Spec
 	o     RunOptions
-	reads int // of inputs
+	reads int // number of inputs read
 	run   func(ctx context.Context, s spec.Spec, o RunOptions) (*result.Result, error)
 }
 
@@ -42,7 +42,7 @@ func (n *nights) night(ctx context.Context, input string, records int, asked ...
 	return n.run(ctx, s, n.o)
 }
 
-// found has the finding of an expectation that is the only one.
+// found checks the finding of the only expectation.
 func (n *nights) found(r *result.Result, err error, kind fail.Kind, status string, records int64) {
 	n.t.Helper()
 	if (err != nil) != (status == expectation.Failed) || err != nil && (fail.KindOf(err) != kind || !strings.Contains(err.Error(), "nothing was loaded")) {
@@ -53,8 +53,8 @@ func (n *nights) found(r *result.Result, err error, kind fail.Kind, status strin
 	}
 }
 
-// TestRunWithExpectations: what is not met fails the job before the load, whose files stay; with other bounds it resumes, without reading again.
-// A job that is stopped while it writes keeps its counts. The number of records is compared with the nights before.
+// TestRunWithExpectations checks that an expectation that is not met fails the job before the load, and that its files are kept: with other bounds it
+// resumes, without reading again. A job stopped while it writes keeps its counts. The number of records is compared with earlier nights.
 func TestRunWithExpectations(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -120,7 +120,7 @@ func TestRunWithExpectations(t *testing.T) {
 	})
 }
 
-// testDirectories has a job of two directories; each is held to the expectations by itself.
+// testDirectories checks that each of two directories of a job must meet the expectations.
 func testDirectories(t *testing.T, n *nights, run func(spec.Spec) (*result.Result, error)) {
 	t.Helper()
 	most := int64(60)

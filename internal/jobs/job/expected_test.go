@@ -9,8 +9,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestResumeWithExpectations: the counts of an attempt that was stopped are kept with its sorted rows, for other bounds too. What it has not
-// counted is counted by reading the input again, where no file is written a second time.
+// TestResumeWithExpectations checks that the counts of a stopped attempt are kept with its sorted rows, also for other bounds. Values that it has not
+// counted are counted by reading the input again, where no file is written a second time.
 func TestResumeWithExpectations(t *testing.T) {
 	for name, c := range map[string]struct {
 		now   expectation.Asked
@@ -27,7 +27,7 @@ func TestResumeWithExpectations(t *testing.T) {
 			b.stopped(2)
 			b.spec.Expectations = []expectation.Asked{c.now}
 			b.stopped(3)
-			b.spec.Expectations[0].Severity = "warn" // of the whole build that is compared with
+			b.spec.Expectations[0].Severity = "warn" // of the uninterrupted build to compare with
 			m := b.ended()
 			if b.reads != c.reads {
 				t.Errorf("the input was read %d times, want %d", b.reads, c.reads)
@@ -48,7 +48,7 @@ func TestResumeWithExpectations(t *testing.T) {
 	}
 }
 
-// TestAddedExpectationsOfAJobWithout: a job that expected nothing when it read its input has no counts that another attempt could take.
+// TestAddedExpectationsOfAJobWithout checks that a job without expectations when it read its input has no counts for another attempt.
 func TestAddedExpectationsOfAJobWithout(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	b.stopped(2)

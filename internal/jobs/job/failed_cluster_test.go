@@ -17,8 +17,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestEndOfAnAttemptIsInTheJournal: what ended an attempt, a difference that the verification has found or a signal, is in the
-// journal, which says so wherever its copy is read.
+// TestEndOfAnAttemptIsInTheJournal checks that the journal has the reason why an attempt ended, a verification failure or a signal, and that its copy
+// shows it.
 func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

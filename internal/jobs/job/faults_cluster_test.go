@@ -35,8 +35,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faultyCluster returns a cluster of a test's own, whose NameNode takes a dead
-// DataNode for alive for as long as one does by default.
+// faultyCluster returns a separate cluster, whose NameNode takes a dead DataNode
+// for alive as long as by default.
 func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	t.Helper()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -48,14 +48,14 @@ func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	return testcluster.Own(t, o)
 }
 
-// buildFaults is a build onto the HDFS of a cluster, to be disturbed.
+// buildFaults is a build onto the HDFS of a cluster, for fault injection.
 type buildFaults struct {
 	t       *testing.T
 	cluster *testcluster.Cluster
 	env     *cluster.Env
 	fs      *hdfsio.HDFS
 	input   string
-	want    map[string]string // hashes of an undisturbed build
+	want    map[string]string // hashes of the files of an undisturbed build
 }
 
 func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
@@ -70,7 +70,7 @@ func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
 	return b
 }
 
-// connect makes a client. No machine is so busy that its DataNodes do not answer within a minute.
+// connect returns a client with timeouts for busy machines: DataNodes answer within a minute.
 func (b *buildFaults) connect(t *testing.T, change func(*hdfsio.HDFSOptions)) *hdfsio.HDFS {
 	t.Helper()
 	l, err := b.env.Conf.Resolve(b.cluster.HDFS() + "/")
@@ -107,7 +107,7 @@ func (b *buildFaults) dir(t *testing.T) string {
 	return dir
 }
 
-// run builds. The fault happens once, just before the operation that at picks.
+// run builds. The fault occurs once, just before the operation that at selects.
 func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func(op testfs.Op, name string, offset int64) bool, fault func() error) error {
 	t.Helper()
 	var once sync.Once
@@ -126,7 +126,7 @@ func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func
 	note := w.Events.OnNote
 	w.Events.OnNote = func(msg string, kv ...any) {
 		t.Log(append([]any{msg}, kv...)...)
-		if note != nil && msg != "inputs detected" { // that one is of no fault
+		if note != nil && msg != "inputs detected" { // not about a fault
 			note(msg, kv...)
 		}
 	}
@@ -138,8 +138,7 @@ func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func
 	return err
 }
 
-// whole checks that a directory has the files of an undisturbed build and no
-// other.
+// whole checks that a directory has exactly the files of an undisturbed build.
 func (b *buildFaults) whole(t *testing.T, dir string) {
 	t.Helper()
 	got := map[string]string{}
@@ -163,7 +162,7 @@ func (b *buildFaults) whole(t *testing.T, dir string) {
 	}
 }
 
-// list names all files below a directory, and directories with none as dir/.
+// list returns all files below a directory, and empty directories as dir/.
 func (b *buildFaults) list(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
@@ -188,13 +187,13 @@ func (b *buildFaults) list(t *testing.T, dir string) []string {
 	return names
 }
 
-// inFile picks the write of a byte after the first piece of a file.
+// inFile selects the write of a byte after the first piece of a file.
 func inFile(op testfs.Op, name string, offset int64) bool {
 	return op == testfs.OpWrite && strings.Contains(name, build.WritingDir) && offset > 0
 }
 
-// TestBuildFaults builds onto HDFS while its daemons are killed, frozen and
-// started again. Each time the files are those of an undisturbed build.
+// TestBuildFaults builds onto HDFS while its daemons are killed, suspended and
+// restarted. Each time the files are those of an undisturbed build.
 func TestBuildFaults(t *testing.T) {
 	t.Parallel()
 	c := faultyCluster(t, testcluster.Options{DataNodes: 2})
@@ -230,7 +229,7 @@ func TestBuildFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.whole(t, dir)
-			healthy(t, 0) // the dead one is known, and not tried again
+			healthy(t, 0) // the dead DataNode is known, and not tried again
 		})
 	}
 	t.Run("datanode frozen", func(t *testing.T) {
@@ -245,7 +244,7 @@ func TestBuildFaults(t *testing.T) {
 		}
 		b.whole(t, dir)
 	})
-	b.fs = b.connect(t, nil) // one that knows of no bad DataNode
+	b.fs = b.connect(t, nil) // a client that knows of no bad DataNode
 	t.Run("all datanodes killed and started again", func(t *testing.T) {
 		dir := b.dir(t)
 		var once sync.Once
@@ -279,7 +278,7 @@ func TestBuildFaults(t *testing.T) {
 	t.Run("full", func(t *testing.T) { b.full(t) })
 }
 
-// nameNodeRestarts starts the NameNode again at each step of a file.
+// nameNodeRestarts restarts the NameNode at each step of a file.
 func (b *buildFaults) nameNodeRestarts(t *testing.T, nameNode *testcluster.Daemon) {
 	for _, c := range []struct {
 		name string
@@ -302,7 +301,7 @@ func (b *buildFaults) nameNodeRestarts(t *testing.T, nameNode *testcluster.Daemo
 	}
 }
 
-// admin runs one of Hadoop's commands as HDFS's superuser.
+// admin runs a Hadoop command as HDFS's superuser.
 func (b *buildFaults) admin(t *testing.T, class string, args ...string) {
 	t.Helper()
 	if _, err := b.cluster.JavaClass(t.Context(), "-DHADOOP_USER_NAME=hbase", append([]string{class}, args...)...); err != nil {
@@ -312,7 +311,7 @@ func (b *buildFaults) admin(t *testing.T, class string, args ...string) {
 
 const dfsAdmin = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 
-// stopped checks that a build ends by a cause that stays, and leaves nothing.
+// stopped checks that a build ends with a permanent cause, and leaves nothing.
 func (b *buildFaults) stopped(t *testing.T, dir string, cause error, words ...string) {
 	t.Helper()
 	notes := 0
@@ -356,7 +355,7 @@ func (b *buildFaults) permission(t *testing.T) {
 			t.Errorf("no %q in: %v", word, err)
 		}
 	}
-	// Taken away while the build runs.
+	// Removed while the build runs.
 	open := b.dir(t)
 	if err := b.fs.Chmod(t.Context(), open, 0o777); err != nil {
 		t.Fatal(err)
@@ -378,7 +377,7 @@ func chown(c *testcluster.Cluster, dir string) error {
 	return err
 }
 
-// full restarts the DataNodes with no room for a block.
+// full restarts the DataNodes without space for a block.
 func (b *buildFaults) full(t *testing.T) {
 	name := filepath.Join(b.cluster.DaemonConfDir(), "hdfs-site.xml")
 	conf, err := os.ReadFile(name)
@@ -409,8 +408,8 @@ func (b *buildFaults) full(t *testing.T) {
 	b.stopped(t, b.dir(t), hdfsio.ErrNoSpace, "0 are free", "add DataNodes")
 }
 
-// TestFailover builds and runs while the active NameNode of two is killed and
-// the other takes over.
+// TestFailover builds and runs while the active NameNode of two is killed and the
+// other one takes over.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	c := faultyCluster(t, testcluster.Options{HA: true})

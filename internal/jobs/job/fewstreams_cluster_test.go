@@ -17,9 +17,9 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestFewStreams loads 32 regions by eight workers onto two DataNodes, for files that are to have three replicas. Where each serves six streams, HBase's
-// own included, what it does not take is written again. Where one of the two dies for good, while files are written or while they are loaded, the other
-// one has all. HBase's client sees the rows of a calm run by one worker each time.
+// TestFewStreams loads 32 regions by eight workers onto two DataNodes, for files that are to have three replicas. If each serves six streams,
+// including HBase's own, refused files are written again. If one of the two dies for good, while files are written or while they are loaded, the
+// other one has all. HBase's client sees the rows of an undisturbed run by one worker each time.
 func TestFewStreams(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -46,9 +46,9 @@ func TestFewStreams(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := testcluster.Own(t, testcluster.Options{DataNodes: 2, HDFSSite: map[string]string{
 				"dfs.datanode.max.transfer.threads": x.threads, "dfs.replication": "3",
-				// Else HBase itself writes no WAL with one DataNode.
+				// Otherwise HBase itself writes no WAL with one DataNode.
 				"dfs.client.block.write.replace-datanode-on-failure.best-effort": "true",
-				// A dead DataNode stays among the places for new blocks, as for ten minutes by default.
+				// A dead DataNode is still chosen for new blocks, by default for ten minutes.
 				"dfs.heartbeat.interval": "3", "dfs.namenode.heartbeat.recheck-interval": "300000",
 			}})
 			env, second := jobtest.ClusterEnv(t, c), c.Daemon(testcluster.DataNode.Nth(2))

@@ -26,7 +26,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// storedLoad is a table with one file in each of its regions, and what looks at these.
+// storedLoad is a table with one file in each of its regions, and the tools to check them.
 type storedLoad struct {
 	t       *testing.T
 	env     *cluster.Env
@@ -86,7 +86,7 @@ func (s *storedLoad) look() (*result.Verification, error) {
 	return verify.Files(s.t.Context(), s.c, s.facts, s.m, s.stores)
 }
 
-// refused says that the files are not what was written.
+// refused checks that verification reports files that differ from those that were written.
 func (s *storedLoad) refused(what, says string, kind fail.Kind) {
 	s.t.Helper()
 	if _, err := s.look(); fail.KindOf(err) != kind || !strings.Contains(fmt.Sprint(err), says) {
@@ -94,7 +94,7 @@ func (s *storedLoad) refused(what, says string, kind fail.Kind) {
 	}
 }
 
-// accepted gives what was found.
+// accepted verifies the files and returns the result.
 func (s *storedLoad) accepted(what string) *result.StoreFiles {
 	s.t.Helper()
 	v, err := s.look()
@@ -104,7 +104,7 @@ func (s *storedLoad) accepted(what string) *result.StoreFiles {
 	return v.Files
 }
 
-// place returns where the first file of the load is.
+// place returns the path of the first file of the load.
 func (s *storedLoad) place() string {
 	s.t.Helper()
 	table := path.Join(s.stores.Root, "data", s.facts.Name.Namespace, s.facts.Name.Qualifier)
@@ -141,8 +141,7 @@ func (s *storedLoad) write(name string, content []byte) {
 	s.must(w.Finish())
 }
 
-// TestFilesMode: what is wrong with the files of a load is found without reading them, and what HBase itself does with files is
-// no failure.
+// TestFilesMode checks that verification finds changed files of a load without reading them, and accepts HBase's own operations on files.
 func TestFilesMode(t *testing.T) {
 	t.Parallel()
 	s := newStoredLoad(t)
@@ -150,7 +149,7 @@ func TestFilesMode(t *testing.T) {
 	content := jobtest.ReadWhole(t, s.asHBase, place)
 	admin := testcluster.Shared(t).AdminT(t)
 
-	// HBase's directory that may not be read.
+	// HBase's directory is not readable.
 	dir := path.Join(s.stores.Root, "data", s.facts.Name.Namespace, s.facts.Name.Qualifier, s.facts.Regions[0].Encoded, "f")
 	s.must(s.asHBase.Chmod(t.Context(), dir, 0o700))
 	s.refused("a directory that is closed", "may not be read", fail.Check)
@@ -160,8 +159,8 @@ func TestFilesMode(t *testing.T) {
 	s.must(s.asHBase.Chmod(t.Context(), dir, 0o777))
 	s.accepted("a directory that is open again")
 
-	// A bit on a disk: HDFS's checksum of the block stays what it was, and who reads the data finds it. With a checksum that
-	// fits the damage the file is another one.
+	// A flipped bit on disk: HDFS's checksum of the block is unchanged, and readers of the data find the damage. With a matching checksum the file is
+	// another one.
 	block := replica(t, testcluster.Shared(t), content)
 	at := len(content) / 2
 	poke(t, block, int64(at), content[at]^4)
@@ -175,7 +174,7 @@ func TestFilesMode(t *testing.T) {
 	mend(t, block, at)
 	s.accepted("a block that is good again")
 
-	// Missing, and replaced by another of the same name, of the same bytes even.
+	// Missing, and replaced by another file of the same name, even with the same bytes.
 	aside := "/tmp/aside-" + path.Base(place)
 	s.must(s.asHBase.Rename(t.Context(), place, aside))
 	s.refused("a file that is missing", "is neither in the table's stores nor in its archive", fail.Verify)
@@ -185,7 +184,7 @@ func TestFilesMode(t *testing.T) {
 	s.must(s.asHBase.Rename(t.Context(), aside, place))
 	s.accepted("a file that is back")
 
-	// A split of the last region, whose file is served by references.
+	// A split of the last region, whose file is served through references.
 	last := s.m.Files[len(s.m.Files)-1]
 	var middle []string
 	for _, sample := range s.m.Samples {
@@ -200,7 +199,7 @@ func TestFilesMode(t *testing.T) {
 		t.Errorf("after a split %+v", f)
 	}
 
-	// A second copy of a file, loaded.
+	// A second copy of a file is loaded.
 	copied := "/tmp/copied-" + path.Base(place)
 	s.must(s.asHBase.MkdirAll(t.Context(), copied+"/f", 0o777))
 	s.must(s.asHBase.Chmod(t.Context(), copied, 0o777))
@@ -216,7 +215,7 @@ func TestFilesMode(t *testing.T) {
 	s.refused("a second copy", "is a second copy of", fail.Verify)
 	s.must(s.asHBase.RemoveAll(t.Context(), copied))
 
-	// A compaction takes all of them. The sample still says that the rows are there.
+	// A compaction rewrites all of them. The sample still finds the rows.
 	_, err = admin.Run(t.Context(), "major-compact", s.facts.Name.String())
 	s.must(err)
 	if f := s.accepted("a compacted table"); f.Compacted == 0 || f.Files != len(s.m.Files) {
@@ -251,8 +250,8 @@ func poke(t *testing.T, name string, at int64, with ...byte) {
 	}
 }
 
-// mend makes the checksum that a DataNode keeps of the place in a block that of what is there. After 7 bytes of header a .meta
-// file has one of 4 bytes for each 512 (BlockMetadataHeader).
+// mend updates the checksum that a DataNode keeps of the chunk at an offset of a block to the current data. After 7 bytes of header a .meta file has
+// a checksum of 4 bytes for each 512 (BlockMetadataHeader).
 func mend(t *testing.T, block string, at int) {
 	t.Helper()
 	metas, err := filepath.Glob(block + "_*.meta")

@@ -19,7 +19,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// filtersLab has a job of a table, an index and two further tables, in two directories of records. The job has a filter, and one table has another.
+// filtersLab has a job of a table, an index and two further tables, with records in two directories. The job has a filter, and one table has another.
 type filtersLab struct {
 	*testing.T
 	cluster *testcluster.Cluster
@@ -47,7 +47,7 @@ func newFiltersLab(t *testing.T) *filtersLab {
 	return l
 }
 
-// holds compares each table, as HBase's own client reads it, with the records that Go has filtered and computed, and counts.
+// holds compares each table, read by HBase's own client, with records filtered and computed in Go, and checks the counts.
 func (l *filtersLab) holds(m *manifest.Manifest, tables []result.Table) {
 	l.Helper()
 	row := map[string][][]string{}
@@ -86,8 +86,8 @@ func (l *filtersLab) holds(m *manifest.Manifest, tables []result.Table) {
 	}
 }
 
-// TestTablesFiltered fills tables by the job's filter, and one by its own too: in one run that is killed after records of several tables and resumed,
-// and by directories. With another filter of the table the job is refused.
+// TestTablesFiltered fills tables with the job's filter, and one with its own filter too: in one run that is killed after records of several tables
+// and resumed, and by directories. With another filter of the table the job is refused.
 func TestTablesFiltered(t *testing.T) {
 	t.Parallel()
 	t.Run("killed", func(t *testing.T) {
@@ -131,7 +131,7 @@ tables:
 	t.Run("by directory", func(t *testing.T) {
 		t.Parallel()
 		l := newFiltersLab(t)
-		l.spec.Timestamp = 0 // each directory is a job with its own
+		l.spec.Timestamp = 0 // each directory is a job with its own timestamp
 		r, err := RunParts(t.Context(), l.env, jobtest.Resolve(t, l.spec), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 		testcheck.Must(t, err)
 		if len(r.Parts) != 2 || r.Parts[0].Filtered != 50 || r.Parts[1].Filtered != 0 {

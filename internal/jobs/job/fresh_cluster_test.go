@@ -21,10 +21,10 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// observer is a class of HBase's own that observes regions and does nothing to a table without constraints.
+// observer is one of HBase's own region observers, which has no effect on a table without constraints.
 const observer = "|org.apache.hadoop.hbase.constraint.ConstraintProcessor|1073741823|"
 
-// freshLab is a table with many settings of its own, and a table that is to take its place.
+// freshLab is a table with many nondefault settings, and a table that is to replace it.
 type freshLab struct {
 	*replaceLab
 	old, new loader.TableName
@@ -46,7 +46,7 @@ func freshName(t testing.TB) loader.TableName {
 	return name
 }
 
-// make makes a table with settings that no default has.
+// make creates a table with nondefault settings.
 func (l *freshLab) make(name loader.TableName) {
 	l.Helper()
 	c := l.dial()
@@ -73,7 +73,7 @@ func (l *freshLab) into(s spec.Spec, name loader.TableName, restart bool) (*resu
 	return Run(l.Context(), l.env, jobtest.Resolve(l, s), RunOptions{State: checkpoint.Options{Dir: l.state, Restart: restart}, Into: name.String()})
 }
 
-// remove drops a table that may be there.
+// remove drops a table if it exists.
 func (l *freshLab) remove(name loader.TableName) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), time.Minute)
 	defer cancel()
@@ -98,12 +98,12 @@ func (l *freshLab) exists(name loader.TableName) bool {
 	return l.admin("exists", name.String()) == "true"
 }
 
-// described returns what HBase's client says of a table, but for its name.
+// described returns the descriptor of a table by HBase's client, without its name.
 func (l *freshLab) described(name loader.TableName) string {
 	return strings.ReplaceAll(l.admin("describe", name.String()), name.Qualifier, "NAME")
 }
 
-// refused looks at an error of a kind.
+// refused checks for an error of a kind.
 func refused(t testing.TB, err error, kind fail.Kind, says ...string) {
 	t.Helper()
 	if fail.KindOf(err) != kind {
@@ -117,7 +117,7 @@ func refused(t testing.TB, err error, kind fail.Kind, says ...string) {
 	}
 }
 
-// TestFreshTable has new tables take the place of old ones.
+// TestFreshTable replaces old tables by new ones.
 func TestFreshTable(t *testing.T) {
 	t.Parallel()
 	l := newFreshLab(t)
@@ -176,7 +176,7 @@ func TestFreshTable(t *testing.T) {
 	t.Run("refused", l.freshRefusals)
 }
 
-// splitAt returns a table of two regions.
+// splitAt returns the split points of a table of two regions.
 func splitAt(row string) fresh.Splits {
 	return func(context.Context, int) ([][]byte, error) { return [][]byte{[]byte(row)}, nil }
 }
@@ -201,7 +201,7 @@ func (l *freshLab) sameRegions() {
 	}
 }
 
-// freshRefusals are of jobs that find another table than theirs.
+// freshRefusals checks jobs that find another table than their own.
 func (l *freshLab) freshRefusals(t *testing.T) {
 	first := l.first()
 	taken := l.new
@@ -225,7 +225,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 		}
 	}
 
-	// Without a comparison, with split points of its own; then the old table is another.
+	// Without a comparison, with its own split points; then the old table is another one.
 	l.new = freshName(t)
 	l.Cleanup(func() { l.remove(l.new) })
 	s := replacing(first, "100%")
@@ -243,7 +243,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 		t.Error("it was dropped")
 	}
 
-	// A table in place that was made again is none.
+	// A table that replaces another and was recreated is not the job's.
 	l.old, l.new = l.new, freshName(t)
 	l.table = l.old.String()
 	s.Table, s.Verify = l.old.String(), "off"
@@ -269,7 +269,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 	l.nothingLeft()
 }
 
-// freshProgram is the program with a job whose table takes the place of another.
+// freshProgram is the program with a job whose table replaces another.
 type freshProgram struct {
 	*replaceProgram
 	new loader.TableName
@@ -286,7 +286,7 @@ func (p *freshProgram) into(stopAfter string, flags ...string) (code int, stdout
 	return p.replace(stopAfter, append([]string{"--into=" + p.new.String()}, flags...)...)
 }
 
-// done runs the job to its end and holds the new table to one with the export alone.
+// done runs the job to its end and compares the new table with one that has only the export.
 func (p *freshProgram) done(flags ...string) {
 	p.t.Helper()
 	old := p.digest()
@@ -308,13 +308,13 @@ func (p *freshProgram) done(flags ...string) {
 	p.judgeSnapshots()
 }
 
-// judgeSnapshots looks for snapshots of the old table.
+// judgeSnapshots checks that no snapshots of the old table are left.
 func (p *freshProgram) judgeSnapshots() {
 	p.t.Helper()
 	(&replaceLab{T: p.t, env: p.env, table: p.table}).nothingLeft()
 }
 
-// drop gives the command that drops the old table.
+// drop runs the command that drops the old table.
 func (p *freshProgram) drop(stopAfter string, flags ...string) (code int, stdout, stderr string) {
 	return p.run(stopAfter, append([]string{"--replace", "--into=" + p.new.String(), "--drop-old=" + p.table}, flags...)...)
 }
@@ -395,7 +395,7 @@ func TestFreshTableKilled(t *testing.T) {
 		if err := os.WriteFile(p.input, []byte("1\x01\x10"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second finds the table that the first has made
+		for range 2 { // the second call finds the table of the first
 			if code, _, says := p.into(""); code == 0 || strings.Contains(says, "did not make it") {
 				t.Errorf("exit code %d: %s", code, says)
 			}

@@ -17,8 +17,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestFullBesideJavaClient measures the scan of a full verification against the same scan by HBase's own client, in turn,
-// as many rows as BULKLOAD_SCAN_ROWS says.
+// TestFullBesideJavaClient measures the scan of a full verification against the same scan by HBase's own client, alternately, with BULKLOAD_SCAN_ROWS
+// rows.
 func TestFullBesideJavaClient(t *testing.T) {
 	t.Parallel()
 	rows, err := strconv.ParseInt(os.Getenv("BULKLOAD_SCAN_ROWS"), 10, 64)
@@ -89,7 +89,7 @@ func TestFullBesideJavaClient(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", way, err)
 			}
-			if round > 0 { // the first warms
+			if round > 0 { // the first round is a warm-up
 				took[way] = append(took[way], time.Since(began))
 			}
 			t.Logf("%s: %s %s", way, time.Since(began).Round(time.Millisecond), said)

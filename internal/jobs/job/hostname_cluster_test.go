@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestUnknownHost has a region server with a host name that the servers know and this machine does not: commands end within their bounds for that, and
-// name the host and what to do.
+// TestUnknownHost has a region server with a host name that the servers can resolve and this machine cannot: commands end within their time limits,
+// and name the host and the remedy.
 func TestUnknownHost(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -40,7 +40,7 @@ func TestUnknownHost(t *testing.T) {
 		}
 		return out + stderr
 	}
-	command(0, "table", "create", "t", "--salts=10") // by the master alone
+	command(0, "table", "create", "t", "--salts=10") // only needs the master
 	const wrong = "this machine cannot resolve the host name " + name
 	if out := command(3, "check", "--table=t"); !strings.Contains(out, "host names") || !strings.Contains(out, wrong) {
 		t.Error(out)

@@ -59,7 +59,8 @@ func secondCluster(t *testing.T, env *cluster.Env) (root string) {
 	return root
 }
 
-// TestSecondClusterIsAnotherJob, at the same addresses too.
+// TestSecondClusterIsAnotherJob checks that a second cluster makes another job,
+// even at the same addresses.
 func TestSecondClusterIsAnotherJob(t *testing.T) {
 	t.Parallel()
 	servers := testcluster.Shared(t)
@@ -85,8 +86,8 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 	}
 }
 
-// TestClusterOutOfReach: the job says that, and who works on it, and status
-// finds it.
+// TestClusterOutOfReach checks that the error reports that, and the process that
+// works on the job, and that status finds the job.
 func TestClusterOutOfReach(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -119,7 +120,7 @@ func TestClusterOutOfReach(t *testing.T) {
 				}
 			}
 			if len(c.clusters) != 1 {
-				dir = "" // nothing says which
+				dir = "" // ambiguous
 			}
 			if c.locked {
 				lock, err := journal.TryLock(dir)
@@ -139,7 +140,8 @@ func TestClusterOutOfReach(t *testing.T) {
 	}
 }
 
-// TestJobOfAnEarlierVersionGoesOn under its name of then.
+// TestJobOfAnEarlierVersionGoesOn checks that a job of an earlier version is
+// resumed under its old name.
 func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	t.Parallel()
 	env := jobtest.Env(t)
@@ -175,8 +177,8 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	}
 }
 
-// TestDonePartIsNotSkippedWhenReadDifferently: a part that was done with other
-// options is refused, as it is by itself.
+// TestDonePartIsNotSkippedWhenReadDifferently checks that a part that was done with
+// other options is refused, as it is when run separately.
 func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -196,7 +198,7 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 	if _, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 		t.Fatal(err)
 	}
-	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that, and these had one
+	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that; these parts had one bad record
 	if r, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !r.Already {
 		t.Errorf("the same again: %v", err)
 	}

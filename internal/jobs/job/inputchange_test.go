@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// smallCSV is n records of a key and a value, all of the same length.
+// smallCSV returns n records of a key and a value, all of the same length.
 func smallCSV(n int, value string) []byte {
 	var b bytes.Buffer
 	b.WriteString("id,v\n")
@@ -61,7 +61,7 @@ func rewriteInPlace(t *testing.T, name string, change func([]byte)) {
 	}
 }
 
-// TestChangingInputIsRefused changes the inputs of a build while it is at work.
+// TestChangingInputIsRefused changes the inputs of a build while it runs.
 func TestChangingInputIsRefused(t *testing.T) {
 	const n = 3000
 	edit := func(t *testing.T, dir string) {
@@ -106,7 +106,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		phase string // at whose beginning it changes
+		phase string // the input changes at the begin of this phase
 		do    func(*testing.T, string)
 		glob  bool
 		say   []string
@@ -158,7 +158,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 	}
 }
 
-// TestResumeComparesChecksums edits the input between two attempts. The second reads it again.
+// TestResumeComparesChecksums changes the input between two attempts. The second reads it again.
 func TestResumeComparesChecksums(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
@@ -166,7 +166,7 @@ func TestResumeComparesChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewriteInPlace(t, b.spec.Inputs[0], func(data []byte) {
-		i := bytes.Index(data, []byte("拒绝")) // in a value: no other key, no other region
+		i := bytes.Index(data, []byte("拒绝")) // in a value: the key and the region stay the same
 		copy(data[i:], "通过")
 	})
 	_, st, err := b.attempt(0)
@@ -178,7 +178,7 @@ func TestResumeComparesChecksums(t *testing.T) {
 	}
 }
 
-// TestResumeNoticesChangesByThePlan compares inputs that a resume does not read again with what the plan has of them.
+// TestResumeNoticesChangesByThePlan checks that inputs that a resume does not read again are compared with the plan.
 func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(name, smallCSV(10, "xxx"), 0o600); err != nil {
@@ -207,7 +207,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	}
 }
 
-// TestRecordsMustBalance resumes a build whose journal has more records than became rows.
+// TestRecordsMustBalance resumes a build whose journal has more records than rows.
 func TestRecordsMustBalance(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
@@ -232,7 +232,7 @@ func TestRecordsMustBalance(t *testing.T) {
 	}
 }
 
-// TestRecordsWithoutCellsBalance: records that are left out, by their reasons.
+// TestRecordsWithoutCellsBalance checks the counts of records that are left out, by reason.
 func TestRecordsWithoutCellsBalance(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.csv")
@@ -251,7 +251,7 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	}
 }
 
-// TestInputsWithoutRowsAreRefused unless they are allowed, which makes a build of no rows.
+// TestInputsWithoutRowsAreRefused checks that they are refused unless they are allowed, which makes a build of no rows.
 func TestInputsWithoutRowsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
@@ -287,7 +287,7 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOldJournalsAreNotCompared: what they did not record.
+// TestOldJournalsAreNotCompared checks that fields that they did not record are not compared.
 func TestOldJournalsAreNotCompared(t *testing.T) {
 	at := time.Unix(1700000000, 5)
 	now := checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at}
@@ -328,7 +328,7 @@ func TestOldJournalsAreNotCompared(t *testing.T) {
 	b.ended()
 }
 
-// TestJournalHasASumOfEachSplit: eight digits, and the same when they are read.
+// TestJournalHasASumOfEachSplit checks that the sums have eight digits, and are read back equal.
 func TestJournalHasASumOfEachSplit(t *testing.T) {
 	s := build.SplitSums{0, 1, 0xdeadbeef}
 	b, err := s.MarshalJSON()

@@ -17,14 +17,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// recordEnv names the directory of big exports (check.csv, check.dump, check.parquet, opinion.dump, opinion.csv, and check5m.dump of 5 M rows, as the
-// benchmarks make them) from which TestRecordTraces makes the traces again.
+// recordEnv names the directory of big exports (check.csv, check.dump, check.parquet, opinion.dump, opinion.csv, and check5m.dump of 5 M rows, as
+// made by the benchmarks) from which TestRecordTraces makes the traces again.
 const recordEnv = "BULKLOAD_RECORD_TRACES"
 
-// traceEvery is how often a trace has a line.
+// traceEvery is the interval between two lines of a trace.
 const traceEvery = 250 * time.Millisecond
 
-// TestRecordTraces records how real jobs proceed on the test cluster, for the test of what is left of them.
+// TestRecordTraces records the progress of real jobs on the test cluster, for the test of the time left.
 func TestRecordTraces(t *testing.T) {
 	dir := os.Getenv(recordEnv)
 	if dir == "" {
@@ -109,7 +109,7 @@ func TestRecordTraces(t *testing.T) {
 	}
 }
 
-// slowly holds writers back to a rate of bytes.
+// slowly limits the total rate of writers, in bytes per second.
 type slowly struct {
 	mu   sync.Mutex
 	next time.Time
@@ -122,7 +122,7 @@ func (s *slowly) wait(n, perSecond int64) {
 		s.next = now
 	}
 	s.next = s.next.Add(time.Duration(float64(n) / float64(perSecond) * float64(time.Second)))
-	due := time.NewTimer(time.Until(s.next)) // the pace of a slow disk, which is not a wait for a condition
+	due := time.NewTimer(time.Until(s.next)) // simulates the speed of a slow disk; it does not wait for a condition
 	s.mu.Unlock()
 	<-due.C
 }

@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// leftOutRecords makes two files. Each third record of the second has a key of the first, and a filter leaves out each fifth of both. It
-// returns how many lines the files of a run are to have with them: of the filter, and of duplicates last.
+// leftOutRecords makes two files. Every third record of the second has a key of the first, and a filter drops every fifth record of both. It returns
+// the expected numbers of lines in the files of a run: of filtered records, and of duplicates last.
 func leftOutRecords(t *testing.T, dir string) (inputs []string, filtered, duplicates int) {
 	keys := map[string]bool{}
 	for file := range 2 {
@@ -44,8 +44,8 @@ func leftOutRecords(t *testing.T, dir string) (inputs []string, filtered, duplic
 	return inputs, filtered, duplicates
 }
 
-// TestFilesOfKilledRuns kills runs after records of their journals. The same command has the same files of what was left out as a run that was not
-// killed; a run that reads the table then has a file of what its own filter leaves out.
+// TestFilesOfKilledRuns kills runs after records of their journals. The same command then writes the same files of dropped records as an
+// uninterrupted run; a run that reads the table then has a file of the records that its own filter drops.
 func TestFilesOfKilledRuns(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)

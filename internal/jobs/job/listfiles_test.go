@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// cellsOf are cells of one family, in order.
+// cellsOf returns cells of one family, in order.
 func cellsOf(family string, rows int) []hfile.Cell {
 	cells := jobtest.SomeCells(rows)
 	for i := range cells {
@@ -24,8 +24,8 @@ func cellsOf(family string, rows int) []hfile.Cell {
 	return cells
 }
 
-// TestListedFamilies: every directory that may be a family's is one, whatever its name begins with, and only what is known to be
-// none is passed over.
+// TestListedFamilies checks that every directory that may be a family's counts as one, whatever its name begins with, and that only directories known
+// not to be are skipped.
 func TestListedFamilies(t *testing.T) {
 	list := func(t *testing.T, entries ...string) ([]string, error) {
 		dir := t.TempDir()
@@ -68,7 +68,7 @@ func TestListedFamilies(t *testing.T) {
 	}
 }
 
-// TestReservedFamilies: no file is written to where it would be taken for one of the program's own.
+// TestReservedFamilies checks that no file is written to a directory that would be taken for one of the program's own.
 func TestReservedFamilies(t *testing.T) {
 	for _, family := range []string{build.WritingDir, build.MergeDir} {
 		out := build.Output{FS: hdfsio.Local{}, Dir: t.TempDir(), DirMode: 0o755}

@@ -17,8 +17,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestLoadUnderscoreFamilies loads files of families whose names begin with an underscore, which HBase allows: all cells are in
-// the table, those of a file that is in two regions too.
+// TestLoadUnderscoreFamilies loads files of families whose names begin with an underscore, which HBase allows, and checks that all cells are in the
+// table, including those of a file that is in two regions.
 func TestLoadUnderscoreFamilies(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -67,8 +67,8 @@ func TestLoadUnderscoreFamilies(t *testing.T) {
 	}
 }
 
-// TestLoadConflictIsRefused gives two files with other values of one cell: nothing of them is loaded, since HBase would show either.
-// Loaded one after the other, the later one is seen.
+// TestLoadConflictIsRefused checks that two files with different values of one cell are refused, since HBase would show either one. Loaded one after
+// the other, the later one is visible.
 func TestLoadConflictIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -109,7 +109,7 @@ func TestLoadConflictIsRefused(t *testing.T) {
 	if _, err := LoadDir(t.Context(), env, table, write("same", "same"), LoadOptions{Verify: "off"}); err != nil {
 		t.Errorf("two files with the same cell: %v", err)
 	}
-	// What HBase shows elsewhere.
+	// Which value HBase shows without the check.
 	for _, most := range []int{32, 1} {
 		table := jobtest.FreshTableAt(t, env, nil, nil)
 		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off", TrustFiles: true, MaxFiles: most}); err != nil {

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// builtDir returns a directory of HFiles for the table, on HDFS or local, built for as many salts.
+// builtDir returns a directory of HFiles for the table, on HDFS or local, built for the given number of salts.
 func (p *program) builtDir(onHDFS bool, salts int) string {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")
@@ -33,7 +33,7 @@ func (p *program) builtDir(onHDFS bool, salts int) string {
 	return p.builtOf(s, onHDFS, salts)
 }
 
-// builtOf is builtDir of a job.
+// builtOf is builtDir for a given job.
 func (p *program) builtOf(s spec.Spec, onHDFS bool, salts int) string {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -51,7 +51,7 @@ func (p *program) builtOf(s spec.Spec, onHDFS bool, salts int) string {
 	return dir
 }
 
-// load is [program.run] of the command load.
+// load runs the command load, like [program.run].
 func (p *program) load(stopAfter, dir string, flags ...string) (code int, stdout, stderr string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
@@ -76,7 +76,7 @@ func (p *program) load(stopAfter, dir string, flags ...string) (code int, stdout
 	return code, out.String(), errs.String()
 }
 
-// emptied sees that a directory on HDFS has no file but its manifest and the notes of a merge.
+// emptied checks that a directory on HDFS has no files but its manifest and the notes of a merge.
 func (p *program) emptied(dir string) {
 	p.t.Helper()
 	fsys, name, err := p.env.Resolve(dir)
@@ -95,8 +95,8 @@ func (p *program) emptied(dir string) {
 
 func isLoading(e os.FileInfo) bool { return strings.HasPrefix(e.Name(), build.LoadingPrefix) }
 
-// TestKilledLoadIsResumed kills the load of a directory just after each kind of record, and gives the same command again: from a
-// local disk, from HDFS with a file that is in two regions, and with more files than a region may get; with a manifest and without.
+// TestKilledLoadIsResumed kills the load of a directory just after each kind of record, and runs the same command again: from a local disk, from HDFS
+// with a file that is in two regions, and with more files than a region may get; with a manifest and without.
 func TestKilledLoadIsResumed(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -104,10 +104,10 @@ func TestKilledLoadIsResumed(t *testing.T) {
 		name     string
 		onHDFS   bool
 		manifest bool
-		split    bool // a region, before the load
+		split    bool // split a region before the load
 		regions  int
 		flags    []string
-		files    int // in the store
+		files    int // expected files in the store
 		after    []string
 	}{
 		{"local", false, true, false, programRegions, nil, programRegions, []string{"plan", "loading", "sending", "loaded:1", "loaded:3", "cleaned", "verified", "done"}},
@@ -159,8 +159,8 @@ func TestKilledLoadIsResumed(t *testing.T) {
 	}
 }
 
-// TestKilledLoadAndSplit kills a load from HDFS several times, splits a region each time, and leaves what a process that was killed
-// while it cut a file leaves: every row is in the table, and nothing in the directory.
+// TestKilledLoadAndSplit kills a load from HDFS several times, splits a region each time, and adds the leftovers of a process that was killed while
+// it cut a file. Every row must be in the table, and nothing in the directory.
 func TestKilledLoadAndSplit(t *testing.T) {
 	t.Parallel()
 	p := newProgramAt(t, buildProgram(t), partition.SaltSplits(10))
@@ -202,8 +202,8 @@ func TestKilledLoadAndSplit(t *testing.T) {
 	}
 }
 
-// TestLoadsAgain: what came into a directory after its load is loaded, what came while it was under way is refused by name, and a
-// table that was emptied is not said to have what was loaded before.
+// TestLoadsAgain checks that files added to a directory after its load are loaded, that files added during it are refused by name, and that an
+// emptied table is not reported as loaded.
 func TestLoadsAgain(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))

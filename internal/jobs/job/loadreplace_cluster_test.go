@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// shared builds an export in three shares for the regions of the table, merges them, and gives the directory of the HFiles on HDFS.
+// shared builds an export in three shares for the regions of the table, merges them, and returns the directory of the HFiles on HDFS.
 func (l *replaceLab) shared(s spec.Spec) string {
 	l.Helper()
 	c, err := l.env.Dial(l.Context())
@@ -48,7 +48,7 @@ func (l *replaceLab) shared(s spec.Spec) string {
 	return dir + "/hfiles"
 }
 
-// local builds an export into a directory on this machine.
+// local builds an export into a local directory.
 func (l *replaceLab) local(s spec.Spec) string {
 	l.Helper()
 	dir := filepath.Join(l.dir, testcheck.Name(l))
@@ -57,16 +57,15 @@ func (l *replaceLab) local(s spec.Spec) string {
 	return dir
 }
 
-// load replaces the table by a directory.
+// load replaces the table with a directory.
 func (l *replaceLab) load(dir string, o LoadOptions) (*result.Result, error) {
 	l.Helper()
 	o.Replace, o.Verify, o.State.Dir = true, "full", l.state
 	return LoadDir(l.Context(), l.env, l.table, dir, o)
 }
 
-// TestReplaceByShares replaces what a table has by files that shares have built, and holds it to a table that has nothing but the export:
-// rows and columns that the files do not have are gone, a region splits between the markers and the load, and a directory of this machine
-// does the same.
+// TestReplaceByShares replaces a table with files built by shares, and compares it with a table that has only the export: rows and columns that the
+// files do not have are gone, a region splits between the markers and the load, and a local directory has the same effect.
 func TestReplaceByShares(t *testing.T) {
 	t.Parallel()
 	l := newReplaceLab(t, 1, "")
@@ -110,7 +109,7 @@ func TestReplaceByShares(t *testing.T) {
 	l.nothingLeft()
 }
 
-// judgeLoad holds the table to one with the export alone, and looks for what the load has left.
+// judgeLoad compares the table with one that has only the export, and checks for leftovers of the load.
 func (l *replaceLab) judgeLoad(dir string, s spec.Spec, r *result.Result) {
 	l.Helper()
 	l.nothingLeft()
@@ -133,7 +132,7 @@ func (l *replaceLab) judgeLoad(dir string, s spec.Spec, r *result.Result) {
 	}
 }
 
-// loadRefusals change nothing.
+// loadRefusals checks that refused loads change nothing.
 func (l *replaceLab) loadRefusals(t *testing.T) {
 	rows := func(i int) string { return csvRow(i, i, "fourth") }
 	bad, empty := l.refused(rows)
@@ -182,7 +181,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 	if after := l.admin("digest", l.table); after != before {
 		t.Errorf("loads that were refused have changed the table: %s, before %s", after, before)
 	}
-	l.must(l.export("more.csv", rows)) // five rows more
+	l.must(l.export("more.csv", rows)) // five more rows
 	_, err = l.load(beside, LoadOptions{State: checkpoint.Options{Restart: true}})
 	refused(t, err, fail.Check, "cells are newer than the job's timestamp", "build the files again")
 	r, err = l.load(l.local(unreplaced), LoadOptions{})
@@ -192,7 +191,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 	l.judgeLoad("", unreplaced, r)
 }
 
-// damaged returns a directory with a byte of a file changed.
+// damaged returns a directory with a changed byte in a file.
 func (l *replaceLab) damaged() string {
 	l.Helper()
 	dir := l.local(l.export("damaged.csv", func(i int) string { return csvRow(i, i, "damaged") }))
@@ -207,7 +206,7 @@ func (l *replaceLab) damaged() string {
 	return dir
 }
 
-// ownRows returns a directory whose manifest says that it was built of rows of the table.
+// ownRows returns a directory whose manifest says that it was built from rows of the table.
 func (l *replaceLab) ownRows() string {
 	l.Helper()
 	dir := l.local(l.export("own.csv", func(i int) string { return csvRow(i, i, "own") }))
@@ -220,8 +219,8 @@ func (l *replaceLab) ownRows() string {
 	return dir
 }
 
-// TestFreshTableByShares has a new table, filled by files that shares have built, take the place of the old one: with its split points, and
-// with those by which the files were built.
+// TestFreshTableByShares replaces the old table by a new one, filled by files built by shares: with the old table's split points, and with those that
+// the files were built for.
 func TestFreshTableByShares(t *testing.T) {
 	t.Parallel()
 	l := newFreshLab(t)

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestLoadReplaceKilled kills the program after the records of a load that replaces, in place and into a new table, from HDFS and from a
-// local disk, and gives the same command again.
+// TestLoadReplaceKilled kills the program after the records of a load that replaces, in place and into a new table, from HDFS and from a local disk,
+// and runs the same command again.
 func TestLoadReplaceKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -59,7 +59,7 @@ func TestLoadReplaceKilled(t *testing.T) {
 	}
 }
 
-// TestLoadReplaceOtherwise gives another command after a kill: one that starts over, and one that does not replace.
+// TestLoadReplaceOtherwise runs another command after a kill: one that starts over, and one that does not replace.
 func TestLoadReplaceOtherwise(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -75,7 +75,7 @@ func TestLoadReplaceOtherwise(t *testing.T) {
 		}
 		p.replaced(func(stopAfter string, flags ...string) (int, string, string) {
 			return p.replace(stopAfter, append(flags, "--restart")...)
-		}, false, 0) // regions load at the same time: the killed process may have replaced all
+		}, false, 0) // regions load concurrently: the killed process may have replaced all rows
 	})
 	t.Run("restart, into", func(t *testing.T) {
 		t.Parallel()
@@ -118,7 +118,7 @@ func TestLoadReplaceOtherwise(t *testing.T) {
 	})
 }
 
-// build builds the second export into a directory, which is loaded from now on.
+// build builds the second export into a directory, which is used for further loads.
 func (p *replaceProgram) build(onHDFS bool) {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")
@@ -126,7 +126,7 @@ func (p *replaceProgram) build(onHDFS bool) {
 	p.hfiles = p.builtOf(s, onHDFS, programRegions)
 }
 
-// replaced gives the command again, which deletes at least so many rows, and judges the table.
+// replaced runs the command again, checks that it deletes at least the given number of rows, and checks the table.
 func (p *replaceProgram) replaced(load func(string, ...string) (int, string, string), already bool, least int64) {
 	p.t.Helper()
 	code, out, says := load("")

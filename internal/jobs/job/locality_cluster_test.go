@@ -15,16 +15,16 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// localityKey is HBase's.
+// localityKey is a configuration key of HBase.
 const localityKey = "hbase.bulkload.locality.sensitive.enabled"
 
-// spread returns the options of a cluster whose DataNodes and region servers are on three addresses, with two kinds of disks. A block has one
-// replica, so where it is shows.
+// spread returns the options of a cluster with DataNodes and region servers on three addresses, and two kinds of disks. A block has one replica, so
+// that its place is visible.
 func spread() testcluster.Options {
 	return testcluster.Options{Hosts: true, DataNodes: 3, RegionServers: 3, Storages: []string{"DISK", "SSD"}, HDFSSite: map[string]string{"dfs.replication": "1"}}
 }
 
-// local returns how much of a table's bytes is on the hosts of their regions, as region servers say (percentFilesLocal), and the least of a
+// local returns the share of a table's bytes on the hosts of their regions, as reported by region servers (percentFilesLocal), and the minimum of a
 // region. Each of the three servers has regions.
 func local(t *testing.T, p *program) (mean, least float64) {
 	t.Helper()
@@ -49,8 +49,8 @@ func spreadProgram(t *testing.T) *program {
 	return newProgramOn(t, testcluster.Own(t, spread()), jobtest.Program(t), partition.SaltSplits(12))
 }
 
-// TestLocality has the files of a run, and those that a load copies and cuts, on the hosts of the regions' servers: all of them, and
-// as HDFS places them with HBase's switch off. A host whose DataNode is gone is passed over.
+// TestLocality checks that the files of a run, and those that a load copies and cuts, are on the hosts of the regions' servers; with HBase's switch
+// off HDFS places them. A host whose DataNode is down is skipped.
 func TestLocality(t *testing.T) {
 	p := spreadProgram(t)
 	digest := func() string {
@@ -125,7 +125,7 @@ func TestLocality(t *testing.T) {
 	}
 }
 
-// shared builds the files in a share and a merge by the plan of the table, and loads them.
+// shared builds the files in a share and a merge with the plan of the table, and loads them.
 func (p *program) shared(t *testing.T, want string) {
 	t.Helper()
 	dir, files := t.TempDir(), "hdfs:///tmp/shared-"+testcheck.Name(t)

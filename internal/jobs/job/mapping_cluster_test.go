@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// familyTable makes a salted table of several families.
+// familyTable creates a salted table of several families.
 func familyTable(t testing.TB, env *cluster.Env, names ...string) string {
 	t.Helper()
 	c, err := env.Dial(t.Context())
@@ -45,7 +45,7 @@ func familyTable(t testing.TB, env *cluster.Env, names ...string) string {
 	return name
 }
 
-// clusterRecords are rows whose ids begin with a salt.
+// clusterRecords returns rows whose ids begin with a salt.
 func clusterRecords(n int) [][]string {
 	var records [][]string
 	for i := range n {
@@ -67,8 +67,8 @@ func clusterMapping() spec.Mapping {
 	}}
 }
 
-// TestRunMapped loads a job of three families, and HBase's own client finds
-// the cells that were made one by one.
+// TestRunMapped loads a job of three families, and compares the cells in HBase's
+// own client with cells that were made separately.
 func TestRunMapped(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -113,8 +113,8 @@ func TestRunMapped(t *testing.T) {
 	}
 }
 
-// TestRunTimed loads cells with times and lives from columns, into a table
-// that has other cells, and HBase hides what is over.
+// TestRunTimed loads cells with timestamps and TTLs from columns, into a table that
+// has other cells, and checks that HBase hides expired cells.
 func TestRunTimed(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -145,7 +145,7 @@ func TestRunTimed(t *testing.T) {
 		if err != nil || !strings.Contains(line, fmt.Sprint(want[slices.IndexFunc(want, func(c hfile.Cell) bool { return string(c.Row) == "100101" })].Timestamp)) {
 			t.Errorf("get: %s, %v", line, err)
 		}
-		// Lives that are over: HBase gives none of these rows.
+		// Expired TTLs: HBase returns none of these rows.
 		over := clusterRecords(40)
 		for _, r := range over {
 			r[0], r[6], r[7] = r[0]+"x", "20140524002300", "60"
@@ -163,7 +163,7 @@ func TestRunTimed(t *testing.T) {
 }
 
 // TestRunWide loads rows that are made of many records each, with the job's
-// time and with times of their own.
+// timestamp and with their own.
 func TestRunWide(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -195,8 +195,8 @@ func TestRunWide(t *testing.T) {
 	}
 }
 
-// TestRunMappedAgain stops builds of several families when some files are
-// written, and resumes.
+// TestRunMappedAgain stops builds of several families after some files are written,
+// and resumes.
 func TestRunMappedAgain(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRefusedRunLeavesNoState: a run that is refused before its first record leaves nothing for status to list, and nothing that
-// clean could never remove.
+// TestRefusedRunLeavesNoState checks that a run that is refused before its first record leaves nothing for status to list, and nothing that clean
+// could never remove.
 func TestRefusedRunLeavesNoState(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openInputs returns a directory on HDFS with a whole CSV file.
+// openInputs returns a directory on HDFS with a complete CSV file.
 func openInputs(t *testing.T, env *cluster.Env) (hdfsio.FS, string) {
 	t.Helper()
 	fsys, dir, err := env.Resolve("hdfs:///tmp/open-input-" + testcheck.Name(t))
@@ -39,7 +39,7 @@ func openInputs(t *testing.T, env *cluster.Env) (hdfsio.FS, string) {
 	return fsys, dir
 }
 
-// smallBlock is the smallest size of a block that the NameNode allows.
+// smallBlock is the smallest block size that the NameNode allows.
 const smallBlock = 1 << 20
 
 func beginInput(t *testing.T, fsys hdfsio.FS, name string, content []byte) hdfsio.Writer {
@@ -54,7 +54,7 @@ func beginInput(t *testing.T, fsys hdfsio.FS, name string, content []byte) hdfsi
 	return w
 }
 
-// csvRows is text of rows, about size bytes of it.
+// csvRows returns rows of text, about size bytes.
 func csvRows(size int) (text []byte, rows int) {
 	text = []byte("id,v\n")
 	for len(text) < size {
@@ -63,7 +63,7 @@ func csvRows(size int) (text []byte, rows int) {
 	return text, rows
 }
 
-// refusesOpen holds an error to be the refusal of a file that is open for writing.
+// refusesOpen checks that an error refuses a file that is open for writing.
 func refusesOpen(t *testing.T, what string, err error, name string) {
 	t.Helper()
 	if fail.KindOf(err) != fail.Input || !errors.Is(err, source.ErrSelection) || !strings.Contains(err.Error(), name+" is open for writing on HDFS") ||
@@ -72,8 +72,8 @@ func refusesOpen(t *testing.T, what string, err error, name string) {
 	}
 }
 
-// TestInputThatIsOpenForWritingIsRefused whether its directory, a pattern or the file itself is the input, and whether
-// it shows no byte or some of its blocks. When its writer has closed it, the same job loads all of it.
+// TestInputThatIsOpenForWritingIsRefused checks the refusal whether its directory, a pattern or the file itself is the input, and whether it shows no
+// byte or some of its blocks. When its writer has closed it, the same job loads all of it.
 func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -129,7 +129,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 	}
 }
 
-// TestInputOfADeadWriterIsRefused: its lease is not recovered, and the message says how it is.
+// TestInputOfADeadWriterIsRefused checks that a lease is not recovered, and that the message explains how to do it.
 func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -147,13 +147,13 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kill() // the file is not closed, nor its lease renewed
+	kill() // the file is neither closed nor its lease renewed
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
 	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")
 }
 
-// TestInputThatIsOpenedAgainIsNoticed: a file that comes to be written while a job reads is refused before the load.
+// TestInputThatIsOpenedAgainIsNoticed checks that a file that is opened for writing while a job reads is refused before the load.
 func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// hosts run one job with its state in a table of the cluster.
+// hosts run one job whose state is in a table of the cluster.
 type hosts struct {
 	*program
 	states loader.TableName
@@ -34,7 +34,7 @@ func newHosts(t *testing.T, name string) *hosts {
 	return hostsOf(t, newProgram(t, name))
 }
 
-// hostsOf returns the hosts of the job of a program.
+// hostsOf returns the hosts for the job of a program.
 func hostsOf(t *testing.T, p *program) *hosts {
 	t.Helper()
 	h := &hosts{p, loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}}
@@ -50,7 +50,7 @@ func hostsOf(t *testing.T, p *program) *hosts {
 	return h
 }
 
-// on returns the program on a host of its own: no file of another one is there.
+// on returns the program on a separate host, without files of other hosts.
 func (h *hosts) on(host string) *program {
 	h.t.Helper()
 	p := *h.program
@@ -61,10 +61,10 @@ func (h *hosts) on(host string) *program {
 	return &p
 }
 
-// lose removes all that a host has.
+// lose removes all files of a host.
 func (h *hosts) lose(host string) { testcheck.Must(h.t, os.RemoveAll(filepath.Join(h.state, host))) }
 
-// status returns what a host says of the one job.
+// status returns the state of the one job on a host.
 func (p *program) status() *checkpoint.State {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
@@ -77,8 +77,8 @@ func (p *program) status() *checkpoint.State {
 	return list.Jobs[0]
 }
 
-// TestResumedOnAnotherHost kills the program just after each kind of record, and runs the same command on a host that has nothing of
-// the first one's files. A third host sees that it is done, and cleans up.
+// TestResumedOnAnotherHost kills the program just after each kind of record, and runs the same command on a host that has none of the first one's
+// files. A third host sees that the job is done, and cleans up.
 func TestResumedOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -115,7 +115,7 @@ func TestResumedOnAnotherHost(t *testing.T) {
 	}
 }
 
-// cleaned removes the job by a host, and sees that the table has it no more.
+// cleaned removes the job on a host, and checks that the table does not have it any more.
 func (h *hosts) cleaned(p *program, job string) {
 	t := h.t
 	t.Helper()
@@ -131,8 +131,8 @@ func (h *hosts) cleaned(p *program, job string) {
 	}))
 }
 
-// TestStoppedOwner: a process that stands still is taken over by another host, which finishes the job; the first one, when it continues,
-// neither records nor loads, and says who has the job.
+// TestStoppedOwner checks that another host takes over the job of a suspended process, and finishes it. When the first process continues, it neither
+// records nor loads, and reports the process that has the job.
 func TestStoppedOwner(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -149,7 +149,7 @@ func TestStoppedOwner(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileItSends: the owner is stopped while its requests to load files are under way, or just before or after.
+// TestStoppedWhileItSends suspends the owner while its requests to load files are running, or just before or after.
 func TestStoppedWhileItSends(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -179,8 +179,8 @@ func TestStoppedWhileItSends(t *testing.T) {
 	}
 }
 
-// takeOver has a second host finish a job whose first owner is stopped, by itself after a record or else by stop, and lets the first one
-// continue then. If it was done before it was stopped, there is nothing to take over.
+// takeOver has a second host finish a job whose first owner is suspended, either by itself after a record or by stop, and then lets the first one
+// continue. If the job was done before that, there is nothing to take over.
 func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 	t := h.t
 	t.Helper()
@@ -215,7 +215,7 @@ func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 	}
 }
 
-// TestEveryCommandOnAnotherHost: what one host has begun and died in, another one finishes, whatever the command is.
+// TestEveryCommandOnAnotherHost checks for every command that a job begun on a host that died is finished by another host.
 func TestEveryCommandOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -284,7 +284,7 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 	do("", 0, load...)
 }
 
-// TestStateOutOfReach: without the table of states nothing is done, and the exit code says so.
+// TestStateOutOfReach checks that without the state table nothing is done, and that the exit code shows it.
 func TestStateOutOfReach(t *testing.T) {
 	t.Parallel()
 	h := newHosts(t, buildProgram(t))

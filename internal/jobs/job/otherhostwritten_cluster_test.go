@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestWrittenFilesAreKeptOnAnotherHost: files that a host has finished before its build is killed are not written again by another one.
+// TestWrittenFilesAreKeptOnAnotherHost checks that files that a host has finished before its build is killed are not written again by another host.
 func TestWrittenFilesAreKeptOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)

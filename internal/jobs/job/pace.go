@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// paceOf returns the pace of a job that was done in one attempt; nil if a part of it was done before, or if it had nothing to do.
+// paceOf returns the pace of a job that was done in one attempt; nil if it was partially done before, or had nothing to do.
 func paceOf(r *result.Result) *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {

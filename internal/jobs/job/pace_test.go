@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// TestEarlierPace finds the newest job of the table that was done in one go.
+// TestEarlierPace finds the newest job of the table that was done in one attempt.
 func TestEarlierPace(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -51,7 +51,7 @@ func TestEarlierPace(t *testing.T) {
 	}
 	add("ns_check-000000000000", time.Second, 1, 1, true) // the job itself
 	add("ns_check-111111111111", time.Minute, 2, 1, false)
-	add("ns_check-222222222222", time.Hour, 3, 2, true) // a part of it was done before
+	add("ns_check-222222222222", time.Hour, 3, 2, true) // partly done before
 	add("ns_check-333333333333", 24*time.Hour, 4, 1, true)
 	add("ns_check-444444444444", 48*time.Hour, 5, 1, true)
 	add("ns_check-b-555555555555", time.Second, 6, 1, true) // another table
@@ -63,7 +63,7 @@ func TestEarlierPace(t *testing.T) {
 	if p := earlierPace(mine); p == nil || *p != want {
 		t.Errorf("%+v, not %+v", p, want)
 	}
-	if got := earlierRecords(mine, "/jobs/ns", 2); !slices.Equal(got, []int64{2, 4}) { // the newest two that are done, in one go or not
+	if got := earlierRecords(mine, "/jobs/ns", 2); !slices.Equal(got, []int64{2, 4}) { // the newest two that are done, in one attempt or several
 		t.Errorf("earlier records %d", got)
 	}
 	if got := earlierRecords(mine, "/jobs/other", 9); len(got) != 0 {

@@ -20,9 +20,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestPeersThatTakeALoad has peers of every kind: by namespace, by table, by family, all but these. The finding of a check names those for which
-// HBase then queues the load's files, and no others (hfile-refs: HBASE-23098, HBASE-25590). HBase queues the files of a load that is not to be
-// replicated too: peers that are enabled drop them, and nothing stays queued.
+// TestPeersThatTakeALoad has peers of every kind: by namespace, by table, by family, and with exclusions. A check names exactly the peers for which
+// HBase then queues the load's files (hfile-refs: HBASE-23098, HBASE-25590). HBase also queues the files of a load that is not to be replicated:
+// enabled peers drop them, and nothing stays queued.
 func TestPeersThatTakeALoad(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Own(t, testcluster.Guarded())
@@ -71,7 +71,7 @@ func TestPeersThatTakeALoad(t *testing.T) {
 		slices.Sort(peers)
 		return peers
 	}
-	// A server reports every three seconds that it replicates bulk loads.
+	// A server reports every three seconds whether it replicates bulk loads.
 	testcheck.Eventually(t, time.Minute, "the peers are named that get the files", func() (bool, any) {
 		m := found()
 		return slices.Equal(named(m), want) && strings.Contains(m, "get the files"), m

@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestStoragePolicies has HDFS say which disks the loaded files of a family are on: those of its storage policy, for a run and for a load that copies and
-// cuts. A policy for which no DataNode has disks, and one that there is not, are warnings, and the rows are loaded.
+// TestStoragePolicies checks in HDFS that the loaded files of a family are on the disks of its storage policy, for a run and for a load that copies
+// and cuts. A policy for which no DataNode has disks, and one that does not exist, are warnings, and the rows are loaded.
 func TestStoragePolicies(t *testing.T) {
 	cluster := testcluster.Own(t, spread())
 	env := jobtest.ClusterEnv(t, cluster)
@@ -80,10 +80,10 @@ func TestStoragePolicies(t *testing.T) {
 	}
 }
 
-// storeFile is a file of a family in Hadoop's list of files and blocks, with what follows up to the next file.
+// storeFile matches a file of a family in Hadoop's list of files and blocks, with the text up to the next file.
 var storeFile = regexp.MustCompile(`(?s)/f/[0-9a-f]{32}[^ ]* .*?(?:\n\n|\z)`)
 
-// disksOf returns the types of disks that have blocks of the files of a table's family f, by Hadoop's own check.
+// disksOf returns the types of disks with blocks of the files of a table's family f, as reported by Hadoop's fsck.
 func disksOf(t *testing.T, c *testcluster.Cluster, table string) (types []string) {
 	t.Helper()
 	out, err := c.JavaClass(t.Context(), "org.apache.hadoop.hdfs.tools.DFSck", "/hbase/data/"+strings.ReplaceAll(table, ":", "/"), "-files", "-blocks", "-locations")

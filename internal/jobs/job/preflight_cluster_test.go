@@ -24,13 +24,13 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// refusedJob is a job that the preflight refuses as long as a directory above its files is closed to HBase, which hinders
-// no user from building.
+// refusedJob is a job that the preflight refuses as long as a directory above its files is closed to HBase, which does not prevent any user from
+// building.
 type refusedJob struct {
 	t     *testing.T
 	env   *cluster.Env
 	mine  hdfsio.FS
-	above string // of the base
+	above string // parent of the base directory
 	spec  spec.Spec
 	o     RunOptions
 }
@@ -54,7 +54,7 @@ func newRefusedJob(t *testing.T) *refusedJob {
 	return j
 }
 
-// refused runs the job, and sees that it fails by the preflight and has left nothing.
+// refused runs the job, and checks that the preflight refuses it and that nothing is left.
 func (j *refusedJob) refused() {
 	j.t.Helper()
 	r, err := Run(j.t.Context(), j.env, jobtest.Resolve(j.t, j.spec), j.o)
@@ -81,8 +81,8 @@ func (j *refusedJob) refused() {
 	}
 }
 
-// TestRefusedJobLeavesNothing: a job that the preflight refuses during the build ends with that error, and takes back what it
-// made. The same command does all of it when the reason is gone.
+// TestRefusedJobLeavesNothing checks that a job that the preflight refuses during the build ends with that error, and removes its files. The same
+// command succeeds when the reason is gone.
 func TestRefusedJobLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*refusedJob){
@@ -109,7 +109,8 @@ func TestRefusedJobLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestRefusedJobMoves: a job that was refused for its staging directory takes another one that the next attempt names, in its preflight too.
+// TestRefusedJobMoves checks that a job that was refused for its staging directory uses another one that the next attempt names, also in its
+// preflight.
 func TestRefusedJobMoves(t *testing.T) {
 	t.Parallel()
 	j := newRefusedJob(t)
@@ -124,7 +125,7 @@ func TestRefusedJobMoves(t *testing.T) {
 	}
 }
 
-// gateFromRead lets nothing pass from the phase read on, until its context ends.
+// gateFromRead blocks from the phase read on, until its context ends.
 type gateFromRead struct{ reading atomic.Bool }
 
 func (g *gateFromRead) Wait(ctx context.Context) error {
@@ -135,7 +136,7 @@ func (g *gateFromRead) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// TestRefusalEndsReading: an input that is read for hours is not read to its end when the preflight has refused the job.
+// TestRefusalEndsReading checks that the reading of a long input stops when the preflight has refused the job.
 func TestRefusalEndsReading(t *testing.T) {
 	t.Parallel()
 	j := newRefusedJob(t)
@@ -148,8 +149,8 @@ func TestRefusalEndsReading(t *testing.T) {
 	}
 }
 
-// TestRefusalGoesBeforeErrorsOfTheInput: whichever is known first, the preflight's error is the job's, and the bad records of
-// an earlier run stay where they are.
+// TestRefusalGoesBeforeErrorsOfTheInput checks that the preflight's error is the job's, whichever error occurs first, and that the bad records of an
+// earlier run are kept.
 func TestRefusalGoesBeforeErrorsOfTheInput(t *testing.T) {
 	t.Parallel()
 	j := newRefusedJob(t)
@@ -164,7 +165,7 @@ func TestRefusalGoesBeforeErrorsOfTheInput(t *testing.T) {
 	}
 }
 
-// TestWarningsOfThePreflight are logged, once each, by a job that they do not keep from anything.
+// TestWarningsOfThePreflight checks that they are logged, once each, by a job that continues.
 func TestWarningsOfThePreflight(t *testing.T) {
 	t.Parallel()
 	j := newRefusedJob(t)
@@ -186,7 +187,7 @@ func TestWarningsOfThePreflight(t *testing.T) {
 	}
 }
 
-// TestRefusalKeepsEarlierFiles: HFiles that an earlier attempt has built are not taken back with what a refused one has made.
+// TestRefusalKeepsEarlierFiles checks that HFiles of an earlier attempt are kept when the files of a refused one are removed.
 func TestRefusalKeepsEarlierFiles(t *testing.T) {
 	t.Parallel()
 	j := newRefusedJob(t)

@@ -31,7 +31,7 @@ import (
 )
 
 // builtFiles builds the check export for a table of three salts into a local
-// directory, in plain blocks, so that a test finds its way in them.
+// directory, in uncompressed blocks, so that tests can find values in them.
 func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	t.Helper()
 	s := jobtest.Spec(t, "check")
@@ -44,7 +44,7 @@ func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	return dir, m
 }
 
-// writeOver puts a file in the place of another.
+// writeOver replaces a file.
 func writeOver(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
 	if err := fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -66,8 +66,8 @@ func flipBit(b []byte) []byte {
 	return b
 }
 
-// changeValue changes a value in the first data block and sets the block's
-// checksums right: every check of the file itself passes.
+// changeValue changes a value in the first data block and updates the block's
+// checksums: every check of the file itself passes.
 func changeValue(t testing.TB, b []byte) []byte {
 	t.Helper()
 	b = bytes.Clone(b)
@@ -80,8 +80,8 @@ func changeValue(t testing.TB, b []byte) []byte {
 	return b
 }
 
-// breakOrder changes a key in the middle of the first data block to one that
-// belongs before those ahead of it, and sets the block's checksums right.
+// breakOrder changes a key in the middle of the first data block to one that sorts
+// before the preceding keys, and updates the block's checksums.
 func breakOrder(t testing.TB, b []byte) []byte {
 	t.Helper()
 	b = bytes.Clone(b)
@@ -105,7 +105,7 @@ func setChecksums(b []byte, off int) {
 	}
 }
 
-// noRows says that a table has nothing.
+// noRows checks that a table is empty.
 func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 	t.Helper()
 	got, err := c.AdminT(t).Digest(t.Context(), table)
@@ -114,13 +114,13 @@ func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 	}
 }
 
-// TestDamagedFileIsNotPublished damages one of several files, local and on
-// HDFS, with and without build's manifest next to it: nothing is loaded.
+// TestDamagedFileIsNotPublished damages one of several files, local and on HDFS,
+// with and without a manifest: nothing is loaded.
 func TestDamagedFileIsNotPublished(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
-	name := jobtest.FreshTable(t, env, 3, nil) // one for all, since it stays empty
+	name := jobtest.FreshTable(t, env, 3, nil) // shared by all, since it stays empty
 	dir, m := builtFiles(t, env)
 	victim := m.Files[1].Name
 	whole := map[string][]byte{}
@@ -132,7 +132,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 		what     string
 		manifest []byte
 		victim   []byte
-		word     string // of the error
+		word     string // part of the error
 	}{
 		{"a flipped bit, with a manifest", text, flipBit(whole[victim]), victim},
 		{"a flipped bit, without a manifest", nil, flipBit(whole[victim]), victim},
@@ -184,7 +184,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 	}
 }
 
-// oldManifest takes out of a manifest what older versions did not write.
+// oldManifest removes fields from a manifest that older versions did not write.
 func oldManifest(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var lines [][]byte
@@ -197,13 +197,13 @@ func oldManifest(t testing.TB, b []byte) []byte {
 	return regexp.MustCompile(`,\n *}`).ReplaceAll(b, []byte("\n}"))
 }
 
-// replica returns where the only block of a file is on the DataNode's disk.
+// replica returns the path of the only block of a file on the DataNode's disk.
 func replica(t testing.TB, c *testcluster.Cluster, content []byte) string {
 	t.Helper()
 	found := ""
 	err := filepath.WalkDir(filepath.Join(c.Dir(), "data"), func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasPrefix(d.Name(), "blk_") || strings.HasSuffix(p, ".meta") {
-			return nil // others' files come and go
+			return nil // files of other tests appear and disappear
 		}
 		if info, err := d.Info(); err != nil || info.Size() != int64(len(content)) {
 			return nil
@@ -219,8 +219,8 @@ func replica(t testing.TB, c *testcluster.Cluster, content []byte) string {
 	return found
 }
 
-// flipReplica flips a bit of a block on the DataNode's disk. HDFS's own
-// checksums next to it say so, unless they are set right too.
+// flipReplica flips a bit of a block on the DataNode's disk. HDFS's own checksums
+// next to it detect that, unless they are updated too.
 func flipReplica(t testing.TB, name string, right bool) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -279,9 +279,9 @@ func (p *program) stagedFiles() (hdfsio.FS, []string) {
 	return fsys, names
 }
 
-// TestStagedFileDamagedBetweenAttempts kills the program, flips a bit in a
-// file that it has staged, and runs the same command again: the file is written
-// again, or nothing more is loaded.
+// TestStagedFileDamagedBetweenAttempts kills the program, flips a bit in a file
+// that it has staged, and runs the same command again: the file is written again,
+// or nothing more is loaded.
 func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -303,7 +303,7 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 			t.Run(what+" after "+after, func(t *testing.T) {
 				t.Parallel()
 				p := newProgram(t, name)
-				// One at a time: else a request that is under way takes the file before it is damaged.
+				// One at a time: otherwise a concurrent request takes the file before it is damaged.
 				if code, _, stderr := p.run(after, "--load-concurrency=1"); code != 128+9 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
@@ -331,8 +331,8 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestFileReplacedBeforeTheLoad puts another file in the place of one that
-// this process has staged, just before it is loaded.
+// TestFileReplacedBeforeTheLoad replaces a file that this process has staged, just
+// before it is loaded.
 func TestFileReplacedBeforeTheLoad(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -391,13 +391,13 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 			}
 			noRows(t, cluster, table)
 			if fsys, dir, err := env.Resolve(staging); err == nil {
-				_ = fsys.RemoveAll(t.Context(), dir) // kept, since nothing of it was loaded
+				_ = fsys.RemoveAll(t.Context(), dir) // kept, since nothing was loaded from it
 			}
 		})
 	}
 }
 
-// TestTrustedFilesAreNotRead loads a damaged file that the caller wants loaded.
+// TestTrustedFilesAreNotRead loads a damaged file, as requested by the caller.
 func TestTrustedFilesAreNotRead(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

@@ -17,8 +17,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestProverFindsDamage proves files of a local build, whole and damaged, with
-// the checksum that the manifest has and without one.
+// TestProverFindsDamage checks files of a local build, intact and damaged, with the
+// checksum of the manifest and without one.
 func TestProverFindsDamage(t *testing.T) {
 	dir, m := builtFiles(t, jobtest.Env(t))
 	at := filepath.Join(dir, m.Files[1].Name)
@@ -28,7 +28,7 @@ func TestProverFindsDamage(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		b     []byte
-		blind bool // it shows in the checksum alone
+		blind bool // detected only by the checksum
 	}{
 		"whole":            {b: whole},
 		"a bit":            {b: flipBit(whole)},
@@ -72,8 +72,8 @@ func TestProverFindsDamage(t *testing.T) {
 	}
 }
 
-// TestProverTellsFailuresFromDamage has a file that cannot be read, and a
-// context that ends: neither says that a file is damaged.
+// TestProverTellsFailuresFromDamage has a file that cannot be read, and a context
+// that ends: neither is reported as damage.
 func TestProverTellsFailuresFromDamage(t *testing.T) {
 	dir, m := builtFiles(t, jobtest.Env(t))
 	broken := errors.New("the disk is gone")
@@ -99,8 +99,8 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 	}
 }
 
-// TestChangedManifestIsRefused changes what a manifest says. Blanks between
-// its fields do not count, and an older one has no checksum.
+// TestChangedManifestIsRefused changes the contents of a manifest. White space
+// between its fields does not count, and an older manifest has no checksum.
 func TestChangedManifestIsRefused(t *testing.T) {
 	dir, m := builtFiles(t, jobtest.Env(t))
 	name := filepath.Join(dir, manifest.FileName)

@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestRemovedFilesNameTheWay: a load that had begun, and whose staging directory was removed, says that the job can be
-// begun again.
+// TestRemovedFilesNameTheWay checks the error of a load whose staging directory was removed after it had begun: it explains how to start the job
+// over.
 func TestRemovedFilesNameTheWay(t *testing.T) {
 	l, err := jobtest.Env(t).Conf.Resolve("hdfs://nn/stage")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// quietOf returns the attributes of a table that a quiet job changes, as they are; none: the table is not there.
+// quietOf returns the current attributes of a table that a quiet job changes; none: the table does not exist.
 func (p *program) quietOf(table string) string {
 	p.t.Helper()
 	c, err := p.env.Dial(p.t.Context())
@@ -32,7 +32,7 @@ func (p *program) quietOf(table string) string {
 
 const allOff = "false,false,false"
 
-// quiet returns the tables that status says jobs keep quiet.
+// quiet returns the tables that jobs keep quiet according to status.
 func (p *program) quiet() (tables []string) {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
@@ -49,7 +49,7 @@ func (p *program) quiet() (tables []string) {
 	return tables
 }
 
-// said returns what an administrator's command says.
+// said returns the output of an administrator's command.
 func (p *program) said(args ...string) string {
 	p.t.Helper()
 	out, err := p.cluster.AdminT(p.t).Run(p.t.Context(), args...)
@@ -57,8 +57,8 @@ func (p *program) said(args ...string) string {
 	return out
 }
 
-// TestQuietTable holds a job that keeps its table quiet: HBase neither splits nor merges regions of it until the job has ended, which
-// regions do without being opened again.
+// TestQuietTable checks that HBase neither splits nor merges regions of a quiet table until the job has ended, and that the regions are not reopened
+// for it.
 func TestQuietTable(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -93,7 +93,7 @@ func TestQuietTable(t *testing.T) {
 	}
 }
 
-// TestQuietFailed: a job that fails gives its table back, and so does one that does not keep it quiet any more.
+// TestQuietFailed checks that a failed job restores its table, and so does one that no longer keeps it quiet.
 func TestQuietFailed(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -115,7 +115,7 @@ func TestQuietFailed(t *testing.T) {
 	}
 }
 
-// TestQuietChanged kills a job after another client has changed the table: clean sets back what is still the job's.
+// TestQuietChanged kills a job after another client has changed the table: clean restores only the job's attributes.
 func TestQuietChanged(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -148,8 +148,8 @@ func (p *program) clean() {
 	}
 }
 
-// TestQuietKinds kills a job of each kind that keeps its tables quiet, before HBase has changed them and after: status names them, the same command gives them
-// back at its end, and so does clean.
+// TestQuietKinds kills a job of each kind that keeps its tables quiet, before and after HBase has changed them: status names the tables, and the same
+// command restores them at its end, and so does clean.
 func TestQuietKinds(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
@@ -175,7 +175,7 @@ func TestQuietKinds(t *testing.T) {
 	})
 }
 
-// killedQuiet kills a job when it is about to change its first table, and when it is loading, and has it end then. It gives the tables.
+// killedQuiet kills a job just before it changes its first table, and again while it loads, and then has it end. It returns the tables.
 func (p *program) killedQuiet(t *testing.T, first string, run func(after string) (int, string, string)) (tables []string) {
 	t.Helper()
 	for _, after := range []string{first, "loading"} {

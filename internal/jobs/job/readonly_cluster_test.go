@@ -23,8 +23,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestReadOnlyCluster has a table whose region servers say what those of a read-only cluster say: a job is refused in HBase's words before it
-// builds anything. One whose staging directory cannot be removed by HBase has loaded its rows, with a warning.
+// TestReadOnlyCluster has a table whose region servers respond like those of a read-only cluster: a job is refused with HBase's message before it
+// builds anything. A job whose staging directory HBase cannot remove has loaded its rows, with a warning.
 func TestReadOnlyCluster(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -63,7 +63,7 @@ func TestReadOnlyCluster(t *testing.T) {
 	}
 }
 
-// observedTable makes a table with the observer, which refuses one of the calls of a load.
+// observedTable creates a table with an observer that refuses one of the calls of a load.
 func observedTable(t *testing.T, env *cluster.Env, jar, call string) string {
 	t.Helper()
 	conn, err := env.Dial(t.Context())
@@ -75,7 +75,7 @@ func observedTable(t *testing.T, env *cluster.Env, jar, call string) string {
 	return name.String()
 }
 
-// observerJar compiles the observer, and puts it on HDFS.
+// observerJar compiles the observer, and writes it to HDFS.
 func observerJar(t *testing.T, c *testcluster.Cluster) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// replaceLab is a table of the families f and g, and exports of it.
+// replaceLab is a table with the families f and g, and exports of it.
 type replaceLab struct {
 	*testing.T
 	c        *testcluster.Cluster
@@ -37,7 +37,7 @@ type replaceLab struct {
 	table    string
 }
 
-// newTable makes a table of two regions.
+// newTable creates a table of two regions.
 func (l *replaceLab) newTable() string {
 	l.Helper()
 	c, err := l.env.Dial(l.Context())
@@ -66,7 +66,7 @@ func newReplaceLab(t *testing.T, versions int, keep string) *replaceLab {
 	return l
 }
 
-// export writes rows into a file, and makes a job of it.
+// export writes rows into a file, and returns its job.
 func (l *replaceLab) export(name string, rows func(i int) string) spec.Spec {
 	l.Helper()
 	var csv strings.Builder
@@ -106,7 +106,7 @@ func (l *replaceLab) second() spec.Spec {
 	})
 }
 
-// run runs a job, with on called when a phase begins.
+// run runs a job and calls on when a phase begins.
 func (l *replaceLab) run(ctx context.Context, s spec.Spec, on func(phase string)) (*result.Result, error) {
 	o := RunOptions{State: checkpoint.Options{Dir: l.state}}
 	if on != nil {
@@ -133,7 +133,7 @@ func (l *replaceLab) admin(do, table string, args ...string) string {
 	return out
 }
 
-// same holds the table to a new one with the export alone: all that HBase's client sees, timestamps and older versions too.
+// same compares the table with a new one that has only the export: all that HBase's client sees, including timestamps and older versions.
 func (l *replaceLab) same(s spec.Spec, stamp int64) {
 	l.Helper()
 	s.Table, s.Replace, s.Timestamp = l.newTable(), false, stamp
@@ -146,7 +146,7 @@ func (l *replaceLab) same(s spec.Spec, stamp int64) {
 	}
 }
 
-// nothingLeft looks for snapshots of the table.
+// nothingLeft checks that no snapshots of the table are left.
 func (l *replaceLab) nothingLeft() {
 	l.Helper()
 	if left := l.snapshots(); len(left) > 0 {
@@ -178,7 +178,7 @@ func replacing(s spec.Spec, most string) spec.Spec {
 	return s
 }
 
-// TestReplaceTable replaces what a table has by exports, and holds it to a table that has nothing but the export.
+// TestReplaceTable replaces the rows of a table by exports, and compares it with a table that has only the export.
 func TestReplaceTable(t *testing.T) {
 	t.Parallel()
 	l := newReplaceLab(t, 1, "")
@@ -219,7 +219,7 @@ func TestReplaceTable(t *testing.T) {
 	l.nothingLeft()
 }
 
-// predicts holds what a plan says to what it should.
+// predicts checks the prediction of a plan.
 func (l *replaceLab) predicts(s spec.Spec, want replace.Prediction) {
 	l.Helper()
 	got, err := replace.Predict(l.Context(), l.env, jobtest.Resolve(l, s), build.WorkOptions{})
@@ -228,8 +228,8 @@ func (l *replaceLab) predicts(s spec.Spec, want replace.Prediction) {
 	}
 }
 
-// TestReplaceVerifiedByFiles replaces a table in mode files: files with delete markers are looked for as all others are, and where a
-// compaction has taken files before, the count of rows stands for theirs.
+// TestReplaceVerifiedByFiles replaces a table in mode files: files with delete markers are checked like all others, and if a compaction has rewritten
+// files before, the row count replaces their check.
 func TestReplaceVerifiedByFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -261,7 +261,7 @@ func TestReplaceVerifiedByFiles(t *testing.T) {
 	l.nothingLeft()
 }
 
-// TestReplaceCompacted replaces a table once more after a compaction, in mode sample.
+// TestReplaceCompacted replaces a table again after a compaction, in mode sample.
 func TestReplaceCompacted(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -286,7 +286,7 @@ func TestReplaceCompacted(t *testing.T) {
 	l.nothingLeft()
 }
 
-// othersWrite: a row that comes after the snapshot is found, and nothing but that.
+// othersWrite checks that a row written after the snapshot is detected, and nothing else.
 func (l *replaceLab) othersWrite(t *testing.T) {
 	s := replacing(l.export("others.csv", func(i int) string {
 		if i >= 985 {
@@ -314,7 +314,7 @@ func (l *replaceLab) othersWrite(t *testing.T) {
 	l.same(s, r.Manifest.Timestamp)
 }
 
-// refusals change nothing.
+// refusals checks that refused jobs change nothing.
 func (l *replaceLab) refusals(t *testing.T) {
 	rows := func(i int) string {
 		if i >= 985 {
@@ -369,7 +369,7 @@ func (l *replaceLab) refusals(t *testing.T) {
 	}
 }
 
-// TestReplaceVersions replaces tables that keep more than what readers see.
+// TestReplaceVersions replaces tables that keep more versions than readers see.
 func TestReplaceVersions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -403,14 +403,14 @@ func (l *replaceLab) first2() spec.Spec {
 	})
 }
 
-// replaceProgram is the program with a job of an export that lacks two of a hundred rows of its table and has one more.
+// replaceProgram is the program with a job of an export that lacks two of a hundred rows of its table and has one additional row.
 type replaceProgram struct {
 	*program
-	want   string // digest of a table with the export alone
-	hfiles string // directory of the export's HFiles that is loaded; empty: the export is run
+	want   string // digest of a table with only the export
+	hfiles string // directory of the export's HFiles to load; empty: the export is run
 }
 
-// newReplaceProgram has the table filled by a job of the same program.
+// newReplaceProgram returns a program whose table was filled by a job of the same program.
 func newReplaceProgram(t *testing.T, name, want string) *replaceProgram {
 	p := &replaceProgram{program: newProgram(t, name), want: want}
 	all, err := os.ReadFile(jobtest.Export(t, "check.dump"))
@@ -452,7 +452,7 @@ func (p *replaceProgram) replace(stopAfter string, flags ...string) (code int, s
 	return p.run(stopAfter, flags...)
 }
 
-// digest returns what HBase's client reads of the table.
+// digest returns the digest of the table, read by HBase's client.
 func (p *replaceProgram) digest() string {
 	p.t.Helper()
 	got, err := p.cluster.AdminT(p.t).Digest(p.t.Context(), p.table)
@@ -462,7 +462,7 @@ func (p *replaceProgram) digest() string {
 	return got
 }
 
-// judge compares the table with one that has the export alone, and looks for what is left.
+// judge compares the table with one that has only the export, and checks for leftovers.
 func (p *replaceProgram) judge() {
 	p.t.Helper()
 	if got := p.digest(); got != p.want {
@@ -488,7 +488,7 @@ func (p *replaceProgram) judge() {
 	}
 }
 
-// freshDigest returns the fresh digest of a table with the export alone.
+// freshDigest returns the digest of a table with only the export.
 func freshDigest(t *testing.T, name string) string {
 	p := newReplaceProgram(t, name, "")
 	p.table = jobtest.FreshTable(t, p.env, programRegions, nil)
@@ -504,7 +504,7 @@ func TestReplaceKilled(t *testing.T) {
 	name := buildProgram(t)
 	after := []string{"replaced"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		// read_snapshot: the snapshot that is tried, its end, the one that is compared, its end
+		// read_snapshot: the trial snapshot, its deletion, the compared snapshot, its deletion
 		after = []string{"read_snapshot:1", "read_snapshot:2", "read_snapshot:3", "replaced", "loading", "prepared", "sending", "loaded:1", "loaded:3", "cleaned", "read_snapshot:4", "verified", "done"}
 	}
 	want := freshDigest(t, name)
@@ -570,7 +570,7 @@ func TestReplaceKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// Some moment after the snapshot was asked for: the kill waits for no condition, but for a time that the seed gives.
+			// A random time after the request for the snapshot, given by the seed: the kill does not wait for a condition.
 			testcheck.Eventually(t, 3*time.Minute, "the snapshot is asked for", func() (bool, any) {
 				n := p.lastJob("read_snapshot")
 				return n >= 1+i%2*2, n
@@ -587,7 +587,7 @@ func TestReplaceKilled(t *testing.T) {
 	}
 }
 
-// lastJob counts records of the job that works on the second export, which has no state when it begins.
+// lastJob counts records of the job of the second export, which has no state when it begins.
 func (p *replaceProgram) lastJob(event string) (n int) {
 	files, err := filepath.Glob(filepath.Join(p.state, "*", "journal.jsonl"))
 	if err != nil {
@@ -603,7 +603,7 @@ func (p *replaceProgram) lastJob(event string) (n int) {
 	return n
 }
 
-// refused are exports that replace no table: one with a bad record, which is set aside, and one without rows.
+// refused returns exports that cannot replace a table: one with a bad record, which is set aside, and one without rows.
 func (l *replaceLab) refused(rows func(i int) string) (bad, empty spec.Spec) {
 	bad = l.export("bad.csv", func(i int) string {
 		if i == 5 {

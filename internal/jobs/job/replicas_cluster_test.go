@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRegionReplicas loads a table whose regions have a replica on another server: each file goes to the primary alone, once, and what
-// verifies it reads the primaries.
+// TestRegionReplicas loads a table whose regions have a replica on another server, and checks that each file goes only to the primary, once, and that
+// verification reads the primaries.
 func TestRegionReplicas(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Own(t, testcluster.Harmed())

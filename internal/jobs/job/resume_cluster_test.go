@@ -30,7 +30,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// program is the built program with a job of its own on the test cluster.
+// program is the built program with its own job on the test cluster.
 type program struct {
 	t       *testing.T
 	path    string
@@ -40,8 +40,8 @@ type program struct {
 	state   string
 	input   string
 	vars    []string // of its environment
-	dir     string   // where it runs, default the state's
-	prepare bool     // kills may come while HBase makes its staging directory for a load: without the answer nothing knows its name
+	dir     string   // working directory, default the state directory
+	prepare bool     // kills may occur while HBase creates its staging directory for a load: without the answer its name is unknown
 }
 
 // buildProgram returns the program, for a test that runs it on a cluster.
@@ -53,8 +53,8 @@ func buildProgram(t *testing.T) string {
 	return jobtest.Program(t)
 }
 
-// programRegions is the number of regions, and of files, of a program's table: a first one, a last one and some between them. Each costs the
-// servers a tenth of a second of processor time, from its making to its end.
+// programRegions is the number of regions, and of files, of a program's table: a first one, a last one and some between them. Each costs the servers
+// a tenth of a second of processor time in total.
 const programRegions = 4
 
 // newProgram makes a table for a job that loads the check export.
@@ -69,7 +69,7 @@ func newProgramAt(t *testing.T, name string, splits [][]byte) *program {
 	return newProgramOn(t, testcluster.Shared(t), name, splits)
 }
 
-// newProgramOn is newProgramAt on a cluster that the test has for itself.
+// newProgramOn is newProgramAt on a cluster that is not shared with other tests.
 func newProgramOn(t *testing.T, cluster *testcluster.Cluster, name string, splits [][]byte) *program {
 	t.Helper()
 	env := jobtest.ClusterEnv(t, cluster)
@@ -77,7 +77,7 @@ func newProgramOn(t *testing.T, cluster *testcluster.Cluster, name string, split
 		input: jobtest.Export(t, "check.dump")}
 }
 
-// admin has an administrator do something to the table.
+// admin runs an administrator's command on the table.
 func (p *program) admin(t *testing.T, do string, args ...string) {
 	t.Helper()
 	if _, err := p.cluster.AdminT(t).Run(t.Context(), append([]string{do, p.table}, args...)...); err != nil {
@@ -85,13 +85,13 @@ func (p *program) admin(t *testing.T, do string, args ...string) {
 	}
 }
 
-// command returns a run of the job; environment variables come after the flags.
+// command returns a run of the job; environment variables follow the flags.
 func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
 	return p.any(ctx, stopAfter, append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../../examples/check.yaml"), "--table=" + p.table,
 		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)...)
 }
 
-// any returns a command of the program with an environment of its own.
+// any returns any command of the program, with its own environment.
 func (p *program) any(ctx context.Context, stopAfter string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+p.cluster.ConfDir(), "HBASE_CONF_DIR="+p.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
@@ -103,7 +103,7 @@ func (p *program) any(ctx context.Context, stopAfter string, args ...string) *ex
 	return cmd
 }
 
-// run gives the exit code, and what the program said.
+// run returns the exit code, and the output of the program.
 func (p *program) run(stopAfter string, flags ...string) (code int, stdout, stderr string) {
 	p.t.Helper()
 	return p.end(func(ctx context.Context) *exec.Cmd { return p.command(ctx, stopAfter, flags...) })
@@ -161,8 +161,8 @@ func (p *program) count(event string) (n int) {
 	return n
 }
 
-// judge sees that the table has just what the export has, by HBase's own
-// client, that every file is in there once, and that nothing is left behind. Without a number of files HBase may have compacted them.
+// judge checks with HBase's own client that the table has exactly the rows of the export, that each of the files is there once, and that nothing is
+// left behind. If files is 0, HBase may have compacted them.
 func (p *program) judge(files int) {
 	t := p.t
 	t.Helper()
@@ -207,20 +207,20 @@ func (p *program) judge(files int) {
 	}
 }
 
-// TestKilledAfterAnyRecordIsResumed kills the program just after each kind of record, and runs
-// the same command again.
+// TestKilledAfterAnyRecordIsResumed kills the program just after each kind of record, and runs the same
+// command again.
 func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after   string
-		written int // records of finished files in the end; 0: not known
+		written int // records of finished files in the end; 0: unknown
 	}{
 		{"plan", 4}, {"attempt", 4}, {"checking:1", 0}, {"checking:2", 0}, {"spill", 4}, {"sorted", 4}, {"written:1", 0}, {"written:3", 0}, {"written:4", 4}, {"built", 4}, {"loading", 4},
 		{"prepared", 4}, {"sending", 4}, {"loaded:1", 4}, {"loaded:3", 4}, {"cleaned", 4}, {"verified", 4}, {"done", 4},
 	} {
 		t.Run(c.after, func(t *testing.T) {
-			t.Parallel() // each has a table of its own, and waits for HBase most of the time
+			t.Parallel() // each has its own table, and mostly waits for HBase
 			p := newProgram(t, name)
 			if code, _, stderr := p.run(c.after); code != 128+9 {
 				t.Fatalf("exit code %d: %s", code, stderr)
@@ -235,7 +235,7 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 			}
 			p.judge(programRegions)
 			if c.after != "done" {
-				if r.Attempt != 2 && c.after != "plan" && !strings.HasPrefix(c.after, "checking") { // which may be before the first attempt's record
+				if r.Attempt != 2 && c.after != "plan" && !strings.HasPrefix(c.after, "checking") { // may precede the first attempt's record
 					t.Errorf("attempt %d", r.Attempt)
 				}
 			} else if !r.Already || r.DoneAt.IsZero() {
@@ -252,7 +252,7 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 	}
 }
 
-// TestKilledInPreflight has what the preflight of a killed attempt leaves, a file that is still open. The next attempt removes it.
+// TestKilledInPreflight checks that the next attempt removes the leftover of a preflight of a killed attempt, a file that is still open.
 func TestKilledInPreflight(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -295,7 +295,7 @@ func killedInPreflight(t *testing.T, p *program, flags ...string) {
 	p.judge(programRegions)
 }
 
-// TestCleanKilled cleans up after a job that was killed: not while HBase may have its files, and all of it otherwise.
+// TestCleanKilled cleans up after a killed job: nothing while HBase may have its files, and all of it otherwise.
 func TestCleanKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -339,7 +339,7 @@ func TestCleanKilled(t *testing.T) {
 	}
 }
 
-// TestRunTwice: one job at a time, a changed input, a new beginning.
+// TestRunTwice checks concurrent runs of one job, a changed input, and starting over.
 func TestRunTwice(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -386,8 +386,8 @@ func TestRunTwice(t *testing.T) {
 	}
 }
 
-// TestStateLost refuses to begin a job again whose files are on HDFS, but
-// whose journal is not here.
+// TestStateLost checks that a job is refused whose files are on HDFS, but whose
+// journal is missing.
 func TestStateLost(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -408,8 +408,8 @@ func TestStateLost(t *testing.T) {
 	}
 }
 
-// TestKilledWhileSpilled kills the program when its sorted rows are on disk,
-// and again in the second pass: the input is read once.
+// TestKilledWhileSpilled kills the program when its sorted rows are on disk, and
+// again in the second pass, and checks that the input is read once.
 func TestKilledWhileSpilled(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -434,9 +434,9 @@ func TestKilledWhileSpilled(t *testing.T) {
 	}
 }
 
-// TestTerminated stops the program by SIGTERM while it writes, with nothing
-// lost. The limit is a guard; TestStop of internal/test/faults and TestStopTells of
-// cmd/bulkload are about the 15 s that a stop may take.
+// TestTerminated stops the program by SIGTERM while it writes, and checks that
+// nothing is lost. The limit is only a guard; TestStop of internal/test/faults and
+// TestStopTells of cmd/bulkload check the 15 s that a stop may take.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -473,7 +473,7 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// snapshot takes one of the table as the program would, or another user.
+// snapshot takes a snapshot of the table as the program or another user would.
 func (p *program) snapshot(name string, created int64) {
 	p.t.Helper()
 	table, err := loader.ParseTableName(p.table)
@@ -490,8 +490,8 @@ func (p *program) snapshot(name string, created int64) {
 	}
 }
 
-// TestOlderSnapshotIsNotTheJobs refuses the name of a snapshot that was there
-// before the program was killed when it was about to take its own.
+// TestOlderSnapshotIsNotTheJobs checks that a snapshot name is refused that existed
+// before the program was killed just before taking its own.
 func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
@@ -510,8 +510,9 @@ func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 	}
 }
 
-// TestKilledAtSnapshot takes a snapshot once, also when the program was killed
-// between the snapshot and its record; another's of that name is refused.
+// TestKilledAtSnapshot checks that a snapshot is taken once, also if the program
+// was killed between the snapshot and its record; another one of that name is
+// refused.
 func TestKilledAtSnapshot(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -541,7 +542,7 @@ func TestKilledAtSnapshot(t *testing.T) {
 					t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 				}
 			}
-			// Without --restart: the attempt before has not made it the job's own.
+			// Without --restart: the previous attempt has not made it the job's own.
 			if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
 				t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 			}

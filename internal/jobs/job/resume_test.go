@@ -24,21 +24,22 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// resumedBuild is a build with a journal that is stopped and resumed, without
-// a cluster.
+// resumedBuild is a build with a journal that is stopped and resumed, without a
+// cluster.
 type resumedBuild struct {
 	t                 *testing.T
 	env               *cluster.Env
 	spec              spec.Spec
 	state, spill, out string
-	reads             int // attempts that read the input
+	reads             int // number of attempts that read the input
 }
 
 func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
 	return &resumedBuild{t: t, env: jobtest.Env(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
 }
 
-// attempt builds as [Run] does, and stops after that many files; 0: never.
+// attempt builds as [Run] does, and stops after the given number of files; 0:
+// never.
 func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.Job, error) {
 	t := b.t
 	t.Helper()
@@ -85,7 +86,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	return m, st, err
 }
 
-// stopped returns an attempt that ends too early.
+// stopped runs an attempt that ends too early.
 func (b *resumedBuild) stopped(after int) *checkpoint.Job {
 	b.t.Helper()
 	_, st, err := b.attempt(after)
@@ -98,8 +99,8 @@ func (b *resumedBuild) stopped(after int) *checkpoint.Job {
 	return st
 }
 
-// ended returns an attempt that builds all that is missing, and just what an
-// undisturbed build makes.
+// ended runs an attempt that builds all missing files, and checks that the files
+// are exactly those of an undisturbed build.
 func (b *resumedBuild) ended() *manifest.Manifest {
 	t := b.t
 	t.Helper()
@@ -134,7 +135,7 @@ func spillingSpec(t *testing.T) spec.Spec {
 }
 
 // TestResumeWithSavedRuns resumes in the second pass, one file after the other, and
-// never writes a file again.
+// checks that no file is written twice.
 func TestResumeWithSavedRuns(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	before := map[string]time.Time{}
@@ -164,8 +165,8 @@ func TestResumeWithSavedRuns(t *testing.T) {
 	}
 }
 
-// TestResumeWithoutRuns reads the input again when the runs are damaged, gone,
-// or do not have what is missing.
+// TestResumeWithoutRuns checks that the input is read again if the runs are
+// damaged, missing, or lack the missing rows.
 func TestResumeWithoutRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, b *resumedBuild, st *checkpoint.Job)
@@ -215,8 +216,8 @@ func TestResumeWithoutRuns(t *testing.T) {
 	}
 }
 
-// TestResumeDamagedBlock ends the attempt that meets the damage, and the next
-// one reads the input.
+// TestResumeDamagedBlock checks that the attempt that finds the damage ends, and
+// the next one reads the input.
 func TestResumeDamagedBlock(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
@@ -247,8 +248,8 @@ func TestResumeDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestResumeKeepsRejects reads the input again when the file of bad records is
-// not there, and not when it is.
+// TestResumeKeepsRejects checks that the input is read again only if the file of
+// bad records is missing.
 func TestResumeKeepsRejects(t *testing.T) {
 	s := spillingSpec(t)
 	s.BadRecords = "5"
@@ -278,8 +279,8 @@ func TestResumeKeepsRejects(t *testing.T) {
 	}
 }
 
-// TestSpillIsRemoved: runs that were not finished, and those that a journal
-// names falsely.
+// TestSpillIsRemoved checks unfinished runs, and runs that a journal names
+// incorrectly.
 func TestSpillIsRemoved(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
@@ -290,7 +291,7 @@ func TestSpillIsRemoved(t *testing.T) {
 	if err != nil || len(records) == 0 {
 		t.Fatal(err)
 	}
-	// There is no HDFS here, as the error says.
+	// There is no HDFS here, as the error shows.
 	done, _ := checkpoint.Clean(t.Context(), b.env, checkpoint.CleanOptions{State: b.state, Job: filepath.Base(st.Dir), Remove: true})
 	if len(done.Dirs) != 1 || !done.Dirs[0].Remove {
 		t.Fatalf("%+v", done)

@@ -16,9 +16,9 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestLoadRewrites loads two files on HDFS, each with rows across all
-// regions of a table that may get one file each: the loader has them cut, and
-// the parts of each region merged. HBase shows each row once.
+// TestLoadRewrites loads two files on HDFS, each with rows in all regions of a
+// table that may get one file each: the loader has them cut, and the parts of each
+// region merged. HBase shows each row once.
 func TestLoadRewrites(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -67,7 +67,7 @@ func TestLoadRewrites(t *testing.T) {
 	if cut != 6 || merged != 6 {
 		t.Errorf("%d parts were cut and %d merged, want 6", cut, merged)
 	}
-	jobtest.TreeFiles(t, stage.out.FS, dir) // nothing that is not complete is left
+	jobtest.TreeFiles(t, stage.out.FS, dir) // nothing incomplete is left
 	got, err := cluster.AdminT(t).Digest(t.Context(), name)
 	if err != nil || !strings.HasPrefix(got, "rows=3000 cells=9000 ") {
 		t.Errorf("the table has %s, %v", got, err)

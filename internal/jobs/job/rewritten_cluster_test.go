@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestFilesModeAfterRewrites verifies by its files a job whose regions split or merge while it writes, so that its files are cut
-// or merged: looked for are those that HBase has taken, with a state directory and without.
+// TestFilesModeAfterRewrites verifies by its files a job whose regions split or merge while it writes, so that its files are cut or merged: the files
+// that HBase has loaded are checked, with a state directory and without.
 func TestFilesModeAfterRewrites(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -57,7 +57,7 @@ func TestFilesModeAfterRewrites(t *testing.T) {
 	}
 }
 
-// TestFencedFileIsKnownByItsNewName: what is loaded after a file got another name is looked for under that.
+// TestFencedFileIsKnownByItsNewName checks that a file that is loaded after it was renamed is looked up by its new name.
 func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 	t.Parallel()
 	log := &checkpoint.Job{History: checkpoint.NewHistory()}

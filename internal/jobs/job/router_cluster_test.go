@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestRouter has a router of router-based federation before the NameNode, and a mount table: inputs are read through both. Staging and HFiles
+// TestRouter has a router of router-based federation in front of the NameNode, and a mount table: inputs are read through both. Staging and HFiles
 // under the router's address are refused, since HBase would copy each file; through a mount table that leads to the NameNode they are not.
 func TestRouter(t *testing.T) {
 	t.Parallel()

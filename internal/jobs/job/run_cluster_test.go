@@ -25,8 +25,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestRun loads check and opinion in every format, and HBase's own client
-// finds in the table just what the exports hold.
+// TestRun loads check and opinion in every format, and checks with HBase's own
+// client that the table has exactly the rows of the exports.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// nothingStaged says that no run into a table has left anything in its staging directory.
+// nothingStaged checks that no run into a table has left anything in its staging directory.
 func nothingStaged(t testing.TB, env *cluster.Env, table string) {
 	t.Helper()
 	fsys, p, err := env.Resolve("hdfs:///tmp/bulkload-tina")
@@ -86,7 +86,7 @@ func nothingStaged(t testing.TB, env *cluster.Env, table string) {
 	}
 }
 
-// TestGet reads every row of some query keys back, fast.
+// TestGet reads every row of some query keys, fast.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -124,7 +124,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestBuildThenLoad writes HFiles to HDFS by build and loads them by load.
+// TestBuildThenLoad writes HFiles to HDFS with build and loads them with load.
 func TestBuildThenLoad(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -153,7 +153,7 @@ func TestBuildThenLoad(t *testing.T) {
 	}
 }
 
-// TestLoadLocalFiles uploads the files of a local build; they stay where they are.
+// TestLoadLocalFiles uploads the files of a local build, which are kept.
 func TestLoadLocalFiles(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -179,7 +179,7 @@ func TestLoadLocalFiles(t *testing.T) {
 	nothingStaged(t, env, name)
 }
 
-// TestInputsOnHDFS reads a directory of dumps on HDFS, past what is not an input there.
+// TestInputsOnHDFS reads a directory of dumps on HDFS, and skips entries that are not inputs.
 func TestInputsOnHDFS(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -225,8 +225,8 @@ func TestInputsOnHDFS(t *testing.T) {
 	}
 }
 
-// TestRegionSplitMeanwhile builds for the table's regions and splits one: its
-// file is cut and loaded, and does not stay where it would be loaded again.
+// TestRegionSplitMeanwhile builds for the table's regions and splits one: its file
+// is cut and loaded, and removed so that it is not loaded again.
 func TestRegionSplitMeanwhile(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -255,7 +255,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	if !strings.HasPrefix(got, "rows=3000 cells=43426 ") || err != nil {
 		t.Errorf("the table has %s, %v", got, err)
 	}
-	// A later run finds the salt's modulus although a region more is there.
+	// A later run finds the salt's modulus despite the additional region.
 	s.Table, s.Verify = name, "full"
 	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 	if err != nil {
@@ -266,7 +266,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	}
 }
 
-// TestVerifyFinds changes the table after a run's back.
+// TestVerifyFinds changes the table after a run, and checks that verification finds it.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	servers := testcluster.Shared(t)
@@ -301,7 +301,7 @@ func TestVerifyFinds(t *testing.T) {
 	if _, err := verify.Sample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
 	}
-	// Sampled rows of a region are read together: one is missing in front of others, between them, or after them all.
+	// Sampled rows of a region are read together: one is missing before others, between them, or after all.
 	if len(r.Manifest.Samples) < 4 {
 		t.Fatalf("%d rows are sampled", len(r.Manifest.Samples))
 	}
@@ -313,7 +313,7 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-// TestTableIsNotFit names what is wrong with a table before anything is read.
+// TestTableIsNotFit checks that the problems of a table are reported before anything is read.
 func TestTableIsNotFit(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

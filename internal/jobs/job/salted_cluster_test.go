@@ -17,8 +17,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestSalted masks a column with a secret, in a job that is killed and resumed. HBase's own client finds what Go has masked; another secret, and none, are
-// refused; and the secret is in nothing that the program prints or keeps.
+// TestSalted masks a column with a secret, in a job that is killed and resumed. HBase's own client reads the values as masked in Go; another secret,
+// and none, are refused; and the secret is in nothing that the program prints or stores.
 func TestSalted(t *testing.T) {
 	t.Parallel()
 	const secret = "4f1b2d5fd3b7a05e9c6a"

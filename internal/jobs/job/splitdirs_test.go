@@ -9,12 +9,12 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestPartsOfNothing: of an input that may be empty, and is, there is no directory to fail with, and none that was done before.
+// TestPartsOfNothing checks that an allowed empty input has no directory that fails, and none that was done before.
 func TestPartsOfNothing(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
 	r, err := RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}})
-	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is named
+	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is configured
 		t.Errorf("%+v, %v", r, err)
 	}
 	r, err = RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{})

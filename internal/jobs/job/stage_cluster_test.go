@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestKilledBeforeItsStagingIsRemoved: a job that was killed once it was done leaves its staging directory to the next attempt, whatever that does.
+// TestKilledBeforeItsStagingIsRemoved checks that the next attempt removes the staging directory of a job that was killed after it was done.
 func TestKilledBeforeItsStagingIsRemoved(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -50,7 +50,8 @@ func TestKilledBeforeItsStagingIsRemoved(t *testing.T) {
 	}
 }
 
-// TestStagingOfAnotherOwnerIsRefused: the owner of the directory above a job's could put other files in place of its own.
+// TestStagingOfAnotherOwnerIsRefused checks that a directory above a job's with another owner is refused, since the owner could replace the job's
+// files.
 func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -102,11 +103,11 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", c.dir, err)
 		}
 	}
-	// The default directory of a user is the user's own, sticky or not.
+	// The default directory of a user belongs to the user, sticky or not.
 	if _, err := staging.MakeBase(t.Context(), mine, base+"-sticky", "nobody"); err != nil {
 		t.Error(err)
 	}
-	// A job's directory that another made.
+	// A job's directory made by another user.
 	dir := base + "-sticky/t-1-0000000000000001"
 	if err := mallory.MkdirAll(t.Context(), dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	}
 }
 
-// TestStagingParentsLetOthersPass: only the directory of the jobs is closed to others, not those above it.
+// TestStagingParentsLetOthersPass checks that only the directory of the jobs is closed to others, not those above it.
 func TestStagingParentsLetOthersPass(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -143,7 +144,7 @@ func TestStagingParentsLetOthersPass(t *testing.T) {
 	}
 }
 
-// TestAbortedPreflightLeavesNoDirectory stops a check while HBase makes the directory of a load for it.
+// TestAbortedPreflightLeavesNoDirectory stops a check while HBase creates the directory of a load for it.
 func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -188,7 +189,7 @@ func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 	}
 }
 
-// writeWatch is a connection whose writes are looked at when they are done.
+// writeWatch is a connection that reports its finished writes.
 type writeWatch struct {
 	net.Conn
 	seen func([]byte)
@@ -200,7 +201,7 @@ func (c *writeWatch) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// openStage makes a new directory for a job.
+// openStage creates a new directory for a job.
 func openStage(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*stage, error) {
 	l, err := staging.Choose(ctx, env, dir, table, timestamp)
 	if err != nil {

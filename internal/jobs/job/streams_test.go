@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// streamJob is a job of standard input with a journal, without a cluster.
+// streamJob is a job with standard input and a journal, without a cluster.
 type streamJob struct {
 	t                 *testing.T
 	state, spill, out string
@@ -65,7 +65,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	return j, err
 }
 
-// plan records the plan, or compares it.
+// plan records the plan, or compares it with the recorded one.
 func (b *streamJob) plan(j *run) error {
 	now, err := j.planRecord(b.t.Context(), []spec.Family{jobtest.Family})
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *streamJob) plan(j *run) error {
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// build builds up to so many files; 0: all.
+// build builds up to stopAfter files; 0: all.
 func (b *streamJob) build(j *run, stopAfter int) (*manifest.Manifest, error) {
 	b.t.Helper()
 	plan, err := cells.NewPlan(j.spec, j.input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
@@ -100,7 +100,7 @@ func (b *streamJob) build(j *run, stopAfter int) (*manifest.Manifest, error) {
 	return m, j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()})
 }
 
-// endAsKilled ends an attempt as a kill does: what is on disk stays.
+// endAsKilled ends an attempt as a kill does: files on disk are kept.
 func (j *run) endAsKilled(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(j.streams.Close(), j.st.Close()); err != nil {
@@ -159,7 +159,7 @@ func export(t *testing.T) []byte {
 	return b
 }
 
-// TestStreamOfAnEarlierAttempt ends an attempt after each step, and gives the next one nothing, the same stream, and another.
+// TestStreamOfAnEarlierAttempt ends an attempt after each step, and runs the next one without a stream, with the same stream, and with another.
 func TestStreamOfAnEarlierAttempt(t *testing.T) {
 	data := export(t)
 	other := bytes.Replace(data, []byte("1"), []byte("2"), 1)
@@ -197,7 +197,7 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 					}
 				}
 
-				// Nothing is given.
+				// No stream is given.
 				j, err = b.open(t.Context(), nothing(t))
 				switch {
 				case lost && at < 3:
@@ -217,10 +217,10 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 				}
 				j.endAsKilled(t)
 				if at == 0 {
-					return // there is a plan now, or the journal has the digest alone
+					return // there is a plan now, or the journal only has the digest
 				}
 
-				// Another stream, and nothing of it is left.
+				// Another stream, and nothing is left of the first.
 				j, err = b.open(t.Context(), pipeOf(t, other))
 				wantError(t, err, fail.Input, fmt.Sprintf("the input has changed since this job began: standard input had %d bytes with the checksum", len(data)))
 				j.endAsKilled(t)
@@ -228,7 +228,7 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 				wantError(t, err, fail.Input, "it has 0 bytes with the checksum 00000000")
 				j.endAsKilled(t)
 
-				// The same.
+				// The same stream.
 				if j, err = b.open(t.Context(), pipeOf(t, data)); err != nil {
 					t.Fatal(err)
 				}
@@ -253,7 +253,7 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// TestStreamWithoutAPlan replaces the copy of an attempt that made no plan.
+// TestStreamWithoutAPlan replaces the copy of an attempt without a plan.
 func TestStreamWithoutAPlan(t *testing.T) {
 	b := newStreamJob(t)
 	j, err := b.open(t.Context(), pipeOf(t, export(t)))
@@ -282,7 +282,7 @@ func TestStreamWithoutAPlan(t *testing.T) {
 	b.wantSpill(0, "after a stream that is not an input")
 }
 
-// TestStreamDamagedCopy does not trust a copy that has changed.
+// TestStreamDamagedCopy checks that a changed copy is not used.
 func TestStreamDamagedCopy(t *testing.T) {
 	b := newStreamJob(t)
 	j, err := b.open(t.Context(), pipeOf(t, export(t)))
@@ -306,7 +306,7 @@ func TestStreamDamagedCopy(t *testing.T) {
 	j.endAsKilled(t)
 }
 
-// TestStreamIsAnotherKind gives a file where a stream was, and a stream where a file was.
+// TestStreamIsAnotherKind replaces a stream by a file, and a file by a stream.
 func TestStreamIsAnotherKind(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(name, export(t), 0o600); err != nil {
@@ -349,7 +349,7 @@ func TestStreamIsAnotherKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.endAsKilled(t)
-	if j, err = b.open(t.Context(), file()); err != nil { // of the same bytes
+	if j, err = b.open(t.Context(), file()); err != nil { // with the same bytes
 		t.Fatal(err)
 	}
 	if err := b.plan(j); err != nil {
@@ -358,7 +358,7 @@ func TestStreamIsAnotherKind(t *testing.T) {
 	j.endAsKilled(t)
 }
 
-// streamStateEnv has TestStreamChild read standard input until it is killed.
+// streamStateEnv makes TestStreamChild read standard input until it is killed.
 const streamStateEnv = "BULKLOAD_TEST_STREAM_STATE"
 
 // TestStreamKilled kills a process while it copies a stream.
@@ -373,7 +373,7 @@ func TestStreamKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.Write(make([]byte, 8<<20)); err != nil { // the last of it waits in the pipe and in buffers
+	if _, err := in.Write(make([]byte, 8<<20)); err != nil { // the last part stays in the pipe and in buffers
 		t.Fatal(err)
 	}
 	if err := child.Process.Kill(); err != nil {
@@ -411,7 +411,7 @@ func TestStreamChild(t *testing.T) {
 	t.Fatal(err)
 }
 
-// TestCleanRemovesStreams removes the copy of a job that is not resumed.
+// TestCleanRemovesStreams checks that clean removes the copy of a job that is not resumed.
 func TestCleanRemovesStreams(t *testing.T) {
 	b := newStreamJob(t)
 	j, err := b.open(t.Context(), pipeOf(t, export(t)))

@@ -26,7 +26,7 @@ type tableInput struct {
 	admin   *testcluster.Admin
 	old     string // the table
 	table   loader.TableName
-	spec    spec.Spec // of the job that has loaded it
+	spec    spec.Spec // of the job that loaded it
 }
 
 // newTableInput loads a table of a cluster.
@@ -64,21 +64,21 @@ func (in *tableInput) reader(t *testing.T, input string) *program {
 	return p
 }
 
-// TestTableAsInput loads a table into another one under another key: through a snapshot of the job's own, which a later attempt
-// reads again and which is gone at the end, and through one that is there, when the table is not any more.
+// TestTableAsInput loads a table into another one under another key: through a snapshot of the job's own, which a later attempt reads again and which
+// is deleted at the end, and through an existing snapshot of a table that was deleted.
 func TestTableAsInput(t *testing.T) {
 	t.Parallel()
 	in := newTableInput(t, testcluster.Shared(t))
 	t.Run("scan", in.scanGoesOnAsItBegan)
 	t.Run("denied", func(t *testing.T) {
-		// Other tests read HBase's directory meanwhile.
+		// Other tests read HBase's directory at the same time.
 		newTableInput(t, testcluster.Own(t, testcluster.Options{})).deniedFilesAreScanned(t)
 	})
 	t.Run("hbase", in.laterAttemptReadsOwnSnapshot)
 	t.Run("snapshot", in.snapshotOutlivesTable)
 }
 
-// scanGoesOnAsItBegan: a later attempt has the parts of the first one, and reads them by scans as it did.
+// scanGoesOnAsItBegan checks that a later attempt has the parts of the first one, and scans them too.
 func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	p := in.reader(t, "hbase:"+in.old)
 	if code, _, says := p.run("plan", "--read-by=scan"); code != 128+9 {
@@ -87,7 +87,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 1 {
 		t.Errorf("%d records of the scan", n)
 	}
-	// The parts stay those of the first attempt, and so does the way.
+	// The parts stay those of the first attempt, and the table is still scanned.
 	if _, err := in.admin.Run(t.Context(), "split", in.old, "2~"); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	}
 }
 
-// deniedFilesAreScanned: a user who may not read the files of HBase learns of scans, and has them where the job may choose.
+// deniedFilesAreScanned checks that the error advises scans if the user may not read HBase's files, and that read_by auto uses them.
 func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 	owner := jobtest.ClusterEnvAs(t, in.servers, "hbase")
 	fsys, root, err := owner.Resolve(owner.Conf.Value("hbase.rootdir"))
@@ -164,7 +164,7 @@ func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 	}
 }
 
-// laterAttemptReadsOwnSnapshot: a snapshot of the job's own stays for a later attempt, and is gone when the job is done.
+// laterAttemptReadsOwnSnapshot checks that a snapshot of the job's own is kept for a later attempt, and deleted when the job is done.
 func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	p := in.reader(t, "hbase:"+in.old)
 	if code, _, says := p.run("plan"); code != 128+9 {
@@ -182,7 +182,7 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	if _, ok, err := in.cluster.SnapshotTime(t.Context(), in.table, taken.Snapshot); !ok || err != nil {
 		t.Errorf("the snapshot %q of the first attempt: %t, %v", taken.Snapshot, ok, err)
 	}
-	// What is written after it belongs to another job.
+	// Later writes belong to another job.
 	if _, err := in.admin.Run(t.Context(), "put", in.old, "0later", "f:check_id", "later"); err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +201,9 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	}
 }
 
-// snapshotOutlivesTable: a snapshot that is there is read when its table is not there any more.
+// snapshotOutlivesTable checks that an existing snapshot is read after its table was deleted.
 func (in *tableInput) snapshotOutlivesTable(t *testing.T) {
-	// The row that was put is not of the export.
+	// The row that was put is not in the export.
 	if _, err := in.admin.Run(t.Context(), "truncate", in.old); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// tablesJob returns the opinion example with two more tables and two indexes, all of them made.
+// tablesJob returns the opinion example with two more tables and two indexes, all of which exist.
 func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	s := jobtest.Spec(t, "opinion")
 	s.Table, s.Verify, s.Timestamp = jobtest.FreshTableAt(t, env, partition.SaltSplits(5), nil), "full", 1700000000000
@@ -46,7 +46,7 @@ func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	return s
 }
 
-// TestIndexOfReplacedValues runs a job two of whose records have one key: the index has no entry of the value that the other replaces.
+// TestIndexOfReplacedValues runs a job with two records of the same key: the index has no entry of the replaced value.
 func TestIndexOfReplacedValues(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -72,8 +72,8 @@ func TestIndexOfReplacedValues(t *testing.T) {
 	}
 }
 
-// TestTablesByDirectory loads one directory after the other into a table and its index, is stopped after the first, and says at the end what all
-// of them have come to in each table.
+// TestTablesByDirectory loads one directory after the other into a table and its index, is stopped after the first, and checks the totals of all
+// directories in each table at the end.
 func TestTablesByDirectory(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -125,7 +125,7 @@ func points(list ...string) (p [][]byte) {
 	return p
 }
 
-// judgeTables holds each table, as HBase's own client reads it, to the files of a build without a cluster.
+// judgeTables compares each table, read by HBase's own client, with the files of a build without a cluster.
 func judgeTables(t *testing.T, c *testcluster.Cluster, env *cluster.Env, s spec.Spec) {
 	t.Helper()
 	k, err := env.Dial(t.Context())
@@ -156,7 +156,7 @@ func judgeTables(t *testing.T, c *testcluster.Cluster, env *cluster.Env, s spec.
 	}
 }
 
-// filesDigest returns the files digest of the rows of a build's files, in the form of the administrator's.
+// filesDigest returns the digest of the rows of a build's files, in the administrator's form.
 func filesDigest(t *testing.T, dir string, m *manifest.Manifest) string {
 	t.Helper()
 	h := sha256.New()
@@ -177,8 +177,8 @@ func filesDigest(t *testing.T, dir string, m *manifest.Manifest) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", m.Digest.Rows, m.Digest.Cells, h.Sum(nil))
 }
 
-// watchIndexes reads the indexes again and again until the context ends: no entry ever lacks its row. It says how many
-// entries it saw, and how often only some were there.
+// watchIndexes reads the indexes repeatedly until the context ends, and checks that no entry ever lacks its row. It returns the number of entries
+// seen, and how often only some of them existed.
 func watchIndexes(ctx context.Context, c *loader.Cluster, s spec.Job, entries int) (seen, some int, err error) {
 	data, err := loader.ParseTableName(s.Table)
 	if err != nil {
@@ -228,7 +228,7 @@ func watchIndexes(ctx context.Context, c *loader.Cluster, s spec.Job, entries in
 	return seen, some, nil
 }
 
-// watched has a reader look for entries without rows until what it gives is called, which may be more than once.
+// watched starts a reader that looks for entries without rows, until stop is called, which may be more than once.
 func watched(t *testing.T, env *cluster.Env, s spec.Spec) (stop func()) {
 	t.Helper()
 	k, err := env.Dial(t.Context())
@@ -253,8 +253,8 @@ func watched(t *testing.T, env *cluster.Env, s spec.Spec) (stop func()) {
 	})
 }
 
-// TestTablesOnACluster fills three tables and two indexes by one run, while a reader looks for entries without rows; and by
-// runs that are killed after records of each table and resumed.
+// TestTablesOnACluster fills three tables and two indexes in one run, while a reader looks for entries without rows; and in runs that are killed
+// after records of each table and resumed.
 func TestTablesOnACluster(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -307,7 +307,7 @@ func TestTablesOnACluster(t *testing.T) {
 		}
 		for _, after := range kills {
 			t.Run(after, func(t *testing.T) {
-				t.Parallel() // each has tables of its own, and waits for HBase most of the time
+				t.Parallel() // each has its own tables, and mostly waits for HBase
 				s := tablesJob(t, env)
 				p := &program{t: t, path: name, cluster: c, env: env, table: s.Table, state: t.TempDir(), input: s.Inputs[0]}
 				file := filepath.Join(t.TempDir(), "job.yaml")
@@ -335,8 +335,7 @@ func TestTablesOnACluster(t *testing.T) {
 	})
 }
 
-// readThroughIndex finds a row by an index, until a later job gives it another value of the indexed column: then the entry is
-// stale.
+// readThroughIndex finds a row through an index, until a later job gives it another value of the indexed column: then the entry is stale.
 func readThroughIndex(t *testing.T, env *cluster.Env, s spec.Spec) {
 	t.Helper()
 	f, err := os.Open(s.Inputs[0])
@@ -392,7 +391,7 @@ func readThroughIndex(t *testing.T, env *cluster.Env, s spec.Spec) {
 	}
 }
 
-// writeTablesJob writes the job file, but for what the flags of [program.command] say.
+// writeTablesJob writes the job file, without the fields that the flags of [program.command] set.
 func writeTablesJob(t *testing.T, name string, s spec.Spec) {
 	t.Helper()
 	var b strings.Builder

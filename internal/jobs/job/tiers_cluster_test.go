@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestTiersByValue loads rows of three years into a table whose compactions put rows into tiers by a value (CustomTieredStoreEngine). Its files have no
-// note of their values: HBase's first major compaction writes it, the second one makes the tiers, as the warning says, and all rows stay.
+// TestTiersByValue loads rows of three years into a table whose compactions put rows into tiers by a value (CustomTieredStoreEngine). Its files lack
+// the metadata with their values: HBase's first major compaction writes it, the second one makes the tiers, as the warning says, and no row is lost.
 func TestTiersByValue(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -60,7 +60,7 @@ func TestTiersByValue(t *testing.T) {
 	con, err := env.Dial(t.Context())
 	testcheck.Must(t, err)
 	defer con.Close()
-	admin("major-compact", table) // which waits until there is one file
+	admin("major-compact", table) // waits until there is one file
 	if got := admin("digest", table); got != want {
 		t.Errorf("compacted, the table has %s, want %s", got, want)
 	}

@@ -21,8 +21,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// deleteRows deletes rows by their keys, which are in order, with a file of markers for each family. It
-// shows what a new command needs of its own; status, clean and --restart know it already.
+// deleteRows is a complete command: it deletes rows by their keys, which are in order, with a file of markers for each family. It shows the code that
+// a new command needs; status, clean and --restart support it without changes.
 func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []string, o checkpoint.Options, e progress.Events) (r *result.Result, err error) {
 	c, err := env.Dial(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 		return r, err
 	}
 	var files []loader.HFile
-	if !st.Loading { // else the journal has them
+	if !st.Loading { // otherwise the journal has them
 		if files, err = rowMarkers(ctx, facts, dir, keys, st.Plan.Timestamp, e); err != nil {
 			return r, err
 		}
@@ -103,7 +103,7 @@ func rowMarkers(ctx context.Context, facts *cluster.Facts, dir *staging.Dir, key
 	return rw.MakeAll(ctx, prefix, all, 2, e)
 }
 
-// TestToyCommand: a command of a hundred lines is stopped before its load and in it, resumes, is done once, and leaves nothing.
+// TestToyCommand checks that a command of a hundred lines, stopped before and during its load, resumes, is done once, and leaves nothing.
 func TestToyCommand(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

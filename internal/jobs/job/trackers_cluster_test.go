@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestTrackerChanges loads files that were built while the table's store file tracker was DEFAULT: after it became FILE at once, and through
+// TestTrackerChanges loads files that were built while the table's store file tracker was DEFAULT: after it became FILE directly, and through
 // MIGRATION, as administrators change it step by step. How files are loaded depends on the tracker at the time of the load.
 func TestTrackerChanges(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestLoadsUndone: a job of several clusters is not done while the load into one of them is being undone, or was.
+// TestLoadsUndone checks that a job of several clusters does not count as done if the load into one of them was undone, or is being undone.
 func TestLoadsUndone(t *testing.T) {
 	state := t.TempDir()
 	journals := func(word string, begun, undone bool) (dir string) {

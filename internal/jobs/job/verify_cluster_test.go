@@ -30,7 +30,7 @@ import (
 	server "github.com/tsuna/gohbase/region"
 )
 
-// loadedJob loads 200 rows into a table and gives what a verification needs.
+// loadedJob loads 200 rows into a table and returns the arguments of a verification.
 func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cluster, *cluster.Facts, *manifest.Manifest) {
 	t.Helper()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -103,7 +103,7 @@ func mutateCell(t *testing.T, facts *cluster.Facts, row, qualifier string, at in
 	}
 }
 
-// brokenLink breaks every connection to a region server but the first ones.
+// brokenLink breaks every connection to a region server except the first ones.
 type brokenLink struct{ broken atomic.Bool }
 
 func (b *brokenLink) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -129,7 +129,7 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestVerificationThatCannotReadIsTriedAgain: a table that is out of reach says nothing of what it holds.
+// TestVerificationThatCannotReadIsTriedAgain checks that a table out of reach is not reported as different.
 func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	link := &brokenLink{}
@@ -162,7 +162,8 @@ func sampledKeys(m *manifest.Manifest) []string {
 	return keys
 }
 
-// TestMaskedRowsAreCountedAndNotLost: what others' newer cells and delete markers hide is in the table; both modes say how much.
+// TestMaskedRowsAreCountedAndNotLost checks that cells hidden by others' newer cells and delete markers count as present; both modes report their
+// number.
 func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
 	t.Parallel()
 	c, facts, m := loadedJob(t, nil)
@@ -171,7 +172,7 @@ func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
 	mutateCell(t, facts, keys[0], "v", later, false)
 	mutateCell(t, facts, keys[1], "v", later, true)
 	mutateCell(t, facts, keys[2], "v", later, true)
-	mutateCell(t, facts, keys[2], "v", later+1000, false) // a reader sees this one
+	mutateCell(t, facts, keys[2], "v", later+1000, false) // visible to readers
 	mutateCell(t, facts, keys[3], "other", later, false)  // hides nothing
 	for mode, look := range verifications(t, c, facts, m) {
 		v, err := look()
@@ -188,7 +189,7 @@ func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
 	}
 }
 
-// TestCellsThatAreGoneAreLost: a cell of the job's timestamp that compactions have dropped is not there, whatever hid it.
+// TestCellsThatAreGoneAreLost checks that cells of the job's timestamp that compactions have dropped count as missing, whatever hid them.
 func TestCellsThatAreGoneAreLost(t *testing.T) {
 	t.Parallel()
 	c, facts, m := loadedJob(t, nil)
@@ -205,7 +206,7 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 	}
 }
 
-// TestDeletedCellsOfAnEarlierJobAreNotThisJobs: with the same timestamp an earlier job had rows that were deleted since.
+// TestDeletedCellsOfAnEarlierJobAreNotThisJobs has rows of an earlier job with the same timestamp that were deleted since.
 func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
 	t.Parallel()
 	c, facts, m := loadedJob(t, nil)

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// versionsDigest returns what HBase's client finds in a table with just these cells when it reads several versions.
+// versionsDigest returns the digest that HBase's client computes for a table with exactly these cells when it reads several versions.
 func versionsDigest(cells []hfile.Cell) string {
 	h := sha256.New()
 	rows := map[string]bool{}
@@ -38,8 +38,8 @@ func versionsDigest(cells []hfile.Cell) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
 }
 
-// TestRunVersions loads records of one key as versions of its row: the newest, as many as a family keeps, which HBase's own client finds, before a
-// compaction and after it. A job of more versions than are kept is refused.
+// TestRunVersions loads records of one key as versions of its row, the newest ones, as many as a family keeps. HBase's own client finds them before a
+// compaction and after it. A job with more versions than are kept is refused.
 func TestRunVersions(t *testing.T) {
 	t.Parallel()
 	testcluster := testcluster.Shared(t)

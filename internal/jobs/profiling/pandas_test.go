@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// pandasJudges reads lines, a file and its profile each, and prints what pandas finds otherwise.
+// pandasJudges reads lines, a file and its profile each, and prints the differences from pandas.
 const pandasJudges = `
 import sys, json, pandas as pd
 for line in sys.stdin:
@@ -57,7 +57,7 @@ for line in sys.stdin:
 print("judged")
 `
 
-// TestPandas has pandas judge profiles of random files: BULKLOAD_TEST_PANDAS=1, and in BULKLOAD_DIALECTS_PYTHON a python3 that has pandas, as
+// TestPandas compares profiles of random files with pandas: BULKLOAD_TEST_PANDAS=1, and in BULKLOAD_DIALECTS_PYTHON a python3 that has pandas, as
 // scripts/test-dialects installs it.
 func TestPandas(t *testing.T) {
 	if os.Getenv("BULKLOAD_TEST_PANDAS") == "" {

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// orders are records of columns of several kinds, in lines of CSV.
+// orders returns records with columns of several kinds, as lines of CSV.
 func orders(r *rand.Rand, n int) []string {
 	lines := make([]string, n)
 	for i := range lines {
@@ -48,7 +48,7 @@ func profileOf(t *testing.T, s spec.Spec, o Options) *Result {
 	return r
 }
 
-// TestWorkers: any number of workers makes the same profile, byte by byte.
+// TestWorkers checks that any number of workers makes the same profile, byte for byte.
 func TestWorkers(t *testing.T) {
 	s := jobtest.CSVSpec(writeOrders(t, orders(testcheck.Rand(t), 30_000)))
 	want := ""
@@ -65,7 +65,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// met builds with the expectations and says which are not met.
+// met builds with the expectations and returns those that are not met.
 func met(t *testing.T, s spec.Spec, list []expectation.Asked) (bad []string) {
 	t.Helper()
 	section, err := expectation.Write(list)
@@ -98,7 +98,7 @@ func met(t *testing.T, s spec.Spec, list []expectation.Asked) (bad []string) {
 	return bad
 }
 
-// TestExpectations: what is written is met by the same input, and not by one that is harmed.
+// TestExpectations checks that the same input meets the derived expectations, and a damaged one does not.
 func TestExpectations(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 5000)
 	s := jobtest.CSVSpec(writeOrders(t, lines))
@@ -131,7 +131,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestNotUnique: a profile does not know that one value is there twice; the second reading does.
+// TestNotUnique checks a duplicate that the profile does not detect but the second reading does.
 func TestNotUnique(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 5000)
 	lines[4000] = lines[30]
@@ -145,7 +145,7 @@ func TestNotUnique(t *testing.T) {
 	}
 }
 
-// TestBadRecords: they are counted and judged as a build does it, and the filter's are left out.
+// TestBadRecords checks that bad records are counted as in a build, and that filtered records are left out.
 func TestBadRecords(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 3000)
 	lines[5], lines[700] = "1,2", "a,b,c,d,e,f,g"
@@ -166,7 +166,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// TestMasked: values that the job masks in its cells are not in the profile.
+// TestMasked checks that values that the job masks in its cells are not in the profile.
 func TestMasked(t *testing.T) {
 	s := jobtest.CSVSpec(writeOrders(t, orders(testcheck.Rand(t), 100)))
 	s.SaltFile = filepath.Join(t.TempDir(), "salt")
@@ -196,7 +196,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// TestShare reads parts that are spread over the input, and expects nothing that fails a job.
+// TestShare reads parts that are spread over the input, and derives no expectation that fails a job.
 func TestShare(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 20_000)
 	s := jobtest.CSVSpec(writeOrders(t, lines))
@@ -221,7 +221,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestStopped: a context that ends is the error, also of workers that wait for others' parts.
+// TestStopped checks that the end of the context is the error, also for workers that wait for parts of others.
 func TestStopped(t *testing.T) {
 	m := newMerger(1, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -8,8 +8,8 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// chosen copies a part of the rows and of their cells, and is killed meanwhile: the same command resumes, another choice is refused, and HBase's
-// own client sees what it sees of the old table in a Scan with the same bounds. A further pass of the same rows brings the rest.
+// chosen copies a part of the rows and of their cells, and is killed meanwhile: the same command resumes, another choice is refused, and HBase's own
+// client sees the same cells as in the old table with a Scan with the same bounds. A further pass of the same rows adds the rest.
 func (w *rekeying) chosen(t *testing.T, since int64) {
 	flags := []string{"--to=" + w.new, "--key=" + newKey, "--start-row=2", "--stop-row=5", "--only=f:remarks,f:rule_no"}
 	until := append(flags, fmt.Sprintf("--until=%d", since))

@@ -32,7 +32,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// newKey has more salts than the table that it is made of.
+// newKey has more salts than the source table.
 const newKey = "salt(check_id, 32) + md5hex(`f:check_id`) + id"
 
 // world is the built program with two tables on the test cluster.
@@ -87,13 +87,13 @@ func (w *world) java(args ...string) string {
 	return out
 }
 
-// outcome is how the program ended.
+// outcome is the exit code and output of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// rekey runs the program. It is killed after an event of the journal, or after a time.
+// rekey runs the command rekey. The program is killed after an event of the journal, or after a time.
 func (w *world) rekey(stopAfter string, kill time.Duration, flags ...string) outcome {
 	w.t.Helper()
 	return w.program(stopAfter, kill, append([]string{"rekey", "--output=json", "--from=" + w.old, "--state=" + w.state, "--memory=128MiB", "--workers=2", "--spill-dir=" + w.spill}, flags...)...)
@@ -138,13 +138,13 @@ func (w *world) command(ctx context.Context, stopAfter string, args ...string) *
 	return cmd
 }
 
-// want returns what HBase's own client should see in the new table: the lines of the old one under new keys.
+// want returns the lines that HBase's own client should see in the new table: those of the old one under new keys.
 func (w *world) want(lines string) (want []string, rows int) {
 	w.t.Helper()
 	return w.wantOf(lines, lines)
 }
 
-// wantOf is want of some of all lines: new keys are made of the newest cells of all.
+// wantOf is want of some of all lines: new keys are made from the newest cells of all.
 func (w *world) wantOf(lines, some string) (want []string, rows int) {
 	w.t.Helper()
 	e, err := keygen.Parse(newKey)
@@ -199,7 +199,7 @@ func (w *world) wantOf(lines, some string) (want []string, rows int) {
 	return want, len(all)
 }
 
-// judge compares the new table with what it should be.
+// judge compares the new table with the expected lines.
 func (w *world) judge(want []string) {
 	w.t.Helper()
 	got := strings.Split(w.java("versions", w.new), "\n")
@@ -236,7 +236,7 @@ func (o outcome) result(t *testing.T) (r struct {
 	return r
 }
 
-// records returns the records of all journals that are there.
+// records returns the records of all existing journals.
 func (w *world) records() (all []journal.Record) {
 	w.t.Helper()
 	names, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
@@ -253,7 +253,7 @@ func (w *world) records() (all []journal.Record) {
 	return all
 }
 
-// snapshots returns the snapshots of journals that are still there.
+// snapshots returns the snapshots of journals that still exist.
 func (w *world) snapshots() (left []string) {
 	w.t.Helper()
 	c, err := w.env.Dial(w.t.Context())
@@ -281,7 +281,7 @@ func (w *world) snapshots() (left []string) {
 	return left
 }
 
-// killedAtRandom kills jobs so many times at random moments, and judges each when it has ended.
+// killedAtRandom kills jobs at random moments, the given number of times, and checks each after it has ended.
 func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
 	w.t.Helper()
 	first := w.new
@@ -305,7 +305,7 @@ func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
 	}
 }
 
-// nothingLeft: neither spilled runs nor staged files nor snapshots.
+// nothingLeft checks that there are no spilled runs, staged files or snapshots.
 func (w *world) nothingLeft() {
 	w.t.Helper()
 	if files, err := os.ReadDir(w.spill); err != nil || len(files) > 0 {
@@ -313,7 +313,7 @@ func (w *world) nothingLeft() {
 	}
 	staged, err := jobtest.UserFS(w.t, w.cluster, "tina").ReadDir(w.t.Context(), "/tmp/bulkload-tina")
 	for _, f := range staged {
-		if strings.HasPrefix(f.Name(), strings.ReplaceAll(w.new, ":", "_")+"-") { // jobs that were to fail keep theirs
+		if strings.HasPrefix(f.Name(), strings.ReplaceAll(w.new, ":", "_")+"-") { // jobs that were to fail keep their files
 			w.t.Errorf("staged on HDFS: %s", f.Name())
 		}
 	}
@@ -334,8 +334,8 @@ func (w *world) nothingLeft() {
 	}
 }
 
-// TestRekey gives the rows of the check sample, ten salts, keys of 32, with cells that were overwritten and deleted; it is killed
-// after steps and at random moments, and HBase's own client is the judge. make test-faults has more of these.
+// TestRekey gives new keys to the rows of the check sample, ten salts, keys of 32, with overwritten and deleted cells. It is killed after steps and
+// at random moments, and the result is checked with HBase's own client. make test-faults has more of these.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -355,16 +355,16 @@ func TestRekey(t *testing.T) {
 	w.chosen(t, since)
 }
 
-// A rekeying is a world whose old table others have changed, with what the new one has to have.
+// A rekeying is a world whose old table others have changed, with the expected contents of the new one.
 type rekeying struct {
 	*world
-	keys     []string // of the old table, as it was loaded
-	digest   string   // of the old table, as it was changed
-	expected []string // of the new table
+	keys     []string // keys of the old table, as loaded
+	digest   string   // of the changed old table
+	expected []string // lines of the new table
 	rows     int
 	to       []string // flags of the job
 	rng      *rand.Rand
-	whole    bool // all kinds of faults, not some
+	whole    bool // all kinds of faults, or only some
 }
 
 // newRekeying loads the old table and has others change it.
@@ -379,7 +379,7 @@ func newRekeying(t *testing.T) *rekeying {
 	return w
 }
 
-// change has others write into the old table: files have versions and markers, and the memstore has cells.
+// change writes into the old table as others would: files have versions and markers, and the memstore has cells.
 func (w *rekeying) change(t *testing.T) {
 	t.Helper()
 	before := strings.Split(w.java("scan", w.old), "\n")
@@ -432,7 +432,7 @@ func (w *rekeying) killed(t *testing.T) {
 	}
 	kill(checkpoint.EventLoaded, 0)
 	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
-		o := w.rekey(string(event), 0, w.to...) // the outcome of sent files may be found without this step
+		o := w.rekey(string(event), 0, w.to...) // sent files may be resolved without this step
 		t.Logf("killed after %s: exit code %d", event, o.code)
 		if o.code != 137 && o.code != 0 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
@@ -456,7 +456,7 @@ func (w *rekeying) killed(t *testing.T) {
 	}
 }
 
-// firstPass: the job that was killed continues to its end, and the old table is as it was.
+// firstPass checks that the killed job is resumed to its end, and that the old table is unchanged.
 func (w *rekeying) firstPass(t *testing.T) {
 	first := w.rekey("", 0, w.to...)
 	if first.code != 0 {
@@ -479,7 +479,7 @@ func (w *rekeying) firstPass(t *testing.T) {
 	}
 }
 
-// secondPass: what was written meanwhile comes with a second pass, and nothing else. It says since when.
+// secondPass checks that a second pass copies exactly the later writes. It returns its Since.
 func (w *rekeying) secondPass(t *testing.T) (since int64) {
 	since = time.Now().UnixMilli()
 	for i, key := range w.keys[100:130] {
@@ -503,7 +503,7 @@ func (w *rekeying) secondPass(t *testing.T) (since int64) {
 	return since
 }
 
-// deletedMeanwhile: a row that was deleted meanwhile is missed, and seen.
+// deletedMeanwhile checks that a row deleted meanwhile is kept in the new table, and that verification detects it.
 func (w *rekeying) deletedMeanwhile(t *testing.T, since int64) {
 	w.java("delete", w.old, "9new")
 	if o := w.rekey("", 0, append(w.to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "deletes and changed keys also cause this") {
@@ -511,7 +511,7 @@ func (w *rekeying) deletedMeanwhile(t *testing.T, since int64) {
 	}
 }
 
-// twoRowsOfOneKey: neither the table nor the message has a row.
+// twoRowsOfOneKey checks that neither the table nor the message contains a row.
 func (w *rekeying) twoRowsOfOneKey(t *testing.T) {
 	for _, show := range []bool{false, true} {
 		o := w.rekey("", 0, "--to="+w.new, "--key=salt(check_id, 32) + md5hex(check_id)", fmt.Sprintf("--show-data=%t", show))
@@ -524,7 +524,7 @@ func (w *rekeying) twoRowsOfOneKey(t *testing.T) {
 	}
 }
 
-// columnsOfOldKeys: columns are those of the old keys, by the spec that made them and by one that did not. A table with rows is refused.
+// columnsOfOldKeys checks the columns of the old keys, with the spec that made them and with a wrong one. A table with rows is refused.
 func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 	if o := w.rekey("", 0, "--to="+w.new, "--old-key=salt(check_id, 11) + md5hex(check_id) + id", "--key=id"); o.code != 4 || !strings.Contains(o.stderr, "a row has no new key: its old key ") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
@@ -550,7 +550,7 @@ func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 	}
 }
 
-// TestRekeyAsksItsGate: what pauses a job and keeps it to hours pauses this one too.
+// TestRekeyAsksItsGate checks that pauses and windows hold this job too.
 func TestRekeyAsksItsGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -564,7 +564,7 @@ func TestRekeyAsksItsGate(t *testing.T) {
 	}, "read", "write", "load")
 }
 
-// TestCleanDropsSnapshot: clean of a job that was killed deletes the snapshot that the job has taken.
+// TestCleanDropsSnapshot checks that clean of a killed job deletes the snapshot that the job has taken.
 func TestCleanDropsSnapshot(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -600,7 +600,7 @@ func TestCleanDropsSnapshot(t *testing.T) {
 	}
 }
 
-// TestRekeyMergedMeanwhile: regions of the new table, which is empty still, are merged after a kill between its making and the plan.
+// TestRekeyMergedMeanwhile merges regions of the new table, while it is empty, after a kill between its creation and the plan.
 func TestRekeyMergedMeanwhile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -26,7 +26,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// shared is a job whose files several processes build.
+// shared is a job whose files are built by several processes.
 type shared struct {
 	*world
 	to   []string // flags of the job
@@ -39,7 +39,7 @@ func (w *world) shared(to ...string) *shared {
 	return &shared{w, to, filepath.Join(dir, "plan"), filepath.Join(dir, "rows")}
 }
 
-// ends runs a command, which ends with a code and says something.
+// ends runs a command, and checks its exit code and a part of its output.
 func (s *shared) ends(code int, says string, o outcome) {
 	s.t.Helper()
 	if o.code != code || !strings.Contains(o.stderr, says) {
@@ -62,7 +62,7 @@ func (s *shared) merge(of string, flags ...string) outcome {
 	return s.program("", 0, append([]string{"merge", "--plan=" + s.plan, "--shares=" + s.rows, "--share=" + of, "--workers=2", "--memory=128MiB"}, flags...)...)
 }
 
-// oneProcess builds the plan's files in one process, and gives their bytes by name, and the manifest.
+// oneProcess builds the plan's files in one process, and returns their bytes by name, and the manifest.
 func (s *shared) oneProcess() (map[string]string, *manifest.Manifest, *share.Plan) {
 	s.t.Helper()
 	p, err := share.Read(s.t.Context(), s.env, s.plan)
@@ -89,7 +89,7 @@ func (s *shared) oneProcess() (map[string]string, *manifest.Manifest, *share.Pla
 	return files, m, p
 }
 
-// sameFiles holds what merges have written to what one process builds of the same snapshot.
+// sameFiles compares the files written by merges with those that one process builds from the same snapshot.
 func (s *shared) sameFiles() {
 	s.t.Helper()
 	want, one, p := s.oneProcess()
@@ -110,8 +110,8 @@ func (s *shared) sameFiles() {
 	}
 }
 
-// TestRekeyByShares: three shares, a killed one among them, and two merges make the files that one process makes, byte for byte. The job loads and
-// verifies them, also when it is killed, and HBase's own client is the judge. What is missing is named.
+// TestRekeyByShares checks that three shares, one of them killed, and two merges make the same files as one process, byte for byte. The job loads and
+// verifies them, also if it is killed, and the result is checked with HBase's own client. Missing files are named.
 func TestRekeyByShares(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -121,7 +121,7 @@ func TestRekeyByShares(t *testing.T) {
 	s := w.shared(w.to...)
 	s.ends(137, "", s.rekey(string(checkpoint.EventPlan), 0, append(s.to, "--plan", "--out="+s.plan)...))
 	s.ends(0, "", s.planned())
-	s.ends(0, "", s.planned()) // the plan stays
+	s.ends(0, "", s.planned()) // the plan is kept
 	s.ends(5, "build the shares, merge, and run the command again", s.rekey("", 0, s.to...))
 	s.ends(3, "requested now: first", s.rekey("", 0, append(s.to, "--duplicates=first")...))
 	s.ends(0, "", s.share("1/3"))
@@ -147,7 +147,7 @@ func TestRekeyByShares(t *testing.T) {
 	s.ends(99, "", s.rekey("", 0, append(s.to, "--skip-exit-code")...))
 }
 
-// killed kills a share when it writes its rows.
+// killed kills a share while it writes its rows.
 func (s *shared) killed(of string) {
 	s.t.Helper()
 	cmd := s.command(s.t.Context(), "", "build", "--plan="+s.plan, "--share="+of, "--out="+s.rows, "--workers=1", "--memory=64MiB", "--spill-dir="+s.spill)
@@ -162,11 +162,11 @@ func (s *shared) killed(of string) {
 	testcheck.Must(s.t, globErr)
 	s.t.Logf("share %s: %v, descriptions %q", of, err, described)
 	for _, name := range described {
-		testcheck.Must(s.t, os.Remove(name)) // it was quicker: a kill a moment before leaves the rows alone
+		testcheck.Must(s.t, os.Remove(name)) // the share finished before the kill: without its description only its rows are left
 	}
 }
 
-// twins has two rows with one new key in different regions, and a row without a new key in each.
+// twins has two rows with the same new key in different regions, and a row without a new key in each.
 func (w *world) twins() {
 	w.t.Helper()
 	w.old += "_twins"
@@ -180,8 +180,8 @@ func (w *world) twins() {
 	}
 }
 
-// TestRekeyTwinsByShares: rows of one key in different shares, and rows without a key, are what they are for one process: refused with their
-// places by the merge, or left out and set aside.
+// TestRekeyTwinsByShares checks that rows with the same key in different shares, and rows without a key, are handled as by one process: refused with
+// their places by the merge, or left out and set aside.
 func TestRekeyTwinsByShares(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -229,7 +229,7 @@ func TestRekeyTwinsByShares(t *testing.T) {
 	}
 }
 
-// cleaned: the job of a merge that failed leaves nothing behind when it is cleaned.
+// cleaned checks that the job of a failed merge leaves nothing behind after clean.
 func (s *shared) cleaned() {
 	s.t.Helper()
 	if len(s.snapshots()) == 0 {
@@ -252,7 +252,7 @@ func (s *shared) cleaned() {
 	}
 }
 
-// otherSnapshot: a job whose shares read a snapshot that is gone builds nothing of another one, unless it is discarded; the new plan is another.
+// otherSnapshot checks that a job whose shares read a deleted snapshot builds nothing from another one, unless it is discarded; then the plan is new.
 func (s *shared) otherSnapshot() {
 	s.t.Helper()
 	s.ends(0, "", s.replanned(s.plan+"2"))
@@ -272,13 +272,13 @@ func (s *shared) otherSnapshot() {
 	s.cleaned()
 }
 
-// replanned plans into another file.
+// replanned writes a plan into another file.
 func (s *shared) replanned(plan string, flags ...string) outcome {
 	s.plan = plan
 	return s.rekey("", 0, slices.Concat(s.to, []string{"--plan", "--out=" + s.plan}, flags)...)
 }
 
-// sameTwins loads what was merged.
+// sameTwins loads the merged files.
 func (s *shared) sameTwins(rows string) {
 	s.t.Helper()
 	s.ends(0, "", s.rekey("", 0, s.to...))

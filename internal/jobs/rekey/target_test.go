@@ -12,7 +12,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestFits: a table that is there can have all cells, or is refused by what it lacks.
+// TestFits checks that an existing table can hold all cells, or that the refusal
+// names what it lacks.
 func TestFits(t *testing.T) {
 	table := func(families ...loader.Family) *loader.Table { return &loader.Table{Families: families} }
 	old := table(loader.Family{Name: "f", Versions: 3, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 86400})
@@ -44,7 +45,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestRequests that are wrong are refused before anything is asked of a cluster.
+// TestRequests checks that invalid requests are refused before contacting a
+// cluster.
 func TestRequests(t *testing.T) {
 	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
 	right := Request{From: a, To: b, Key: "id +  $row"}
@@ -78,7 +80,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestOtherChoice: a job copies what it has begun with, and another pass is another job.
+// TestOtherChoice checks that a job keeps the choice that it has begun with, and
+// that another pass is another job.
 func TestOtherChoice(t *testing.T) {
 	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
 	k := &checkpoint.RekeyRecord{Choice: choice.Asked{FromKey: "5", Until: "2026-11-01T00:00:00Z"}, Versions: 2, Since: 7}
@@ -108,7 +111,8 @@ func TestOtherChoice(t *testing.T) {
 	}
 }
 
-// TestOldKeySpecs refuses specs by which keys cannot be taken apart, before anything is read.
+// TestOldKeySpecs checks that specs that cannot parse keys are refused before
+// anything is read.
 func TestOldKeySpecs(t *testing.T) {
 	for spec, says := range map[string]string{
 		"a + b":                "where a ends and b begins, no key shows",

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestPredictedDeletes holds predictions to the rows that are in one list and not in the other, with room for all keys and for few.
+// TestPredictedDeletes compares predictions with the rows that are in one list and not in the other, with memory for all keys and for few.
 func TestPredictedDeletes(t *testing.T) {
 	const rows = 4000
 	l := newLab(t, 1, "f", "g")
@@ -31,7 +31,7 @@ func TestPredictedDeletes(t *testing.T) {
 			}
 		}
 		s.add(hashes[:1000])
-		s.add(hashes) // some keys come again
+		s.add(hashes) // some keys occur again
 		return s
 	}
 	const gone = rows / 20

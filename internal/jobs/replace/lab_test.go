@@ -14,7 +14,7 @@ import (
 // labStamp is the timestamp of the load of these tests.
 const labStamp = 200
 
-// lab is table t with two regions on a file system in memory.
+// lab is a table t with two regions on a file system in memory.
 type lab struct {
 	*testsnapshot.Table
 	t testing.TB
@@ -34,7 +34,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	return s
 }
 
-// stage writes the cells of an export, which are in order, into files of one family each, which are cut before the given rows.
+// stage writes the cells of an export, which are in order, into files of one family each, cut before the given rows.
 func (l *lab) stage(cells []hfile.Cell, cuts ...string) *Export {
 	e := &Export{FS: l.FS}
 	for _, family := range l.Families {

@@ -29,7 +29,7 @@ func labOptions() Options {
 	return Options{Timestamp: labStamp, Now: time.UnixMilli(10_000), Readers: 2}
 }
 
-// drawTable makes what the table has, with cells of these timestamps, and the export.
+// drawTable returns random contents of the table, with cells of these timestamps, and the export.
 func drawTable(t *rapid.T, stamps ...int64) (old, export []hfile.Cell) {
 	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
 		c := hfile.Cell{Row: []byte{'a' + byte(rapid.IntRange(0, 4).Draw(t, "row"))}, Family: []byte{'f' + byte(rapid.IntRange(0, 1).Draw(t, "family"))},
@@ -47,21 +47,21 @@ func drawTable(t *rapid.T, stamps ...int64) (old, export []hfile.Cell) {
 		stamp := rapid.SampledFrom(stamps).Draw(t, "stamp")
 		typ := rapid.SampledFrom(types).Draw(t, "type")
 		if stamp >= labStamp {
-			typ = hfile.Put // a delete marker as new as the export hides the export's own cells, which its verification finds
+			typ = hfile.Put // a delete marker as new as the export hides the export's own cells, which its verification detects
 		}
 		old = append(old, cell(typ, stamp))
 	}
 	for range rapid.IntRange(0, 15).Draw(t, "export") {
 		export = append(export, cell(hfile.Put, labStamp))
 	}
-	once := func(cells []hfile.Cell) []hfile.Cell { // of equal cells nothing says which is the newer
+	once := func(cells []hfile.Cell) []hfile.Cell { // the order of equal cells is undefined
 		slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 		return slices.CompactFunc(cells, func(a, b hfile.Cell) bool { return hfile.Compare(&a, &b) == 0 })
 	}
 	return once(old), once(export)
 }
 
-// wantOf returns a plain account of the survey, and of the rows and families that get a marker; whole hides every older cell.
+// wantOf computes the survey in a simple way, and the rows and families that get a marker; whole hides every older cell.
 func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[string]bool) {
 	before, after := testsnapshot.Seen(old, 1), testsnapshot.Seen(export, 1)
 	marked = map[string]bool{}
@@ -102,7 +102,7 @@ func sameCounts(a, b Survey) bool {
 	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Foreign == b.Foreign
 }
 
-// scanOf returns what a reader of so many versions sees of a snapshot; 0: of all that its families keep.
+// scanOf returns what a reader of the given number of versions sees in a snapshot; 0: of all that its families keep.
 func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]string {
 	seen := map[string]string{}
 	testcheck.Must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
@@ -115,8 +115,8 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]stri
 	return seen
 }
 
-// TestReplace holds a survey to a plain account of the same cells, and the table with markers and export to one that has the export alone,
-// however the export's files are in the regions.
+// TestReplace compares a survey with a simple computation from the same cells, and the table with markers and export with one that has only the
+// export, for any distribution of the export's files over regions.
 func TestReplace(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 110, 150, 199)
@@ -157,7 +157,7 @@ func TestReplace(t *testing.T) {
 			rt.Fatalf("the table is\n%q, want\n%q", got, testsnapshot.Seen(export, 1))
 		}
 
-		// A compaction between the snapshot and the load shows nothing that was hidden: of some files, or of all, which drops markers too.
+		// A compaction between the snapshot and the load shows nothing that was hidden, whether of some files, or of all, which also drops markers.
 		more := newLab(t, versions, "f", "g")
 		if rapid.Bool().Draw(rt, "all compacted") {
 			more.Load(5, testsnapshot.Compacted(old, 1, false)...)
@@ -181,7 +181,7 @@ func (l *lab) load(f loader.HFile, into *lab) {
 	into.Add(into.RegionOf(f.First), f.Family, 9, jobtest.ReadWhole(l.t, l.FS, path.Join("/staging", f.Family, path.Base(f.Path))))
 }
 
-// TestRefusals holds the counts of cells that would stay visible to a plain account.
+// TestRefusals compares the counts of cells that would stay visible with a simple computation.
 func TestRefusals(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 150, labStamp, 250)
@@ -231,7 +231,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestOverlap refuses an export whose files share rows.
+// TestOverlap checks that an export whose files share rows is refused.
 func TestOverlap(t *testing.T) {
 	e := &Export{Files: []File{{Family: "f", Path: "/a", First: []byte("a"), Last: []byte("c")}, {Family: "f", Path: "/b", First: []byte("c"), Last: []byte("d")}}}
 	if err := e.Check(); err == nil || !strings.Contains(err.Error(), "must not share rows") {
@@ -241,7 +241,7 @@ func TestOverlap(t *testing.T) {
 	testcheck.Must(t, e.Check())
 }
 
-// TestNothingAllocates: neither for a row nor for a cell, but for the blocks of the files.
+// TestNothingAllocates checks that there are no allocations per row or cell, except for the blocks of the files.
 func TestNothingAllocates(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
@@ -272,7 +272,7 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// markersOf returns how many markers make the table that of the export.
+// markersOf returns the number of markers that make the table equal to the export.
 func markersOf(s *Survey) (n int64) {
 	for _, rows := range slices.Concat(s.markers...) {
 		n += rows

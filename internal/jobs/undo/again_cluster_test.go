@@ -15,8 +15,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestUndoneDirectory: of a run by directories, one whose load was undone is not taken for one that is done, although the last one is; neither is one
-// whose file has become empty.
+// TestUndoneDirectory checks that a directory of a run by directories whose load was undone does not count as done, although the last one does.
 func TestUndoneDirectory(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -62,7 +61,7 @@ func TestUndoneDirectory(t *testing.T) {
 	}
 }
 
-// TestUndoneLoadOfADirectory: a load of a directory that was undone, or is being undone, is not done, whatever is verified.
+// TestUndoneLoadOfADirectory checks that a load of a directory that was undone, or is being undone, does not count as done, in any verification mode.
 func TestUndoneLoadOfADirectory(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")

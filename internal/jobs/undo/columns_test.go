@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// byColumn returns the cells of a reader of the newest version, by column: the timestamp and the value.
+// byColumn returns the cells that a reader of the newest version sees, by column: the timestamp and the value.
 func byColumn(seen map[string]string) map[string][2]string {
 	all := map[string][2]string{}
 	for key, value := range seen {
@@ -22,7 +22,7 @@ func byColumn(seen map[string]string) map[string][2]string {
 	return all
 }
 
-// lossOfCells returns what lossBy says, by another way: of the cells before the load, and of those now with and without the load's.
+// lossOfCells computes the result of lossBy in another way: from the cells before the load, and those now with and without the load's.
 func lossOfCells(before, with, without map[string]string, kept bool) result.Restore {
 	var r result.Restore
 	b, w, o := byColumn(before), byColumn(with), byColumn(without)
@@ -55,7 +55,7 @@ func lossOfCells(before, with, without map[string]string, kept bool) result.Rest
 	return r
 }
 
-// addCompacted adds files that no load has made.
+// addCompacted adds files that were not loaded.
 func (l *lab) addCompacted(cells []hfile.Cell) {
 	for i := range l.Regions {
 		for _, family := range l.Families {
@@ -65,7 +65,7 @@ func (l *lab) addCompacted(cells []hfile.Cell) {
 					own = append(own, c)
 				}
 			}
-			if len(own) > 0 { // of two timestamps, as no load's
+			if len(own) > 0 { // of two timestamps, unlike a load's
 				own = append(own, hfile.Cell{Row: own[0].Row, Family: []byte(family), Timestamp: 1, Type: hfile.DeleteFamilyVersion})
 				l.Add(i, family, 0, testsnapshot.HFile(l.t, hfile.Options{}, own...))
 			}
@@ -73,8 +73,8 @@ func (l *lab) addCompacted(cells []hfile.Cell) {
 	}
 }
 
-// TestLossOfRandomTables: what a restore takes from others and gives back is what a plain reckoning of all cells says, of tables whose load is in files
-// as it was loaded, and of those that a compaction has written again.
+// TestLossOfRandomTables compares the losses and gains of a restore with a simple computation from all cells, for tables whose load is in files as
+// they were loaded, and for those that a compaction has rewritten.
 func TestLossOfRandomTables(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		older, written := drawTable(rt)
@@ -121,7 +121,8 @@ func TestLossOfRandomTables(t *testing.T) {
 	})
 }
 
-// TestLossOfADelete: what others deleted under a cell of the load counts as lost while the files show that no compaction dropped it.
+// TestLossOfADelete checks that cells that others deleted under a cell of the load count as lost while the files show that no compaction dropped
+// them.
 func TestLossOfADelete(t *testing.T) {
 	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
 		return hfile.Cell{Row: []byte("a"), Family: []byte("f"), Qualifier: []byte("p"), Timestamp: stamp, Type: typ, Value: []byte{}}

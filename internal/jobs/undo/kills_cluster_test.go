@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// undoing returns the command in a process of its own.
+// undoing returns the command in a separate process.
 func (n *nights) undoing(ctx context.Context, program, dir string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, "undo", "--state", n.state, "--job", filepath.Base(dir))
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
@@ -31,7 +31,7 @@ func (n *nights) undoing(ctx context.Context, program, dir string, env ...string
 	return cmd
 }
 
-// newNightsOf has a table of one version whose family has further settings, with regions of 75 rows.
+// newNightsOf returns nights on a table of one version with further settings of its family, and regions of 75 rows.
 func newNightsOf(t *testing.T, settings map[string]string) *nights {
 	t.Helper()
 	c := testcluster.Shared(t)
@@ -40,10 +40,10 @@ func newNightsOf(t *testing.T, settings map[string]string) *nights {
 	return &nights{t, c, env, table, t.TempDir()}
 }
 
-// compactUnasked is from how many files on HBase compacts a store by itself.
+// compactUnasked is the number of files from which HBase compacts a store by itself.
 const compactUnasked = "hbase.hstore.compaction.min"
 
-// admin runs a command of Java's client. One that the table's regions do not allow just now is no matter.
+// admin runs a command of the Java client, and ignores refusals because of the table's regions.
 func (n *nights) admin(args ...string) {
 	n.t.Helper()
 	if out, err := n.cluster.AdminT(n.t).Run(n.t.Context(), args...); err != nil {
@@ -51,7 +51,7 @@ func (n *nights) admin(args ...string) {
 	}
 }
 
-// undone sees that the table is as wanted, and that nothing is left of the undo.
+// undone checks that the table is as wanted, and that nothing is left of the undo.
 func (n *nights) undone(dir, want, what string) {
 	n.t.Helper()
 	if got := n.digest(); got != want {
@@ -66,8 +66,8 @@ func (n *nights) undone(dir, want, what string) {
 	}
 }
 
-// TestUndoKilledAndCompacted: an undo that is killed after any of its records resumes by the same command, to the table as it was
-// predicted, whatever a compaction has dropped meanwhile, and whether the staging directory is still there. The table keeps one version.
+// TestUndoKilledAndCompacted checks that an undo that is killed after any of its records is resumed by the same command, with the predicted table,
+// whatever a compaction has dropped meanwhile, and whether or not the staging directory still exists. The table keeps one version.
 func TestUndoKilledAndCompacted(t *testing.T) {
 	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
@@ -78,7 +78,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 	for _, c := range []struct {
 		after string
 		then  []string // commands of the cluster's administrator
-		lost  bool     // the staging directory
+		lost  bool     // whether the staging directory is lost
 	}{
 		{"undoing", nil, false},
 		{"markers", []string{"major-compact"}, false},
@@ -127,7 +127,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 	}
 }
 
-// failingGate lets so many through.
+// failingGate lets a number of calls pass, and then fails.
 type failingGate struct{ left int }
 
 func (g *failingGate) Wait(context.Context) error {
@@ -137,8 +137,8 @@ func (g *failingGate) Wait(context.Context) error {
 	return nil
 }
 
-// TestUndoLoadFails: a load of markers that fails after some regions have them leaves the undo under way, with its snapshot, however
-// often it fails; and the command that comes through ends it.
+// TestUndoLoadFails checks that a load of markers that fails after some regions have them leaves the undo under way, with its snapshot, however often
+// it fails; and that the command that succeeds ends it.
 func TestUndoLoadFails(t *testing.T) {
 	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
@@ -146,7 +146,7 @@ func TestUndoLoadFails(t *testing.T) {
 	want := n.digest()
 	second, spec := n.load(2, 100, 300)
 	with := n.digest()
-	some := false // an attempt has failed with a part of the load out
+	some := false // an attempt has failed with a part of the load removed
 	for left := 1; ; left++ {
 		_, err := undo.Run(t.Context(), n.env, second, undo.Options{Gate: &failingGate{left}, LoadConcurrency: 1})
 		if err == nil {
@@ -173,7 +173,7 @@ func TestUndoLoadFails(t *testing.T) {
 	n.undone(second, want, "after loads that failed")
 }
 
-// TestUndoDeletedCellsKept: a family of one version with KEEP_DELETED_CELLS would lose what is to be seen again.
+// TestUndoDeletedCellsKept checks that a family of one version with KEEP_DELETED_CELLS is refused, since it would lose cells to be restored.
 func TestUndoDeletedCellsKept(t *testing.T) {
 	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100", "KEEP_DELETED_CELLS": "TRUE"})
@@ -190,8 +190,8 @@ func TestUndoDeletedCellsKept(t *testing.T) {
 	n.leftNothing()
 }
 
-// TestUndoOneAfterAnother takes the newest night out of a table of one version, and then the one before, whose cells are next to the
-// markers of the first undo too. A compaction between refuses the second.
+// TestUndoOneAfterAnother undoes the newest night of a table of one version, and then the one before, whose cells are also next to the markers of the
+// first undo. With a compaction in between, the second undo is refused.
 func TestUndoOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
@@ -226,7 +226,7 @@ func TestUndoOneAfterAnother(t *testing.T) {
 	}
 }
 
-// TestUndoDiffers: while a table is not as it was predicted, no way to the end of the undo deletes the snapshot of before it.
+// TestUndoDiffers checks that while a table is not as predicted, the snapshot from before the undo is never deleted.
 func TestUndoDiffers(t *testing.T) {
 	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
@@ -255,11 +255,11 @@ func TestUndoDiffers(t *testing.T) {
 	if err != nil || done.Snapshot != snapshot || !kept() {
 		t.Fatalf("ended by range: %+v, %v, snapshots are %q", done, err, n.left("/hbase/.hbase-snapshot"))
 	}
-	n.admin("restore", n.table, snapshot) // takes the snapshot
+	n.admin("restore", n.table, snapshot) // and deletes the snapshot
 }
 
-// TestUnreadableTable: where a snapshot's reader does not know what a reader sees, diff, undo and a replacing run refuse the table,
-// advise no reading by scans, and leave nothing.
+// TestUnreadableTable checks that if the snapshot reader cannot determine what readers see, diff, undo and a replacing run refuse the table, do not
+// advise scans, and leave nothing.
 func TestUnreadableTable(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"NEW_VERSION_BEHAVIOR", "IS_MOB"} {
@@ -279,7 +279,7 @@ func TestUnreadableTable(t *testing.T) {
 	}
 }
 
-// TestUndoRandomKills: kills at any moment, with splits, merges and compactions between. BULKLOAD_UNDO_ROUNDS asks for more rounds,
+// TestUndoRandomKills kills at random moments, with splits, merges and compactions in between. BULKLOAD_UNDO_ROUNDS requests more rounds,
 // BULKLOAD_UNDO_SEED repeats them.
 func TestUndoRandomKills(t *testing.T) {
 	t.Parallel()
@@ -318,7 +318,7 @@ func TestUndoRandomKills(t *testing.T) {
 				t.Fatal(err)
 			}
 			what += fmt.Sprintf(", killed in %s", lastOf(trace))
-			begun := trace.Undo != nil && trace.Undo.Built // else a compaction may have it refused
+			begun := trace.Undo != nil && trace.Undo.Built // otherwise it may be refused after a compaction
 			key := fmt.Sprintf("k%04d", draw.IntN(300))
 			act := [][]string{nil, {"major-compact"}, {"split", key}, {"merge", "k0074", "k0075"}, {"flush"}}[draw.IntN(5)]
 			if len(act) > 0 && (begun || act[0] != "major-compact") {
@@ -329,7 +329,7 @@ func TestUndoRandomKills(t *testing.T) {
 		out, err := n.undoing(t.Context(), bin, r.Job).CombinedOutput()
 		e, _ := errors.AsType[*exec.ExitError](err)
 		if e != nil && e.ExitCode() == 3 && strings.Contains(string(out), "a compaction rewrote") && n.digest() == with {
-			t.Logf("%s: refused", what) // it had not begun, and HBase has compacted unasked
+			t.Logf("%s: refused", what) // it had not begun, and HBase has compacted by itself
 			want = with
 			n.leftNothing()
 			continue

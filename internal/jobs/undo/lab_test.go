@@ -18,7 +18,7 @@ import (
 // labStamp is the timestamp of the load of these tests.
 const labStamp = 200
 
-// lab is table t with two regions on a file system in memory.
+// lab is a table t with two regions on a file system in memory.
 type lab struct {
 	*testsnapshot.Table
 	t testing.TB
@@ -38,7 +38,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	return s
 }
 
-// of returns the load of the lab that wrote these cells.
+// of returns the load that wrote these cells of the lab.
 func (l *lab) of(written []hfile.Cell) *load {
 	m := &manifest.Manifest{Schema: 1, Timestamp: labStamp, Family: l.Families[0]}
 	for _, f := range l.Families {
@@ -60,5 +60,6 @@ func (l *lab) of(written []hfile.Cell) *load {
 	return &load{job: "t-0123456789ab", table: loader.TableName{Namespace: "default", Qualifier: "t"}, stamp: labStamp, families: l.Families, manifest: m}
 }
 
-// labReading reads with two goroutines at a time of the lab.
+// labReading returns options for reading with two goroutines, at the time of the
+// lab.
 func labReading() reading { return reading{workers: 2, now: time.UnixMilli(10_000)} }

@@ -19,8 +19,8 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestUndoBySnapshot: a night that markers cannot take out, since a compaction has dropped what it overwrote, is taken out by the
-// snapshot from before it: into a new table first, and then in place, when others have lost nothing, or when that is allowed.
+// TestUndoBySnapshot undoes a night that markers cannot undo, since a compaction has dropped the overwritten cells, by the snapshot from before it:
+// first into a new table, and then in place, if others lose nothing, or if that is allowed.
 func TestUndoBySnapshot(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -66,7 +66,7 @@ func TestUndoBySnapshot(t *testing.T) {
 	}
 }
 
-// undoneBy sees that the table is as wanted, in service, and that nothing is left of the undo but these snapshots.
+// undoneBy checks that the table is as wanted and in service, and that nothing is left of the undo but these snapshots.
 func (n *nights) undoneBy(dir, want, what string, snapshots ...string) {
 	n.t.Helper()
 	if got := n.digest(); got != want {
@@ -78,8 +78,8 @@ func (n *nights) undoneBy(dir, want, what string, snapshots ...string) {
 	}
 }
 
-// TestUndoBySnapshotLoses: what others wrote and deleted since the snapshot is counted by row and cell and refuses the undo, as the load of another
-// job does and a setting that was changed; where it is allowed, the snapshot of the table as it was is kept.
+// TestUndoBySnapshotLoses checks that later writes and deletes of others are counted by row and cell and refuse the undo, as does the load of another
+// job and a changed setting; if the losses are allowed, the snapshot from before the undo is kept.
 func TestUndoBySnapshotLoses(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -119,14 +119,14 @@ func TestUndoBySnapshotLoses(t *testing.T) {
 	kept := []string{r.Snapshot, before}
 	slices.Sort(kept)
 	n.undoneBy(second, want, "others have lost their cells", kept...)
-	n.admin("restore", n.table, r.Snapshot) // takes the snapshot
+	n.admin("restore", n.table, r.Snapshot) // and deletes the snapshot
 	if got := n.digest(); got != with {
 		t.Errorf("the snapshot that is kept has %s, want %s", got, with)
 	}
 }
 
-// TestUndoBySnapshotKilled: an undo by a snapshot that is killed after any of its records leaves a status that says where the table is,
-// and the same command ends it. What others write while it is killed, and the table is still in service, is not lost.
+// TestUndoBySnapshotKilled checks that after an undo by a snapshot is killed after any of its records, status shows the table's state, and the same
+// command ends the undo. Writes of others after the kill, while the table is still in service, are not lost.
 func TestUndoBySnapshotKilled(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -148,7 +148,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 			t.Fatalf("after %s: status says %+v, %v", after, s, err)
 		}
 		switch then {
-		case "gone": // the snapshot, before the master was asked
+		case "gone": // the snapshot is deleted before the request to the master
 			n.drop(before)
 			_, err := undo.Run(t.Context(), n.env, second, undo.Options{})
 			if err == nil || !strings.Contains(err.Error(), "the snapshot does not exist") || n.digest() == want {
@@ -163,7 +163,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 			n.giveUp(second, before)
 			continue
 		}
-		if after == "undoing" { // it is still in service
+		if after == "undoing" { // the table is still in service
 			n.admin("put", n.table, "k0001", "f:w", "of another user")
 			_, err := undo.Run(t.Context(), n.env, second, undo.Options{})
 			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "1 cell would be lost") {
@@ -185,7 +185,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 	}
 }
 
-// giveUp removes the job with its undo, which puts the table into service as it is.
+// giveUp removes the job with its undo, which puts the table into service in its current state.
 func (n *nights) giveUp(dir, before string) {
 	n.t.Helper()
 	o := checkpoint.CleanOptions{State: n.state, Staging: "/tmp/none", Job: filepath.Base(dir), Remove: true}
@@ -199,12 +199,12 @@ func (n *nights) giveUp(dir, before string) {
 	if _, err := checkpoint.Clean(n.t.Context(), n.env, o); err != nil {
 		n.t.Fatal(err)
 	}
-	n.digest() // it is in service
+	n.digest() // fails unless the table is in service
 	n.only(before)
 }
 
-// TestUndoBySnapshotRandomKills: kills at any moment, with splits and merges of the table before and changes between, in place and into a new table.
-// BULKLOAD_UNDO_ROUNDS asks for more rounds, BULKLOAD_UNDO_SEED repeats them.
+// TestUndoBySnapshotRandomKills kills at random moments, with splits and merges of the table before and changes in between, in place and into a new
+// table. BULKLOAD_UNDO_ROUNDS requests more rounds, BULKLOAD_UNDO_SEED repeats them.
 func TestUndoBySnapshotRandomKills(t *testing.T) {
 	t.Parallel()
 	rounds, err := strconv.Atoi(os.Getenv("BULKLOAD_UNDO_ROUNDS"))
@@ -275,7 +275,7 @@ func TestUndoBySnapshotRandomKills(t *testing.T) {
 	}
 }
 
-// restoreStep returns where an undo by a snapshot was killed.
+// restoreStep returns the step where an undo by a snapshot was killed.
 func restoreStep(trace *checkpoint.Trace) string {
 	switch u := trace.Undo; {
 	case u == nil && trace.Copied == nil:

@@ -19,8 +19,9 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestUndoBySnapshotOfOtherJobs: jobs that markers do not undo are undone by the snapshot that they took: a run that has replaced the table's rows and kept it quiet, and
-// a load of a directory, whose cells nothing distinguishes from others'. Of snapshots of earlier jobs so many stay as are asked for.
+// TestUndoBySnapshotOfOtherJobs checks that jobs that markers cannot undo are undone by the snapshots that they took: a run that has replaced the
+// table's rows and kept it quiet, and a load of a directory, whose cells cannot be distinguished. The requested number of snapshots of earlier jobs
+// is kept.
 func TestUndoBySnapshotOfOtherJobs(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -63,7 +64,7 @@ func TestUndoBySnapshotOfOtherJobs(t *testing.T) {
 	n.drop(u.Snapshot)
 }
 
-// loadDir builds a night's files and loads their directory after a snapshot, the only one that stays. It gives the directory of the load's job.
+// loadDir builds a night's files and loads their directory after a snapshot, the only one to be kept. It returns the directory of the load's job.
 func (n *nights) loadDir(snapshot string) string {
 	n.t.Helper()
 	n.program("load", "--table", n.table, "--state", n.state, "--snapshot", snapshot, "--keep-snapshots", "1", n.files(3))
@@ -93,7 +94,7 @@ func (n *nights) program(args ...string) {
 	}
 }
 
-// loadAfter loads a night after a snapshot, which the cluster loses at the end of the test.
+// loadAfter loads a night after taking a snapshot, which is deleted at the end of the test.
 func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
 	n.t.Helper()
 	snapshot = n.name() + "-before" + strconv.Itoa(night)
@@ -105,7 +106,7 @@ func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
 	return r.Job, snapshot
 }
 
-// name returns the table's without its namespace.
+// name returns the table's name without its namespace.
 func (n *nights) name() string {
 	_, qualifier, _ := strings.Cut(n.table, ":")
 	return qualifier
@@ -125,7 +126,7 @@ func (n *nights) drop(snapshot string) {
 	}
 }
 
-// digestOf returns what Java's client sees of a table.
+// digestOf returns the digest of a table, read by the Java client.
 func (n *nights) digestOf(table string) string {
 	n.t.Helper()
 	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), table)
@@ -135,7 +136,7 @@ func (n *nights) digestOf(table string) string {
 	return d
 }
 
-// only sees that the table's snapshots are these.
+// only checks that the table has exactly these snapshots.
 func (n *nights) only(snapshots ...string) {
 	n.t.Helper()
 	if left := n.left("/hbase/.hbase-snapshot"); !slices.Equal(left, snapshots) {

@@ -17,8 +17,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestUndoBySnapshotServersDie: region servers die while the table is out of service, and HBase has edits of another user in their logs. The undo
-// ends without an error if the table is as before the load, and only then.
+// TestUndoBySnapshotServersDie kills region servers while the table is out of service and their logs have edits of another user. The undo must end
+// without an error only if the table is as before the load.
 func TestUndoBySnapshotServersDie(t *testing.T) {
 	race.Plain(t)
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
@@ -53,7 +53,7 @@ func TestUndoBySnapshotServersDie(t *testing.T) {
 		case err != nil && (fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "died meanwhile") || got == want):
 			t.Fatalf("after %s: %v", after, err)
 		}
-		if err != nil { // the same command does not end otherwise
+		if err != nil { // the same command fails again, and range ends the undo
 			if _, again := undo.Run(t.Context(), env, second, undo.Options{}); fail.KindOf(again) != fail.Verify {
 				t.Fatalf("after %s, again: %v", after, again)
 			}

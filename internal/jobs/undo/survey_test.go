@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestSurvey holds a survey to a plain account of the same cells, and the table with the markers to one that never had the load.
+// TestSurvey compares a survey with a simple computation from the same cells, and the table with the markers with one that never had the load.
 func TestSurvey(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		s := drawSurveyed(t, rt)
@@ -33,16 +33,16 @@ func TestSurvey(t *testing.T) {
 	})
 }
 
-// A surveyed is a table that others and a load have written, with a survey of it.
+// A surveyed is a table with cells of others and of a load, and a survey of it.
 type surveyed struct {
 	table           *lab
 	others, written []hfile.Cell
-	half            int // so many of the others' cells are older files
+	half            int // number of the others' cells that are in older files
 	versions        int
 	load            *load
 	snap            *snapshot.Snapshot
 	survey          *result.Survey
-	now, without    map[string]string // what is seen of the table, and would be without the load
+	now, without    map[string]string // visible cells of the table, with and without the load
 	rest            map[string]string // without the load, with all versions that are kept
 }
 
@@ -75,7 +75,7 @@ func (s *surveyed) writtenRows() map[string]bool {
 	return rows
 }
 
-// counts are those of what is seen now and would be seen without the load.
+// counts sets the counts of cells that are visible now and would be without the load.
 func (s *surveyed) counts(want *result.Survey) {
 	for key := range s.now {
 		if strings.HasSuffix(key, " 200") {
@@ -97,7 +97,7 @@ func (s *surveyed) counts(want *result.Survey) {
 	}
 }
 
-// countsBefore are those of what was there when the load came.
+// countsBefore sets the counts of cells that existed before the load.
 func (s *surveyed) countsBefore(want *result.Survey) {
 	before := testsnapshot.Seen(slices.DeleteFunc(slices.Clone(s.others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
 	for _, c := range s.written {
@@ -125,7 +125,7 @@ func (s *surveyed) countsBefore(want *result.Survey) {
 	}
 }
 
-// holdsToPlainAccount: the survey has the numbers of a plain account, and nothing is refused.
+// holdsToPlainAccount checks that the survey has the counts of a simple computation, and that nothing is refused.
 func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 	want := result.Survey{Load: s.load.manifest.Digest}
 	s.counts(&want)
@@ -142,7 +142,7 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 	}
 }
 
-// mark puts the files with markers into the table, and into another one whose older files and the load's were compacted before.
+// mark adds the files with markers to the table, and to another one whose older files and the load's were compacted before.
 func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	testcheck.Must(t, s.table.FS.MkdirAll(t.Context(), "/staging", 0o755))
 	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9)
@@ -166,7 +166,7 @@ func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	return compacted
 }
 
-// scanned returns what a scan of a snapshot has, with the keys of testsnapshot.Seen.
+// scanned returns the result of a scan of a snapshot, with the keys of testsnapshot.Seen.
 func scanned(t *testing.T, snap *snapshot.Snapshot, view snapshot.View) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
@@ -180,7 +180,7 @@ func scanned(t *testing.T, snap *snapshot.Snapshot, view snapshot.View) map[stri
 	return seen
 }
 
-// seenWithMarkers: the table with the markers is the one without the load, a survey says so, and an undo of it is refused.
+// seenWithMarkers checks that the table with the markers equals the one without the load, also in a survey, and that another undo of it is refused.
 func (s *surveyed) seenWithMarkers(t *testing.T, rt *rapid.T) {
 	after := s.table.open()
 	if got := scanned(t, after, snapshot.View{Now: labReading().now}); !maps.Equal(got, s.rest) {
@@ -196,8 +196,7 @@ func (s *surveyed) seenWithMarkers(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// seenWhenCompacted: a compaction that takes the load's cells without the markers drops nothing that it would not have dropped without
-// the load.
+// seenWhenCompacted checks that a compaction of the load's cells without the markers drops nothing that it would not have dropped without the load.
 func (s *surveyed) seenWhenCompacted(t *testing.T, rt *rapid.T, compacted *lab) {
 	older := s.others[:s.half]
 	left := scanned(t, compacted.open(), snapshot.View{Versions: 1, Now: labReading().now})

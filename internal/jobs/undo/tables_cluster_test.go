@@ -16,11 +16,11 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// tablesNights are nights of three tables: the job's own, a further one of the same keys, and an index by v, whose every
-// second entry is another each night.
+// tablesNights are nights of three tables: the job's own, a further one with the same keys, and an index by v, half of whose entries change every
+// night.
 type tablesNights struct {
 	*nights
-	tables []string // in the order of loading
+	tables []string // in loading order
 }
 
 func newTablesNights(t *testing.T, versions ...int) *tablesNights {
@@ -34,7 +34,7 @@ func newTablesNights(t *testing.T, versions ...int) *tablesNights {
 	return n
 }
 
-// load loads a night and gives the directory of its job.
+// load loads a night and returns the directory of its job.
 func (n *tablesNights) load(night, from, to int) (dir string, s spec.Spec) {
 	n.t.Helper()
 	s = n.spec(night, from, to)
@@ -46,7 +46,7 @@ func (n *tablesNights) load(night, from, to int) (dir string, s spec.Spec) {
 	return r.Job, s
 }
 
-// digests returns what Java's client sees of each table.
+// digests returns the digest of each table, read by the Java client.
 func (n *tablesNights) digests() (all []string) {
 	n.t.Helper()
 	for _, table := range n.tables {
@@ -55,7 +55,7 @@ func (n *tablesNights) digests() (all []string) {
 	return all
 }
 
-// leftNothing sees that no snapshot of any table is left, nor a file.
+// leftNothing checks that no snapshot or file of any table is left.
 func (n *tablesNights) leftNothing() {
 	n.t.Helper()
 	for _, table := range n.tables {
@@ -63,7 +63,7 @@ func (n *tablesNights) leftNothing() {
 	}
 }
 
-// undos returns what status says of the undo of each table.
+// undos returns the state of each table's undo, as shown by status.
 func (n *tablesNights) undos(dir string) (all []string) {
 	n.t.Helper()
 	s, err := checkpoint.Read(dir)
@@ -79,7 +79,7 @@ func (n *tablesNights) undos(dir string) (all []string) {
 	return all
 }
 
-// loseMarkers removes the files with markers of a table: the next undo writes them again.
+// loseMarkers removes the files with markers of a table, which the next undo writes again.
 func (n *tablesNights) loseMarkers(dir string, table int) {
 	n.t.Helper()
 	trace, err := checkpoint.ReadTrace(dir)
@@ -95,8 +95,8 @@ func (n *tablesNights) loseMarkers(dir string, table int) {
 	}
 }
 
-// TestUndoTables takes one night of three out of three tables. Each is then like one that never had it; by an undo that is
-// killed at its steps and between tables: what is out of an index is still in the table that it points at.
+// TestUndoTables undoes one night of three in three tables, and checks that each is like one that never had it. The undo is killed at its steps and
+// between tables: a row whose index entry is removed is still in its table.
 func TestUndoTables(t *testing.T) {
 	t.Parallel()
 	n := newTablesNights(t, 2, 2, 2)
@@ -135,7 +135,7 @@ func TestUndoTables(t *testing.T) {
 	for _, kill := range []struct {
 		after  string
 		undos  string
-		undone int // tables, from the last
+		undone int // number of tables, from the last
 	}{
 		{"undoing", "[pending pending pending]", 0}, {"markers", "[pending pending pending]", 0}, {"sending", "[pending pending under way]", 0},
 		{"table_undone", "[pending pending undone]", 1}, {"table", "[pending pending undone]", 1}, {"loading", "[pending under way undone]", 1},
@@ -150,7 +150,7 @@ func TestUndoTables(t *testing.T) {
 			if out && got != want[i] {
 				t.Errorf("after %s table %d is %s, without the night %s", kill.after, i, got, want[i])
 			}
-			// A call that was sent may have come through, but no table is begun before the one after it is out.
+			// A sent call may have succeeded, but no table is begun before the one after it is done.
 			if i < len(want)-kill.undone-1 && got != before[i] {
 				t.Errorf("after %s table %d is %s, and was %s", kill.after, i, got, before[i])
 			}
@@ -192,7 +192,7 @@ func TestUndoTables(t *testing.T) {
 	}
 }
 
-// TestUndoTablesRefuses: where one table would lose something, none is changed.
+// TestUndoTablesRefuses checks that no table is changed if one of them would lose data.
 func TestUndoTablesRefuses(t *testing.T) {
 	t.Parallel()
 	n := newTablesNights(t, 2, 1, 1)

@@ -73,7 +73,7 @@ func (n *nights) run(s spec.Spec, o checkpoint.Options) (*result.Result, error) 
 	return job.Run(n.t.Context(), n.env, jobtest.Resolve(n.t, s), job.RunOptions{State: o})
 }
 
-// load loads a night and gives the directory of its job.
+// load loads a night and returns the directory of its job.
 func (n *nights) load(night, from, to int) (dir string, s spec.Spec) {
 	n.t.Helper()
 	s = n.spec(night, from, to)
@@ -84,7 +84,7 @@ func (n *nights) load(night, from, to int) (dir string, s spec.Spec) {
 	return r.Job, s
 }
 
-// digest returns what Java's client sees of the table.
+// digest returns the digest of the table, read by the Java client.
 func (n *nights) digest() string {
 	n.t.Helper()
 	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), n.table)
@@ -101,7 +101,7 @@ func (n *nights) compact() {
 	}
 }
 
-// column reads one column of rows by Gets, which Bloom filters of rows and columns decide on.
+// column reads one column of rows with Gets, which use Bloom filters of rows and columns.
 func (n *nights) column(rows ...int) (values []string) {
 	n.t.Helper()
 	c, err := n.env.Dial(n.t.Context())
@@ -162,8 +162,8 @@ func (n *nights) killed(program, dir, after string, flags ...string) {
 	}
 }
 
-// TestUndo takes one night of three out of a table, which is then like one that never had it, as Java's client sees it; by an undo
-// that is killed three times. The timestamp is not used again.
+// TestUndo undoes one night of three, and checks with the Java client that the table is like one that never had it. The undo is killed three times.
+// The timestamp cannot be used again.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 2, "ROWCOL")
@@ -225,7 +225,7 @@ func TestUndo(t *testing.T) {
 		t.Errorf("status says %+v, %v", s, err)
 	}
 
-	// The timestamp is used up, for this job and for others.
+	// The timestamp cannot be used again, by this job and by others.
 	if _, err := n.run(secondSpec, checkpoint.Options{}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "was undone at") {
 		t.Errorf("the same job runs: %v", err)
 	}
@@ -235,7 +235,7 @@ func TestUndo(t *testing.T) {
 		t.Errorf("a job of the timestamp runs: %v", err)
 	}
 
-	// A compaction has written the third night again: of three versions two are not enough to be sure.
+	// A compaction has rewritten the third night: two of three versions are not enough to be sure.
 	n.compact()
 	if got := n.digest(); got != want {
 		t.Errorf("compacted, the table is %s, want %s", got, want)
@@ -246,7 +246,7 @@ func TestUndo(t *testing.T) {
 	}
 	n.leftNothing()
 
-	// The night is loaded again, with another timestamp, and stays.
+	// The night is loaded again, with another timestamp, and is kept.
 	if _, err := n.run(secondSpec, checkpoint.Options{Restart: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// leftNothing sees that no snapshot of the table is left, nor a file.
+// leftNothing checks that no snapshot or file of the table is left.
 func (n *nights) leftNothing() {
 	n.t.Helper()
 	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina", "/hbase/staging"} {
@@ -265,7 +265,7 @@ func (n *nights) leftNothing() {
 	}
 }
 
-// left returns what a directory has that is named after the table.
+// left returns the entries of a directory that are named after the table.
 func (n *nights) left(dir string) (names []string) {
 	n.t.Helper()
 	list, err := jobtest.UserFS(n.t, testcluster.Shared(n.t), "hbase").ReadDir(n.t.Context(), dir)
@@ -281,8 +281,8 @@ func (n *nights) left(dir string) (names []string) {
 	return names
 }
 
-// TestUndoOneVersion undoes a night of a table that keeps one version while its files are as they were loaded, and refuses it when a
-// compaction has written them again.
+// TestUndoOneVersion undoes a night of a table that keeps one version while its files are as they were loaded, and checks the refusal after a
+// compaction has rewritten them.
 func TestUndoOneVersion(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// drawTable makes what others have written, and what the load has: puts of labStamp in both families.
+// drawTable returns random cells of others, and the cells of the load: puts of labStamp in both families.
 func drawTable(t *rapid.T) (others, written []hfile.Cell) {
 	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
 		c := hfile.Cell{Row: []byte{'a' + byte(rapid.IntRange(0, 4).Draw(t, "row"))}, Family: []byte{'f' + byte(rapid.IntRange(0, 1).Draw(t, "family"))},
@@ -38,14 +38,14 @@ func drawTable(t *rapid.T) (others, written []hfile.Cell) {
 	for range rapid.IntRange(1, 12).Draw(t, "written") {
 		written = append(written, cell(hfile.Put, labStamp))
 	}
-	once := func(cells []hfile.Cell) []hfile.Cell { // of equal cells nothing says which is the newer
+	once := func(cells []hfile.Cell) []hfile.Cell { // the order of equal cells is undefined
 		slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 		return slices.CompactFunc(cells, func(a, b hfile.Cell) bool { return hfile.Compare(&a, &b) == 0 })
 	}
 	return once(others), once(written)
 }
 
-// rowsOf returns the rows of what is seen.
+// rowsOf returns the rows of visible cells.
 func rowsOf(seen map[string]string) map[string]bool {
 	rows := map[string]bool{}
 	for key := range seen {
@@ -54,7 +54,7 @@ func rowsOf(seen map[string]string) map[string]bool {
 	return rows
 }
 
-// TestJobsWithoutALoad: jobs that changed no table that was there say so, done or not, and not that their commands are to be given again.
+// TestJobsWithoutALoad checks the errors for jobs that changed no existing table, done or not, which do not advise to repeat their commands.
 func TestJobsWithoutALoad(t *testing.T) {
 	for want, h := range map[string]checkpoint.History{
 		"job x exported table t, which was only read: there is no load to take out":            {Exporting: &checkpoint.ExportingRecord{Table: "t"}, Finished: true},
@@ -70,7 +70,7 @@ func TestJobsWithoutALoad(t *testing.T) {
 	}
 }
 
-// TestRefusals: what cannot be proven is refused, each for its reason.
+// TestRefusals checks that each kind of unproven survey is refused with its reason.
 func TestRefusals(t *testing.T) {
 	written := manifest.Digest{Rows: 10, Cells: 20, Sum: 7}
 	l := &load{stamp: labStamp, manifest: &manifest.Manifest{Digest: written}}
@@ -113,7 +113,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestForeign: cells of the timestamp that the job cannot have written show.
+// TestForeign checks that cells of the timestamp that the job cannot have written are counted.
 func TestForeign(t *testing.T) {
 	l := newLab(t, 1, "f")
 	put := func(row, qualifier, value string) hfile.Cell {
@@ -147,8 +147,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestUndoBeforeUndo: cells of a load that are next to the markers of a later one are as they were loaded while their own
-// files are.
+// TestUndoBeforeUndo checks that cells of a load next to the markers of a later one count as loaded while their own files are unchanged.
 func TestUndoBeforeUndo(t *testing.T) {
 	put := func(row string, stamp int64) hfile.Cell {
 		return hfile.Cell{Row: []byte(row), Family: []byte("f"), Qualifier: []byte("p"), Timestamp: stamp, Type: hfile.Put, Value: fmt.Append(nil, stamp)}
@@ -177,7 +176,7 @@ func TestUndoBeforeUndo(t *testing.T) {
 	}
 }
 
-// TestNothingAllocates: neither for a row nor for a cell.
+// TestNothingAllocates checks that there are no allocations per row or cell.
 func TestNothingAllocates(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
@@ -202,7 +201,7 @@ func TestNothingAllocates(t *testing.T) {
 		}
 		r.endRow()
 	}
-	row() // makes room
+	row() // reserves space
 	if n := testing.AllocsPerRun(100, row); n > 0 {
 		t.Errorf("%g allocations a row", n)
 	}

@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// TestResolve: texts become ranges of row keys, columns and times.
+// TestResolve checks that texts are resolved to ranges of row keys, columns and times.
 func TestResolve(t *testing.T) {
 	key, err := keygen.Parse("salt(id, 2) + id + '|' + md5hex(id)")
 	testcheck.Must(t, err)
 	k := Keys{Spec: key, Name: "parse"}
 	for _, c := range []struct {
 		asked Asked
-		want  string // of the ranges, columns and times; or what the error says
+		want  string // the ranges, columns and times; or a part of the error
 	}{
 		{Asked{}, "[] [] 0 0"},
 		{Asked{FromKey: "a", ToKey: "c"}, `["0a"-"0c" "1a"-"1c"] [] 0 0`},
@@ -78,7 +78,7 @@ func list[T any](all []T, text func(T) string) string {
 	return strings.Join(texts, " ")
 }
 
-// TestOfFamilies: what is read of families has the columns that [Choice.Has] has, and no others.
+// TestOfFamilies checks that [Choice.Of] returns exactly the columns for which [Choice.Has] is true.
 func TestOfFamilies(t *testing.T) {
 	r := testcheck.Rand(t)
 	names, qualifiers := []string{"f", "g", "h"}, []string{"", "a", "b"}

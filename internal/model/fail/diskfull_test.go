@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestExplainFull: the error of a full disk says which file, which disk and what to do; a directory that is not there is on the disk of
-// the one above.
+// TestExplainFull checks that the error of a full disk names the file, the disk and the remedy. A directory that does not exist is on the disk of its
+// parent.
 func TestExplainFull(t *testing.T) {
 	dir := t.TempDir()
 	for what, c := range map[string]struct {
@@ -47,7 +47,7 @@ func TestExplainFull(t *testing.T) {
 	}
 }
 
-// TestFullNowhere: an error that names no file says no disk.
+// TestFullNowhere checks that an error without a file names no disk.
 func TestFullNowhere(t *testing.T) {
 	err := ExplainFull(fmt.Errorf("the store says: %w", syscall.ENOSPC))
 	e, ok := errors.AsType[*DiskFullError](err)
@@ -56,7 +56,7 @@ func TestFullNowhere(t *testing.T) {
 	}
 }
 
-// TestAdviceNamesSettings: advice that names settings has them in a caller's words, with a disk and without.
+// TestAdviceNamesSettings checks that advice shows settings in a caller's words, with a disk and without.
 func TestAdviceNamesSettings(t *testing.T) {
 	advice := setting.Textf("give %s", setting.SpillDir)
 	for _, e := range []*DiskFullError{{Err: syscall.ENOSPC, Advice: advice}, {Err: syscall.ENOSPC, Advice: advice, Dir: "/spill", Name: "/spill/run", Free: 7}} {

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// kinds returns all of them.
+// kinds returns all kinds.
 func kinds() []Kind {
 	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy, State}
 }
@@ -48,7 +48,7 @@ func TestKindIsKept(t *testing.T) {
 	}
 }
 
-// TestNoKind: no error has none, and an error without a mark is unexpected.
+// TestNoKind checks that no error has no kind, and that an unmarked error is unexpected.
 func TestNoKind(t *testing.T) {
 	if err := With(Config, nil); err != nil {
 		t.Errorf("no error becomes %v", err)
@@ -60,7 +60,7 @@ func TestNoKind(t *testing.T) {
 	}
 }
 
-// TestOutermostKind: of two marks the outer one is that of the failure.
+// TestOutermostKind checks that the outer one of two marks is the kind of the failure.
 func TestOutermostKind(t *testing.T) {
 	err := &Error{Load, fmt.Errorf("load: %w", &Error{Input, io.EOF})}
 	if k := KindOf(err); k != Load {
@@ -68,7 +68,7 @@ func TestOutermostKind(t *testing.T) {
 	}
 }
 
-// TestKindsOfCauses: some causes have a kind of their own, whatever the job was doing.
+// TestKindsOfCauses checks that some causes have their own kind, whatever the job was doing.
 func TestKindsOfCauses(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.ENOSPC}
 	quota := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.EDQUOT}
@@ -77,7 +77,7 @@ func TestKindsOfCauses(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		err  error
-		of   map[Kind]Kind // that differ; others stay
+		of   map[Kind]Kind // kinds that differ from the requested one
 	}{
 		{"a full disk", full, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
 		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
@@ -106,7 +106,7 @@ func TestKindsOfCauses(t *testing.T) {
 	}
 }
 
-// TestErrorf: the error names its settings, and has them in a caller's words.
+// TestErrorf checks that the error keeps its settings, and shows them in a caller's words.
 func TestErrorf(t *testing.T) {
 	err := Errorf(Config, "%w: give %s or %s", io.EOF, setting.Staging, setting.Into)
 	if KindOf(err) != Config || !errors.Is(err, io.EOF) || err.Error() != "EOF: give `staging` or `into`" {
@@ -120,7 +120,7 @@ func TestErrorf(t *testing.T) {
 	}
 }
 
-// TestWithRejects: an error of bad records says where they are, and no other does.
+// TestWithRejects checks that only errors of bad records name their file.
 func TestWithRejects(t *testing.T) {
 	bad := Errorf(BadRows, "3 records are bad")
 	err := WithRejects(bad, "job/rejects.jsonl")
@@ -140,7 +140,7 @@ func TestWithRejects(t *testing.T) {
 	}
 }
 
-// TestAboutData: the message has no data, and who may show some finds the beginning of it, which later writes do not change.
+// TestAboutData checks that the message omits the data, and that Data returns its beginning, unaffected by later writes.
 func TestAboutData(t *testing.T) {
 	for _, n := range []int{0, 1, mostData, mostData + 1, 5000} {
 		data := []byte(strings.Repeat("s", n))

@@ -2,7 +2,8 @@ package fail
 
 import "testing"
 
-// TestKinds: each kind has a word and an exit code of its own, by which it is found again.
+// TestKinds checks that each kind has a unique word and exit code, by which it can
+// be parsed.
 func TestKinds(t *testing.T) {
 	words, codes := map[string]bool{}, map[int]bool{}
 	for _, k := range Kinds() {

@@ -22,7 +22,7 @@ func parseKey(t testing.TB, spec string) Key {
 	return Split(e)
 }
 
-// holds reports whether a row key is one of those that a scan of the range reads.
+// holds reports whether a scan of the range reads a row key.
 func (r Rows) holds(key []byte) bool {
 	for _, h := range r.Heads {
 		if bytes.Compare(key, r.Start(h)) >= 0 && (len(r.Stop(h)) == 0 || bytes.Compare(key, r.Stop(h)) < 0) {
@@ -42,9 +42,9 @@ func TestKeyRange(t *testing.T) {
 		{"salt(ts) + ts + id", nil, nil, nil, 10, "", ""},
 		{"salt(ts) + ts + id", []string{"2015"}, []string{"2016"}, nil, 10, "2015", "2016"},
 		{"salt(ts) + ts + id", []string{"2015"}, nil, nil, 10, "2015", ""},
-		{"salt(ts) + ts + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "2015a", "2015b"},                                                                // among them the ts 2015a
-		{"salt(ts) + pad(ts, 6) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "002015a", "002015b"},                                                    // among them the ts 02015
-		{"salt(ts) + md5hex(ts) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "65d2ea03425887a717c435081cfc5dbba", "65d2ea03425887a717c435081cfc5dbbb"}, // ts is known, and its salt
+		{"salt(ts) + ts + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "2015a", "2015b"},                                                                // includes the ts 2015a
+		{"salt(ts) + pad(ts, 6) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "002015a", "002015b"},                                                    // includes the ts 02015
+		{"salt(ts) + md5hex(ts) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "65d2ea03425887a717c435081cfc5dbba", "65d2ea03425887a717c435081cfc5dbbb"}, // ts is known, and so is its salt
 		{"salt(ts) + substr(md5hex(ts), 0, 4) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "65d2a", "65d2b"},                                          // other ts have these digits
 		{"salt(ts) + ts + id", nil, nil, []string{"2015"}, 10, "2015", "2016"},
 		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""}, // an empty key column: an error
@@ -53,7 +53,7 @@ func TestKeyRange(t *testing.T) {
 		{"salt(a, 2) + ':' + salt(b, 3) + a + b", []string{"x"}, nil, nil, 6, "x", ""},
 		{"ts + id", []string{"2015"}, []string{"2016", "b"}, nil, 1, "2015", "2016b"},
 		{"md5hex(user) + ts", []string{"u", "1"}, []string{"u", "2"}, nil, 1, "7b774effe4a349c6dd82ad4f4f21d34c1", "7b774effe4a349c6dd82ad4f4f21d34c2"},
-		{"ts + md5hex(ts) + id", []string{"1"}, []string{"2"}, nil, 1, "1", "2"}, // what stands before is enough
+		{"ts + md5hex(ts) + id", []string{"1"}, []string{"2"}, nil, 1, "1", "2"}, // the part before is enough
 	} {
 		k := parseKey(t, c.spec)
 		var r Rows
@@ -101,7 +101,7 @@ func TestKeyRangeRefused(t *testing.T) {
 	}
 }
 
-// TestRangesOfRows: ranges have the rows that each head has, in order and apart, and within another range those of both.
+// TestRangesOfRows checks that ranges have the rows of each head, in order and disjoint, and that Within intersects them.
 func TestRangesOfRows(t *testing.T) {
 	row := rapid.StringOfN(rapid.RuneFrom([]rune("0123")), 0, 3, -1)
 	testcheck.Check(t, func(t *rapid.T) {
@@ -192,7 +192,7 @@ func TestKeyRangeProperty(t *testing.T) {
 			if got := r.holds(key); got != want {
 				t.Fatalf("%s from %q to %q: row %q, key %q: in the range %t, want %t", spec, from, to, row, key, got, want)
 			}
-			// where values have one length, the order of bytes is that of the values
+			// If values have equal length, bytes sort like the values.
 			if len(from) == 2 && len(to) == 2 && len(row[0]) == len(from[0]) && len(row[0]) == len(to[0]) && !hashed {
 				if want := slices.Compare(row, from) >= 0 && slices.Compare(row, to) < 0; r.holds(key) != want {
 					t.Fatalf("%s from %q to %q: row %q: in the range %t, by its values %t", spec, from, to, row, !want, want)
@@ -202,7 +202,7 @@ func TestKeyRangeProperty(t *testing.T) {
 	})
 }
 
-// TestQueryKeyProperty: every row of a query key is in its range, whatever part of the key the query makes.
+// TestQueryKeyProperty checks that every row of a query key is in its range, whatever part of the key the query determines.
 func TestQueryKeyProperty(t *testing.T) {
 	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
 	testcheck.Check(t, func(t *rapid.T) {
@@ -233,7 +233,7 @@ func TestQueryKeyProperty(t *testing.T) {
 	})
 }
 
-// TestKeepsOrder judges parts that the language has, by their form.
+// TestKeepsOrder checks which parts keep the order of their column.
 func TestKeepsOrder(t *testing.T) {
 	column := keygen.Column{Name: "a"}
 	literal := func(s string) keygen.Expr { return keygen.Literal{Bytes: []byte(s)} }

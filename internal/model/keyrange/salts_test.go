@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// firstOf returns the first rows of a range, by looking at all.
+// firstOf returns the first rows of a range, by a search through all rows.
 func firstOf(rows [][]byte) func(keyrange.Range, int) ([][]byte, error) {
 	return func(r keyrange.Range, n int) (first [][]byte, _ error) {
 		for _, row := range rows {
@@ -25,7 +25,7 @@ func firstOf(rows [][]byte) func(keyrange.Range, int) ([][]byte, error) {
 	}
 }
 
-// saltedRows are random rows of a key, and a few others.
+// saltedRows returns random rows of a key, and a few others.
 func saltedRows(t *testing.T, e keygen.Expr, modulus int) (rows [][]byte) {
 	t.Helper()
 	r := testcheck.Rand(t)
@@ -46,12 +46,12 @@ func saltedRows(t *testing.T, e keygen.Expr, modulus int) (rows [][]byte) {
 	return rows
 }
 
-// TestSalts: a table whose rows have the salts that are asked for is taken, though it has some other rows, and one whose rows have others is
-// refused, whichever number is wrong: a table of one region, and one that is split for more salts than its keys have.
+// TestSalts checks that a table with the requested salts is accepted, even with some other rows, and that a table with other salts is refused,
+// whichever number is wrong: a table of one region, and one that is split for more salts than its keys have.
 func TestSalts(t *testing.T) {
 	t.Parallel()
 	for key, again := range map[string]bool{"salt(id) + id": true, "'u' + salt(id) + '|' + id": true, "bytesalt(id) + id": true, "javasalt(id) + id": true,
-		"salt(id) + md5hex(id) + id": true, "salt(id, d) + id": false} { // whether a key shows its salt's columns
+		"salt(id) + md5hex(id) + id": true, "salt(id, d) + id": false} { // whether the key contains the columns of its salt
 		e, err := keygen.Parse(key)
 		testcheck.Must(t, err)
 		for _, made := range []int{1, 2, 7, 10, 50, 100} {
@@ -71,7 +71,7 @@ func TestSalts(t *testing.T) {
 	}
 }
 
-// TestSaltsUnread: a table that cannot be read says so, and a key without a salt has none.
+// TestSaltsUnread checks the error for a table that cannot be read, and that a key without a salt has no salts.
 func TestSaltsUnread(t *testing.T) {
 	t.Parallel()
 	e, err := keygen.Parse("salt(id, 4) + id")

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/sealed.json again")
 
-// sealedName is the text of golden, as it is next to the files.
+// sealedName is the file with the text of golden, as it is stored next to the files.
 const sealedName = "testdata/sealed.json"
 
 // golden returns a manifest with every field.
@@ -40,7 +40,7 @@ func golden() *Manifest {
 		}}
 }
 
-// store puts a manifest's text into a directory of a file system.
+// store writes a manifest's text into a directory of a file system.
 func store(t testing.TB, fsys hdfsio.FS, dir string, text []byte) {
 	t.Helper()
 	testcheck.Must(t, fsys.MkdirAll(t.Context(), dir, 0o755))
@@ -52,7 +52,7 @@ func store(t testing.TB, fsys hdfsio.FS, dir string, text []byte) {
 	testcheck.Must(t, w.Finish())
 }
 
-// readText reads a manifest of a text.
+// readText reads a manifest from a text.
 func readText(t testing.TB, text []byte) (*Manifest, error) {
 	t.Helper()
 	m := hdfsio.NewMemory()
@@ -60,7 +60,7 @@ func readText(t testing.TB, text []byte) (*Manifest, error) {
 	return Read(t.Context(), m, "/out")
 }
 
-// TestGolden: the text of a manifest is what programs of others read, to the byte, and is read as it was.
+// TestGolden checks that the text of a manifest, which other programs read, is unchanged to the byte, and is read back equal.
 func TestGolden(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)
@@ -79,7 +79,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// drawManifest makes a manifest that is consistent.
+// drawManifest returns a random consistent manifest.
 func drawManifest(r *rand.Rand) *Manifest {
 	text := func() string {
 		letters := []rune("abc:_ \"\\<>&\u2028中é\x00\n%")
@@ -116,7 +116,7 @@ func drawManifest(r *rand.Rand) *Manifest {
 	return m
 }
 
-// TestReadsBack: what is written is read as it was, and is the same text when it is written again.
+// TestReadsBack checks that a written manifest is read back equal, and is written again with the same text.
 func TestReadsBack(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 500 {
@@ -138,7 +138,7 @@ func TestReadsBack(t *testing.T) {
 	}
 }
 
-// TestDamage: a manifest with one changed byte is refused, with its directory and what to do, or says the same.
+// TestDamage checks that a manifest with one changed byte is refused, with its directory and the remedy, or has the same contents.
 func TestDamage(t *testing.T) {
 	r := testcheck.Rand(t)
 	text, err := Seal(golden())
@@ -150,7 +150,7 @@ func TestDamage(t *testing.T) {
 		}
 		got, err := readText(t, bad)
 		if err == nil && cmp.Equal(golden(), got) {
-			continue // a blank, or an escape that means the same
+			continue // white space, or an equivalent escape
 		}
 		if err == nil {
 			t.Fatalf("byte %d may be %q instead of %q:\n%s", i, bad[i], text[i], cmp.Diff(golden(), got))
@@ -166,7 +166,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestChanged: values that were changed are refused, and read where that is asked for.
+// TestChanged checks that changed values are refused, and that ReadUnchecked reads them.
 func TestChanged(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)
@@ -194,7 +194,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestOtherForms: one without a checksum, of other blanks and orders, and with fields of a later version is read; another schema is not.
+// TestOtherForms checks that manifests without a checksum, with other white space and field order, or with fields of a later version are read, and
+// another schema is not.
 func TestOtherForms(t *testing.T) {
 	for what, text := range map[string]string{
 		"without a checksum": `{"schema":1,"key":"id","modulus":2,"family":"f","timestamp":7,"columns":["id"],"digest":{"rows":1,"cells":1,"sum":"5"},"bytes":9,"hfiles":1,` +
@@ -225,7 +226,7 @@ func TestOtherForms(t *testing.T) {
 	}
 }
 
-// TestSealedInAnotherForm: blanks and the order of fields are not change.
+// TestSealedInAnotherForm checks that white space and the order of fields do not count as changes.
 func TestSealedInAnotherForm(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)
@@ -242,7 +243,7 @@ func TestSealedInAnotherForm(t *testing.T) {
 	}
 }
 
-// TestNoManifest: a directory without one says so.
+// TestNoManifest checks the error for a directory without a manifest.
 func TestNoManifest(t *testing.T) {
 	m := hdfsio.NewMemory()
 	testcheck.Must(t, m.MkdirAll(t.Context(), "/out", 0o755))
@@ -256,7 +257,7 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestInconsistent: totals that are not those of the files are refused, though the checksum is right.
+// TestInconsistent checks that totals that do not match the files are refused, even with a correct checksum.
 func TestInconsistent(t *testing.T) {
 	for what, change := range map[string]func(*Manifest){
 		"rows":         func(m *Manifest) { m.Digest.Rows++ },
@@ -284,7 +285,7 @@ func TestInconsistent(t *testing.T) {
 	}
 }
 
-// TestSplits: files of several families are between the split points that a manifest gives, and regions without files have none.
+// TestSplits checks that files of several families are between the returned split points, and that regions without files have none.
 func TestSplits(t *testing.T) {
 	file := func(region int, first string) File { return File{Region: region, FirstRow: rowkey.Key(first)} }
 	for _, c := range []struct {

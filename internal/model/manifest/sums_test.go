@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestDigest: neither the order of rows nor their spread over regions changes a digest, and any other row, or one less, does.
+// TestDigest checks that a digest does not depend on the order of rows or their distribution over regions, but on every row.
 func TestDigest(t *testing.T) {
 	r := testcheck.Rand(t)
 	type row struct {
@@ -49,12 +49,12 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestDigestIsKnown: a digest is what journals of earlier versions have, and what people read.
+// TestDigestIsKnown checks the digest in journals of earlier versions, and its readable form.
 func TestDigestIsKnown(t *testing.T) {
 	var d Digest
 	d.AddRow([]byte("abc"), 1)
 	d.AddRow(nil, 2)
-	abc, nothing := uint64(0x44bc2cf5ad770999), uint64(0xef46db3751d8e999) // the XXH64 of them, as its author publishes it
+	abc, nothing := uint64(0x44bc2cf5ad770999), uint64(0xef46db3751d8e999) // the XXH64 of both, as its author publishes it
 	if want := (Digest{Rows: 2, Cells: 3, Sum: abc + nothing}); d != want {
 		t.Errorf("%s, want %s", d, want)
 	}
@@ -69,7 +69,7 @@ func TestDigestIsKnown(t *testing.T) {
 	}
 }
 
-// TestAddTotals: a sum of builds has what each has, and is made as the first was.
+// TestAddTotals checks that a sum of builds has the totals, and the other fields of the first.
 func TestAddTotals(t *testing.T) {
 	r := testcheck.Rand(t)
 	var sum Manifest
@@ -102,7 +102,7 @@ func TestAddTotals(t *testing.T) {
 	}
 }
 
-// TestSummary: a summary is the manifest without its files, which stay.
+// TestSummary checks that a summary omits the files, and that the manifest keeps them.
 func TestSummary(t *testing.T) {
 	m := golden()
 	s := m.Summary()
@@ -115,7 +115,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestCellNames: without a mapping rows have their columns in the family, in order; with one they have its cells.
+// TestCellNames checks the cells of rows: without a mapping the columns in the family, in order; otherwise the cells of the mapping.
 func TestCellNames(t *testing.T) {
 	m := &Manifest{Family: "f", Columns: []string{"b", "a", "名"}}
 	if d := cmp.Diff([]spec.CellName{{Family: "f", Qualifier: "a"}, {Family: "f", Qualifier: "b"}, {Family: "f", Qualifier: "名"}}, m.CellNames()); d != "" {
@@ -136,7 +136,7 @@ func TestCellNames(t *testing.T) {
 	}
 }
 
-// TestJoinTimes: bounds of cells' times are those of all, whatever the order, and their parts stay as they are.
+// TestJoinTimes checks that joined bounds include all, in any order, and that their parts are not modified.
 func TestJoinTimes(t *testing.T) {
 	a, b, never := CellTimes{Min: 5, Max: 9, Expires: 100}, CellTimes{Min: 7, Max: 20, Expires: 50}, CellTimes{Min: 1, Max: 2}
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestJoinTimes(t *testing.T) {
 	}
 }
 
-// TestExpired: what expires within the difference of clocks may be gone, what never does is not.
+// TestExpired checks that cells that expire within the clock difference may have expired, and cells without expiry have not.
 func TestExpired(t *testing.T) {
 	now := time.Now()
 	for expires, want := range map[int64]bool{0: false, 1: true, now.UnixMilli(): true, now.Add(clockSlack / 2).UnixMilli(): true, now.Add(clockSlack + time.Hour).UnixMilli(): false} {

@@ -9,15 +9,15 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// simulatedJob is what the phases of a made-up job take, in seconds, each at a steady speed.
+// simulatedJob has the durations of the phases of a simulated job, in seconds, each at a constant speed.
 type simulatedJob struct {
 	read, sort, write, load, verify float64
-	text                            bool    // bytes show how much is read, not rows
-	earlier                         float64 // times as long as its phases are were those of the job before; 0: there was none
-	slower                          float64 // times as long as its first half is the second half of writing
+	text                            bool    // progress of reading shows in bytes, not in rows
+	earlier                         float64 // durations of the previous job, as a multiple of these; 0: there was none
+	slower                          float64 // duration of the second half of writing, as a multiple of the first half
 }
 
-// run plays a job of so many rows to a tracker, and gives what that showed at each tenth of a second.
+// run plays a job with a number of rows to a tracker, and returns its progress every tenth of a second.
 func (s simulatedJob) run() (trace []Progress) {
 	const rows, regions, columns, fileBytes = 10_000_000, 20, 18, 2_000_000_000
 	now := time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC)
@@ -86,16 +86,16 @@ func (s simulatedJob) run() (trace []Progress) {
 	return trace
 }
 
-// TestLeftOfSimulations holds the time left of jobs with steady phases to the truth. With an earlier job of the table all
-// is well though that one was a quarter faster or slower. Without one it is, as long as phases take about what they took
-// where the model was measured; else from a third of the last phase on.
+// TestLeftOfSimulations compares the estimated time left of jobs with constant speeds with the true one. With an earlier job of the table the
+// estimate is good even if that one was a quarter faster or slower. Without one it is good as long as the ratios of the phases are about those for
+// which the model was measured; otherwise from a third of the last phase on.
 func TestLeftOfSimulations(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		earlier       []float64
 		read          []float64 // seconds
-		write, verify []float64 // times what reading takes
-		whole         bool      // from a third of the job on, not of the last phase that takes long
+		write, verify []float64 // as a multiple of reading
+		whole         bool      // from a third of the job on, not of the last long phase
 	}{
 		{"with an earlier job", []float64{0.8, 1, 1.25}, []float64{5, 60}, []float64{0.7, 1.3, 1.9, 2.8, 6, 20}, []float64{0, 0.5, 3, 5.5, 9, 30}, true},
 		{"like others", []float64{0}, []float64{14, 16, 18}, []float64{1.6, 1.9, 2.3}, []float64{0, 5, 6}, true},
@@ -123,7 +123,7 @@ func TestLeftOfSimulations(t *testing.T) {
 	}
 }
 
-// check gives how far off the time left was from a third on, and complains of more than 30 %.
+// check returns the errors of the time left from a third on, and reports errors above 30 %.
 func (s simulatedJob) check(t *testing.T, whole bool) (off []float64) {
 	t.Helper()
 	trace := s.run()

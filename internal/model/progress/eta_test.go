@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// recordedTrace reads what TestRecordTraces wrote.
+// recordedTrace reads a trace that TestRecordTraces has written.
 func recordedTrace(t *testing.T, name string) []Progress {
 	t.Helper()
 	f, err := os.Open(name)
@@ -74,8 +74,7 @@ func paceOf(trace []Progress) *Pace {
 	return e
 }
 
-// leftErrors returns how far off the time left was, as a part of the true one, from one third of the way on and while there
-// was a second left.
+// leftErrors returns the relative errors of the time left, from a third of the job on and while at least a second is left.
 func leftErrors(trace []Progress, earlier *Pace) (off []float64) {
 	first, last := trace[0], trace[len(trace)-1]
 	took := last.At.Sub(first.Began)
@@ -95,8 +94,8 @@ func leftErrors(trace []Progress, earlier *Pace) (off []float64) {
 	return off
 }
 
-// steady moves the times of a trace, so that each phase runs at one speed and takes as long as it did. That leaves what
-// is to be judged: how one phase predicts another.
+// steady changes the times of a trace so that each phase has a constant speed and the same duration. What remains to judge is how one phase predicts
+// another.
 func steady(trace []Progress) {
 	last := trace[len(trace)-1]
 	var past marks
@@ -118,9 +117,8 @@ func steady(trace []Progress) {
 	}
 }
 
-// TestLeftOfTraces holds the time left of real jobs to what it was. They were recorded on a machine of two cores with much
-// else to do, whose speed changed by a factor of three while they ran; so what is asked for is not what is hoped for. The
-// log has the figures.
+// TestLeftOfTraces checks the time left of recorded real jobs. They were recorded on a busy machine of two cores, whose speed changed by a factor of
+// three meanwhile, so the required precision is lower than the desired one. The log has the figures.
 func TestLeftOfTraces(t *testing.T) {
 	names, err := filepath.Glob("testdata/traces/*.a.jsonl.gz")
 	if err != nil || len(names) == 0 {
@@ -173,8 +171,8 @@ func TestLeftOfTraces(t *testing.T) {
 	}
 }
 
-// TestPhaseThatComesTwice: a job that is resumed reads the files of an earlier attempt before it builds, and all of them before it loads. What lies
-// between the two is not still to do when the second is under way.
+// TestPhaseThatComesTwice checks a resumed job, which checks the files of an earlier attempt before it builds, and all of them before it loads. The
+// phases between the two checks are not pending when the second one runs.
 func TestPhaseThatComesTwice(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Unix(1, 0).Add(time.Duration(seconds * float64(time.Second)))
@@ -211,7 +209,7 @@ func TestPhaseThatComesTwice(t *testing.T) {
 	}
 }
 
-// TestCheckIsOfHFiles: what a check takes follows from the bytes of HFiles, as far as any are written, and not from those of the input.
+// TestCheckIsOfHFiles checks that the duration of a check follows from the bytes of HFiles, as far as any are written, not from those of the input.
 func TestCheckIsOfHFiles(t *testing.T) {
 	p := Progress{Start: Start{Bytes: 100 * checkRate}, Phases: []PhaseProgress{{Name: "read", Done: Amount{Rows: 1000}, Total: Amount{Rows: 1000}}}}
 	for _, c := range []struct {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// migration plays a run of several parts at a steady speed, with inputs of so
-// many seconds of reading, and gives what showed at each tenth of a second. The
-// part at which it begins was under way before, to a half.
+// migration plays a run of several parts at a constant speed, with the given
+// seconds of reading per input, and returns its progress every tenth of a second.
+// The part where it begins was half done before.
 func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 	const perSecond = 1 << 20
 	now := time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC)
@@ -60,8 +60,8 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 	return trace
 }
 
-// TestLeftOfParts holds the time left of all parts to the truth, from a third on
-// and as long as two seconds are left.
+// TestLeftOfParts compares the estimated time left of all parts with the true one,
+// from a third on and while at least two seconds are left.
 func TestLeftOfParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	sizes := func(n int, least, most float64) (all []float64) {
@@ -108,7 +108,7 @@ func TestLeftOfParts(t *testing.T) {
 	}
 }
 
-// TestWaitClock counts what waits at the same time once.
+// TestWaitClock checks that concurrent waits count once.
 func TestWaitClock(t *testing.T) {
 	var none *WaitClock
 	if none.Waited() != 0 {

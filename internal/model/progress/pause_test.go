@@ -25,8 +25,8 @@ func (n *told) tell(msg string, kv ...any) {
 	n.lines = append(n.lines, strings.TrimSpace(fmt.Sprintln(append([]any{msg}, kv...)...)))
 }
 
-// TestHoldPause has many workers at a gate that is closed and opened, by the
-// clock of the bubble.
+// TestHoldPause closes and opens a gate for many workers, by the clock of the
+// bubble.
 func TestHoldPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &told{}
@@ -62,8 +62,8 @@ func TestHoldPause(t *testing.T) {
 	})
 }
 
-// TestHoldWindow starts at midnight, as bubbles do: the work passes for an
-// hour, waits for 23 and passes again; the one line names the time.
+// TestHoldWindow starts at midnight, as bubbles do: the work runs for an hour,
+// waits for 23 and runs again; the one note names the time.
 func TestHoldWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := ParseWindow("23:30-01:00", time.UTC)
@@ -91,7 +91,7 @@ func TestHoldWindow(t *testing.T) {
 	})
 }
 
-// TestHoldStops ends a wait with the context, with its cause.
+// TestHoldStops checks that the end of the context ends a wait, with its cause.
 func TestHoldStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &told{}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTrackerFoldsParts keeps the sums of all parts of a run, and only the
-// phases of the part under way by themselves.
+// TestTrackerFoldsParts checks that a tracker keeps the sums of all parts of a run,
+// and only the phases of the current part separately.
 func TestTrackerFoldsParts(t *testing.T) {
 	now := time.Unix(0, 0)
 	tracker := &Tracker{Now: func() time.Time { return now }}
@@ -45,7 +45,7 @@ func TestTrackerFoldsParts(t *testing.T) {
 	}
 }
 
-// TestSumsOfParts has each phase once, that under way at the end.
+// TestSumsOfParts checks that the sums have each phase once, the current one last.
 func TestSumsOfParts(t *testing.T) {
 	at := time.Unix(0, 0)
 	phase := func(name string, rows int64) PhaseProgress {

@@ -44,8 +44,8 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// TestWindowNext looks at the hours in which clocks are changed: in Berlin at
-// 02:00 on 26 March 2017 it became 03:00, and at 03:00 on 29 October 02:00.
+// TestWindowNext checks the hours when clocks change: in Berlin at 02:00 on 26
+// March 2017 it became 03:00, and at 03:00 on 29 October 02:00.
 func TestWindowNext(t *testing.T) {
 	berlin, shanghai := zoneNamed(t, "Europe/Berlin"), zoneNamed(t, "Asia/Shanghai")
 	for _, c := range []struct {
@@ -80,8 +80,8 @@ func TestWindowNext(t *testing.T) {
 	}
 }
 
-// TestWindowNextIsFirst holds Next against its meaning, on days with and
-// without a change of clocks: it is open then, and at no minute before.
+// TestWindowNextIsFirst compares Next with its definition, on days with and without
+// a change of clocks: the window is open then, and at no minute before.
 func TestWindowNextIsFirst(t *testing.T) {
 	var zones []*time.Location
 	for _, name := range []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "America/St_Johns"} {

@@ -31,7 +31,7 @@ type Result struct {
 	Verify   *Verification       `json:"verify,omitempty"`
 	Tables   []Table             `json:"tables,omitempty"`   // further tables of the job, in loading order
 	Parts    Parts               `json:"parts,omitempty"`    // of a split job, in order; the other fields are then totals
-	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several clusters, the command's own first; times of the result are then the longest ones
+	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several, the command's own first; times in the result are then the longest
 	Share    *Share              `json:"share,omitempty"`    // of a build or a merge of one share of the work
 	YARN     *YARN               `json:"yarn,omitempty"`     // of a build on YARN
 	Rekey    *Rekey              `json:"rekey,omitempty"`    // of a job that gives rows new keys

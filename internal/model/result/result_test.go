@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata again")
 
-// fill gives every field of a value that JSON has a value that its path alone decides, so that another field changes no other. Slices get
-// one element.
+// fill sets every JSON field of a value, depending only on the field's path, so that a new field does not change others. Slices get one element.
 func fill(v reflect.Value, path string) {
 	h := fnv.New32a()
 	h.Write([]byte(path))
@@ -28,7 +27,7 @@ func fill(v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.Type() == reflect.TypeFor[*Undo]() || v.Type() == reflect.TypeFor[*Survey]() {
-			return // a tree of tables: one of them would have another
+			return // a tree of tables, which would be infinite
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), path)
@@ -60,14 +59,14 @@ func fill(v reflect.Value, path string) {
 	}
 }
 
-// full returns a value with every field.
+// full returns a value with every field set.
 func full[T any]() *T {
 	v := new(T)
 	fill(reflect.ValueOf(v).Elem(), "")
 	return v
 }
 
-// golden holds the text of a value to a file, and what is read of the file to the value.
+// golden compares the text of a value with a file, and the value read from the file with the value.
 func golden[T any](t *testing.T, name string, v *T) {
 	t.Helper()
 	name = "testdata/" + name + ".json"
@@ -89,7 +88,7 @@ func golden[T any](t *testing.T, name string, v *T) {
 	}
 }
 
-// TestGolden: the texts of results are what programs of others and journals of earlier runs have, with every field and with none.
+// TestGolden checks the texts of results, which other programs and journals of earlier runs have, with all fields and with none.
 func TestGolden(t *testing.T) {
 	golden(t, "result", full[Result]())
 	golden(t, "result-empty", &Result{Schema: 1})
@@ -100,7 +99,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "undo", undo)
 }
 
-// TestOtherVersions: a result of an early version, and one with fields of a later version, are read.
+// TestOtherVersions checks that results of an early version, and with fields of a later version, are read.
 func TestOtherVersions(t *testing.T) {
 	for what, text := range map[string]string{
 		"early": `{"schema":1,"table":"t","staging":"hdfs://nn/s","manifest":null,"regions":2,"load_ns":5,"elapsed_ns":7}`,
@@ -120,7 +119,7 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
-// TestSummary: a summary has neither lists of files nor all tasks, and the result stays as it is.
+// TestSummary checks that a summary omits lists of files and most tasks, and that the result is not modified.
 func TestSummary(t *testing.T) {
 	r := full[Result]()
 	r.YARN.Tasks = nil
@@ -144,7 +143,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSlowest: stragglers come first, then the slowest, and of equal ones the first.
+// TestSlowest checks the order: stragglers, then the slowest, and of equal ones the first.
 func TestSlowest(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 300 {
@@ -176,7 +175,7 @@ func TestSlowest(t *testing.T) {
 	}
 }
 
-// TestManifestsOfTables: manifests of a job's targets stand with their tables, and those of a build that failed do not.
+// TestManifestsOfTables checks that the manifests of a job's targets are set for their tables, and those of a failed build are not.
 func TestManifestsOfTables(t *testing.T) {
 	targets := targetsOf("a", "b", "c")
 	m := []*manifest.Manifest{{Table: "a"}, {Table: "b"}, {Table: "c"}}

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// targetsOf are targets of a job. All but the first are indexes.
+// targetsOf returns targets of a job. All but the first are indexes.
 func targetsOf(names ...string) (targets []spec.Target) {
 	for i, name := range names {
 		target := spec.Target{}
@@ -27,7 +27,7 @@ func targetsOf(names ...string) (targets []spec.Target) {
 	return targets
 }
 
-// drawVerification makes what a verification has found.
+// drawVerification returns a random verification.
 func drawVerification(r *rand.Rand) *Verification {
 	digest := func() manifest.Digest {
 		return manifest.Digest{Rows: r.Int64N(1000), Cells: r.Int64N(1000), Sum: r.Uint64()}
@@ -39,7 +39,7 @@ func drawVerification(r *rand.Rand) *Verification {
 	return v
 }
 
-// sumOfNumbers returns a plain sum of all numbers of a value's fields, and of the times that true is in it.
+// sumOfNumbers returns the sum of all numbers in a value's fields, plus the number of true values.
 func sumOfNumbers(v reflect.Value) (sum uint64) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -58,7 +58,7 @@ func sumOfNumbers(v reflect.Value) (sum uint64) {
 	return sum
 }
 
-// TestSumOfVerifications: a sum has what each part has found, in any order, and the parts stay.
+// TestSumOfVerifications checks that a sum has the counts of each part, in any order, and that the parts are not modified.
 func TestSumOfVerifications(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 300 {
@@ -87,7 +87,7 @@ func TestSumOfVerifications(t *testing.T) {
 	}
 }
 
-// TestNoFiles: a sum with no files of one part has those of the other.
+// TestNoFiles checks that the sum with a part without files has the other part's files.
 func TestNoFiles(t *testing.T) {
 	s := &StoreFiles{Files: 3, Bytes: 1}
 	var none *StoreFiles
@@ -99,7 +99,7 @@ func TestNoFiles(t *testing.T) {
 	}
 }
 
-// TestMasked: a row counts once, whatever hides its cells, and only rows with such cells count and are a warning.
+// TestMasked checks that a row counts once, whatever hides its cells, and that only rows with hidden cells count and cause a warning.
 func TestMasked(t *testing.T) {
 	var m Masked
 	for _, h := range []loader.Hidden{{}, {Newer: 3}, {Deleted: 2}, {Newer: 1, Deleted: 1}, {}} {
@@ -120,7 +120,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// TestSumOfSurveys: a survey of a table has the numbers of all its parts, and their regions in order.
+// TestSumOfSurveys checks that the survey of a table has the totals of all its parts, and their regions in order.
 func TestSumOfSurveys(t *testing.T) {
 	part := func(n int64, region string) *Survey {
 		d := manifest.Digest{Rows: n, Cells: 2 * n, Sum: uint64(n)}
@@ -138,7 +138,7 @@ func TestSumOfSurveys(t *testing.T) {
 	}
 }
 
-// TestForPeople: what is said of the rows before.
+// TestForPeople checks the readable forms of what happens to the rows before.
 func TestForPeople(t *testing.T) {
 	if s := (&Replace{Rows: 1000, Deleted: 20, Changed: 30}).String(); s != "20 of the 1000 rows before are deleted, 30 have lost columns" {
 		t.Errorf("%q", s)

@@ -2,7 +2,7 @@ package result
 
 import "testing"
 
-// TestFilesText says of how many files it was shown that they are in the stores, and of no compacted one.
+// TestFilesText checks the number of files that are reported as present in the stores, without compacted ones.
 func TestFilesText(t *testing.T) {
 	v := &Verification{Mode: "files", Sampled: 40, Files: &StoreFiles{Files: 3}}
 	v = (*Verification)(nil).Add(v).Add(&Verification{Mode: "files", Sampled: 2, Files: &StoreFiles{Files: 1, Compacted: 1, Others: 2}})

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestChoiceOfAJobFile: numbers and times are taken as they are written, and original keys are those of parse.
+// TestChoiceOfAJobFile checks that numbers and times are kept as written, and that original keys are by parse.
 func TestChoiceOfAJobFile(t *testing.T) {
 	const text = "table: t\nkey: id\ninputs: [snapshot:s]\nfrom_key: 20260501\nto_key: '20260601'\nsince: 1700000000000\nuntil: 2026-11-01T00:00:00Z\nonly: [f, 'g:a']\n"
 	s, err := ParseSpec("job", []byte(text+"parse: salt(day, 3) + day + '|' + id\n"))

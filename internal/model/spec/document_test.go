@@ -7,8 +7,8 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// TestOneDocument: a second document of a file is refused by its line, since the decoder would pass over it without a word. A mark
-// before the text, dashes at its beginning, dots at its end, a directive and comments are none.
+// TestOneDocument checks that a second document of a file is refused with its line, since the decoder would silently ignore it. A byte order mark,
+// leading dashes, trailing dots, a directive and comments are no second document.
 func TestOneDocument(t *testing.T) {
 	for text, line := range map[string]string{
 		"memory: 1GiB\n":                                "",

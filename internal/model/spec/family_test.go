@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestLevelIsTheJobsAlone: tables have none, so that of the plan before does not stay.
+// TestLevelIsTheJobsAlone checks that the level of an earlier plan is not kept, since tables have none.
 func TestLevelIsTheJobsAlone(t *testing.T) {
 	f := DefaultFamily("f")
 	for text, want := range map[string]hfile.Level{"better": hfile.LevelBetter, "Better": hfile.LevelBetter, "default": hfile.LevelDefault, "": hfile.LevelDefault} {
@@ -24,7 +24,7 @@ func TestLevelIsTheJobsAlone(t *testing.T) {
 	}
 }
 
-// TestFamilyOfAnEarlierJournal: a family that was written before there were levels is one of the default level.
+// TestFamilyOfAnEarlierJournal checks that a family from before there were levels has the default level.
 func TestFamilyOfAnEarlierJournal(t *testing.T) {
 	f := DefaultFamily("f")
 	b, err := json.Marshal(f)
@@ -37,7 +37,7 @@ func TestFamilyOfAnEarlierJournal(t *testing.T) {
 	}
 }
 
-// TestOverrides sees settings of files that a job has for itself, and no other differences.
+// TestOverrides checks that only settings of files that differ from the table's count.
 func TestOverrides(t *testing.T) {
 	table := DefaultFamily("f")
 	table.Versions = 3

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatCellsSayOfNothing reads what a cell says of empty texts and of NULL.
+// TestWhatCellsSayOfNothing checks the settings of cells for empty texts and for
+// NULL.
 func TestWhatCellsSayOfNothing(t *testing.T) {
 	for file, want := range map[string]string{
 		`{column: a, empty: store}`:                             "",

@@ -38,7 +38,8 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-// TestSpecOptions reads the section of a job file with its lines in that file.
+// TestSpecOptions checks that the options of a job file have their lines in that
+// file.
 func TestSpecOptions(t *testing.T) {
 	s, err := ParseSpec("job.yaml", []byte("key: id\noptions:\n  memory: 1GiB\n  spill_dir: /x\n"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestReadingOfAJobFile fills in a dialect from its preset and what a job file says in addition.
+// TestReadingOfAJobFile checks the dialect of a job file: its preset and the settings that override it.
 func TestReadingOfAJobFile(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"", ""},

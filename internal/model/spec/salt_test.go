@@ -12,7 +12,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestSalt reads the secret of salted(x) where an expression has it, and refuses what is none.
+// TestSalt checks that the secret of salted(x) is read if an expression uses it,
+// and that invalid secrets are refused.
 func TestSalt(t *testing.T) {
 	const secret = "a secret of more than 16 bytes"
 	file := func(text string) string {

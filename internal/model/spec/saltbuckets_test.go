@@ -8,7 +8,8 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// TestOldNameOfSaltBuckets: a job file may say regions for one more release, and not both.
+// TestOldNameOfSaltBuckets checks that a job file may use the old name regions for
+// one more release, but not both names.
 func TestOldNameOfSaltBuckets(t *testing.T) {
 	for _, name := range []string{"salt_buckets", "regions"} {
 		s, err := ParseSpec("job.yaml", []byte("key: id\n"+name+": 7\n"))

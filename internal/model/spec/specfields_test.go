@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSpecFields holds the table of fields to the struct that is read.
+// TestSpecFields compares the table of fields with the struct that is read.
 func TestSpecFields(t *testing.T) {
 	compareFields(t, "", reflect.TypeFor[Spec](), SpecFields())
 }
@@ -42,13 +42,13 @@ func compareFields(t *testing.T, at string, typ reflect.Type, fields []SpecField
 	}
 }
 
-// structFields returns the fields of a struct with those of inlined ones.
+// structFields returns the fields of a struct, including those of inlined structs.
 func structFields(typ reflect.Type) []reflect.StructField {
 	var fields []reflect.StructField
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		if f.Tag.Get("yaml") == "-" {
-			continue // no job file says it
+			continue // not a field of job files
 		}
 		if strings.HasSuffix(f.Tag.Get("yaml"), ",inline") {
 			fields = append(fields, structFields(f.Type)...)
@@ -65,7 +65,7 @@ func fieldTypes(t reflect.Type) string {
 		return "|size|"
 	case reflect.TypeFor[Options]():
 		return "|settings|"
-	case reflect.TypeFor[*int64](): // nil: not given
+	case reflect.TypeFor[*int64](): // nil: not set
 		return "|number|"
 	case reflect.TypeFor[*string]():
 		return "|text or number|"
@@ -88,8 +88,8 @@ func fieldTypes(t reflect.Type) string {
 	return ""
 }
 
-// TestEnums holds the lists of texts that are taken to what Validate and
-// ApplyTo take.
+// TestEnums compares the lists of allowed texts with the texts that Validate and
+// ApplyTo accept.
 func TestEnums(t *testing.T) {
 	for _, f := range SpecFields() {
 		if len(f.Enum) == 0 {

@@ -34,7 +34,7 @@ tables:
       - {rest: true}
 `
 
-// TestTablesOfAJobFile resolves further tables: what each has of its own, what of the job, and in which order they are loaded.
+// TestTablesOfAJobFile checks resolved further tables: their own settings, those of the job, and the order of loading.
 func TestTablesOfAJobFile(t *testing.T) {
 	s, err := ParseSpec("x.yaml", []byte(tablesFile))
 	if err != nil {
@@ -77,7 +77,8 @@ func TestTablesOfAJobFile(t *testing.T) {
 	}
 }
 
-// TestDivisible: several processes make tables and indexes, but no index whose entries duplicates may leave out, and no table in a directory of notes.
+// TestDivisible checks that several processes may build tables and indexes, but no index whose entries duplicates may omit, and no table in a
+// directory of notes.
 func TestDivisible(t *testing.T) {
 	table, index, hidden := TableSpec{Table: "x", Key: "a"}, TableSpec{Index: "i", Table: "x", Key: "a"}, TableSpec{Table: "_x", Key: "a"}
 	wide := TableSpec{Table: "y", Key: "b", Duplicates: "last"}
@@ -95,7 +96,7 @@ func TestDivisible(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j.Table = "t"; len(c.tables) == 0 {
-			j.Table = "_t" // alone it has no directory of its own
+			j.Table = "_t" // alone it has no subdirectory
 		}
 		if err := j.Divisible(abilities.Shares); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
@@ -103,7 +104,7 @@ func TestDivisible(t *testing.T) {
 	}
 }
 
-// TestOneTableIsAsBefore has no directory of its own, and no other target.
+// TestOneTableIsAsBefore checks that a job of one table has no subdirectory, and no other target.
 func TestOneTableIsAsBefore(t *testing.T) {
 	j, err := Spec{Table: "a:b", Key: "id"}.Resolve()
 	if err != nil {
@@ -114,7 +115,7 @@ func TestOneTableIsAsBefore(t *testing.T) {
 	}
 }
 
-// TestTablesThatAreWrong says what is wrong, and in what table.
+// TestTablesThatAreWrong checks the errors of invalid tables, which name the table.
 func TestTablesThatAreWrong(t *testing.T) {
 	for say, s := range map[string]Spec{
 		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
