@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// MakeBase makes the directory in which jobs have theirs, or finds it
-// and refuses one in which another could replace a job's files. Parents that
-// are missing are made as Hadoop's documentation has them: /tmp for all users,
-// the others for all users to pass. made says that it was missing, also with an
-// error.
+// MakeBase creates the base directory of job directories. If it exists,
+// MakeBase returns an error if another user could replace a job's files in it.
+// Missing parents get the modes of Hadoop's documentation: /tmp is writable by
+// all users, the others can be traversed by all. made reports whether the
+// directory was missing, also together with an error.
 func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
 	info, err := fsys.Stat(ctx, dir)
 	if made = errors.Is(err, fs.ErrNotExist); made {
@@ -32,7 +32,7 @@ func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool,
 	return made, checkBase(info, dir, user)
 }
 
-// checkBase refuses a directory in which another could replace a job's files.
+// checkBase returns an error for a directory in which another user could replace a job's files.
 func checkBase(info fs.FileInfo, dir, user string) error {
 	owner, _ := hdfsio.Owner(info)
 	mode := info.Mode()
@@ -52,8 +52,7 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 	return nil
 }
 
-// makeParents makes what is missing on the way to a directory, and the
-// directory.
+// makeParents creates a directory and its missing parents.
 func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if dir == "/" {
 		return nil
@@ -71,10 +70,10 @@ func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err := fsys.MkdirAll(ctx, dir, mode); err != nil {
 		return err
 	}
-	return fsys.Chmod(ctx, dir, mode) // mkdir may leave bits out
+	return fsys.Chmod(ctx, dir, mode) // mkdir may clear bits
 }
 
-// checkOwner refuses a job's directory that another made.
+// checkOwner returns an error for a job's directory that another user owns.
 func checkOwner(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
 	info, err := fsys.Stat(ctx, dir)
 	if err != nil {
