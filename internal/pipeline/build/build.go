@@ -21,31 +21,31 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options say with what a build works; the outcome does not depend on them.
+// Options are the settings of a build. They do not affect its outcome.
 type Options struct {
 	Workers  int                // goroutines of each pass, default the number of cores
 	Memory   spec.Size          // for sort, merge and buffers together, default 512 MiB
 	SpillDir string             // default the system's temporary directory
-	Budget   *source.Budget     // of bad records; default: the first ends the job
-	Filtered *source.RejectFile // of records that the filter leaves out; nil: they are only counted
-	// Duplicates are of each table's records that lost against another of their key; nil: they are only counted.
+	Budget   *source.Budget     // for bad records; default: the first one ends the job
+	Filtered *source.RejectFile // for records that the filter leaves out; nil: they are only counted
+	// Duplicates are, by table, the files for records that were replaced by another record with the same key; nil: they are only counted.
 	Duplicates []*source.RejectFile
-	Sample     int // rows to remember of each region for a later verification
+	Sample     int // number of rows to sample from each region for a later verification
 	Events     progress.Events
-	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
+	// Gate is passed before each batch of records and before each region's files. Default: no waiting.
 	Gate progress.Gate
-	// SpillLimit is how many bytes of sorted runs may be in SpillDir at a time. Default: as many as there is room for.
+	// SpillLimit is the maximum number of bytes of sorted runs in SpillDir at a time. Default: no limit but the disk.
 	SpillLimit spec.Size
-	// Expect is how many records the input has. Default: any number.
+	// Expect is the expected number of records. Default: any number.
 	Expect *int64
-	// Checks are what the records are held to. Where the build cannot continue after a failure it fails if they are not met; another
-	// one leaves that to its caller, see [Met].
+	// Checks are the expectations on the records. A build that cannot be resumed fails if they are not met; otherwise the caller
+	// evaluates them with [Met].
 	Checks []*expectation.Check
 	// AllowEmpty accepts an input without rows.
 	AllowEmpty bool
-	// Missing reports whether no record needs to have a chosen column, see [source.Options].
+	// Missing determines whether every chosen column must be in some record, see [source.Options].
 	Missing source.Missing
-	// Allowed is that of [WorkOptions].
+	// Allowed is as in [WorkOptions].
 	Allowed func() error
 
 	resume *Resume // nil: the build is all or nothing
@@ -64,7 +64,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// allowed is nil when what was made may get its name.
+// allowed returns nil if finished files may get their final names.
 func (o Options) allowed() error {
 	if o.Allowed == nil {
 		return nil
@@ -72,8 +72,8 @@ func (o Options) allowed() error {
 	return o.Allowed()
 }
 
-// SortMemory is the sort's part of the budget: what the workers of either
-// pass leave of it.
+// SortMemory returns the sort's part of the memory budget: what remains after
+// the buffers of the workers of either pass.
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
 	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
@@ -84,22 +84,22 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 	return m, nil
 }
 
-// HeapFloor is the size of a slice that is never touched. It takes no memory,
-// but has the collector think of a heap so much larger, and run so much less:
-// HDFS's packets are garbage of twice the files' size, and the heap that
-// lives besides the sort is a few megabytes. What may pile up is half of it;
-// a small budget has no room for that.
+// HeapFloor is the size of a slice that is never touched. It takes no memory, but
+// makes the garbage collector assume a heap that is larger by this size, and
+// therefore run less often: HDFS's packets produce garbage of twice the files'
+// size, while the live heap apart from the sort is a few megabytes. Up to half of
+// this size may accumulate as garbage; a small budget has no room for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
-// newFloor makes it. A builder's memory is not cleared: make clears a slice for which the heap has a page that was used before,
-// which is 30 MB to touch, and 15 ms, in a job of 512 MiB.
+// newFloor allocates the slice. It uses a builder, whose memory is not cleared: make clears a slice if the heap has a page that
+// was used before, which touches 30 MB and takes 15 ms in a job of 512 MiB.
 func (o Options) newFloor() *strings.Builder {
 	b := &strings.Builder{}
 	b.Grow(int(o.HeapFloor()))
 	return b
 }
 
-// sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
+// sortOptions returns the options, apart from the memory, of one sort for all tables. The tables' regions follow one another in it.
 func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 	for _, p := range plans {
@@ -118,10 +118,10 @@ func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	return so
 }
 
-// RunTables reads all of the input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
-// leaves nothing under a final name unless the whole input was read without an error; what a failed build has written is removed. Every record has a
-// row in each table whose filter does not leave it out; one that has no row in one of them is a bad record, and has none in the others. Plans have
-// the same columns and timestamp. Manifests come in the order of the tables.
+// RunTables reads the whole input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
+// leaves nothing under a final name unless the whole input was read without an error; files that a failed build has written are removed. Every
+// record has a row in each table whose filter accepts it; a record without a row in one of them is a bad record and has no row in the others. The
+// plans have the same columns and timestamp. The manifests are in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)
@@ -133,22 +133,22 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	return run(ctx, tables, inputRows{in, plans, o}, memory, o)
 }
 
-// rowSource is where the rows of a build come from.
+// rowSource is the source of a build's rows.
 type rowSource interface {
-	// read is pass 1: all rows are sorted, and it is noted that they are.
+	// read is pass 1: it sorts all rows and records that in the checkpoint.
 	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
-	// locate adds to an error about two rows of one key where they are.
+	// locate adds the places of the records to an error about two rows with the same key.
 	locate(ctx context.Context, err error) error
-	// duplicates gives each table's file of duplicates its records.
+	// duplicates writes the records of each table's file of duplicates.
 	duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error
-	// recheck refuses rows whose source has changed since it was read.
+	// recheck returns an error if the source of the rows has changed since it was read.
 	recheck(ctx context.Context) error
-	// spilled adds to an error of earlier attempts' sorted rows what to do about it, and explain to any.
+	// spilled adds advice to an error about sorted rows of earlier attempts, and explain adds advice to any error.
 	spilled(err error) error
 	explain(err error) error
 }
 
-// inputRows are the rows of an input's records.
+// inputRows produces the rows of an input's records.
 type inputRows struct {
 	in    *source.Input
 	plans []*cells.Plan
@@ -163,7 +163,7 @@ func (r inputRows) recheck(ctx context.Context) error         { return Recheck(c
 func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
 func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
 
-// run is both passes, or what is left of them.
+// run executes both passes, or the rest of them when an attempt resumes.
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
@@ -199,7 +199,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	return writeTables(ctx, tables, rows, sorter, totals, o)
 }
 
-// readAndSort is pass 1. Bad records are in their file when it is noted as done.
+// readAndSort is pass 1. The bad records are in their file before pass 1 is recorded as done.
 func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
@@ -228,7 +228,8 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }
 
-// readSplits reads the splits of a part, and sorts their rows. Between the two, whole says whether they are an input that may be built.
+// readSplits reads the splits of a part and sorts their rows. After reading and before sorting, it calls whole, which returns an error if
+// the input must not be built.
 func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sorter *extsort.Sorter, o Options, whole func(sortTotals) error) (t sortTotals, err error) {
 	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	r.next.Store(int64(part.From))
@@ -256,8 +257,8 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 	return t, nil
 }
 
-// tellExtent says how much there is to read: by rows where the input is Parquet.
-// It is for a person to look at, so an error is not this one's to report.
+// tellExtent reports the amount to read: in rows if the input is Parquet. It
+// serves only the progress display, so errors are ignored here.
 func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return
@@ -269,7 +270,7 @@ func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	}
 }
 
-// ReadError finds the kind of an error of pass 1.
+// ReadError returns an error of pass 1 with its kind.
 func (o Options) ReadError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
 		return fail.With(fail.BadRows, err)
@@ -280,13 +281,13 @@ func (o Options) ReadError(err error) error {
 	return fail.With(fail.Input, o.inputMemory(err))
 }
 
-// Places say where the records of an input are.
+// Places describes the positions of an input's records.
 type Places interface {
 	Splits() []source.Split
 	Place(split int, offset int64) string
 }
 
-// Locate puts the places of the records into an error about duplicates.
+// Locate adds the positions of the records to an error about duplicates.
 func Locate(err error, in Places) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {

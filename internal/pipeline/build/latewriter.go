@@ -7,11 +7,11 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// lateWriter makes its file with the first write: on HDFS that is waiting for the NameNode, which the goroutine that writes
-// can do. A file that was never written to was never made.
+// lateWriter creates its file with the first write. On HDFS creation waits for the NameNode, which the writing goroutine
+// can do. A file without a write is never created.
 type lateWriter struct {
 	create func() (hdfsio.Writer, error)
-	file   hdfsio.Writer // nil: not made yet
+	file   hdfsio.Writer // nil: not created yet
 }
 
 func (w *lateWriter) Write(p []byte) (int, error) {
@@ -55,7 +55,7 @@ type reopen struct {
 	w    *lateWriter
 }
 
-// Open implements [filecheck.Opener]. The writer may know a shorter way.
+// Open implements [filecheck.Opener]. It uses the writer's own way to reopen the file if there is one.
 func (r reopen) Open(ctx context.Context, name string) (fs.File, error) {
 	if f, ok := r.w.file.(hdfsio.Reopener); ok {
 		return f.Reopen(ctx)

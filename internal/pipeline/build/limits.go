@@ -13,8 +13,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// explainLimits adds to the error of a build what to do about a limit of this
-// machine that it ran into.
+// explainLimits adds advice to a build's error about a limit of this machine.
 func explainLimits(err error, o Options) error {
 	if err == nil {
 		return nil
