@@ -23,18 +23,18 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Settings say how a job runs on YARN. Zeros are chosen by the plan.
+// Settings are the settings of a job on YARN. The plan determines those that are zero.
 type Settings struct {
 	Queue         string
 	MapMemory     int // of containers, MiB
 	ReduceMemory  int
 	Maps, Reduces int
-	Hadoop        string // program or home of Hadoop's client; default: looked for
-	// KillOnStop kills the application when the process is asked to stop. Default: it continues, and the same command attaches to it.
+	Hadoop        string // program or home of Hadoop's client; default: searched for
+	// KillOnStop kills the application when the process is asked to stop. Default: the application continues, and the same command attaches to it.
 	KillOnStop bool
 }
 
-// Validate refuses numbers that no job can have.
+// Validate returns an error for invalid numbers.
 func (s Settings) Validate() error {
 	for name, n := range map[setting.Name]int{setting.MapMemory: s.MapMemory, setting.ReduceMemory: s.ReduceMemory} {
 		if n != 0 && (n < LeastMemory || n > 1<<20) {
@@ -47,23 +47,23 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// Submission is a job as its journal has it.
+// Submission is the journal's record of a job.
 type Submission struct {
-	Tag         string // of the application, of no other
+	Tag         string // of the application, unique
 	Dir         string // of the job, a URI
-	Application string // empty before it is known
+	Application string // empty until it is known
 	Maps        int
 	Reduces     int
-	Weights     []int64 // estimated bytes of each region, by which regions were packed
+	Weights     []int64 // estimated bytes of each region, by which regions were packed into reduces
 }
 
-// Journal keeps what was begun. Each call returns when the record is on disk.
+// Journal records the progress of submissions. Each call returns when the record is on disk.
 type Journal interface {
-	// Submitting is called before a job is handed over.
+	// Submitting is called before a job is submitted.
 	Submitting(Submission) error
 	// Submitted is called when its application is known.
 	Submitted(Submission) error
-	// Ended is called when the application has ended without its output, and is done with.
+	// Ended is called when the application has ended without output and has been cleaned up.
 	Ended(s Submission, how string) error
 }
 
@@ -73,22 +73,22 @@ type Engine struct {
 	Env      *cluster.Env
 	Events   progress.Events
 	Journal  Journal
-	Begun    *Submission // by an earlier process, if its end is not known; nil: none
-	Samples  int         // rows of each region to remember
+	Begun    *Submission // by an earlier process, if its end is unknown; nil: none
+	Samples  int         // number of rows to sample from each region
 	Rejects  string      // local file of bad records; empty: none
-	Filtered string      // the same of records that the filter leaves out
+	Filtered string      // local file of records that the filter leaves out; empty: none
 	Poll     time.Duration
 
-	program string // that tasks run; empty: this one
+	program string // path of the program that tasks run; empty: this program
 	yarn    *yarn.Client
 	fs      hdfsio.FS
 }
 
-// defaultPoll is how often the cluster is asked.
+// defaultPoll is the interval between queries to the cluster.
 const defaultPoll = time.Second
 
-// Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
-// at. The plan is asked for when a job is to be submitted. What the job leaves next to its HFiles is removed by [Engine.Forget].
+// Build runs the job, or resumes the one that an earlier process has begun, and takes its output over into the staging directory,
+// which is at. It calls plan when a job is to be submitted. [Forget] removes the job's other files.
 func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
 	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
 	c, err := connect(e.Env)
@@ -145,7 +145,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	return a, nil
 }
 
-// Forget removes what a job has left next to its HFiles.
+// Forget removes the files of a job other than its HFiles.
 func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
 	fsys, name, err := env.Resolve(s.Dir)
 	if err != nil {
@@ -190,15 +190,15 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 	return nil
 }
 
-// newTag is a tag that no other job has.
+// newTag returns a unique tag.
 func newTag() string {
 	var b [8]byte
 	rand.Read(b[:]) // it does not fail
 	return "bulkload-" + hex.EncodeToString(b[:])
 }
 
-// find looks for the job that an earlier process has begun: nil is none, or one that has ended without output; over says that the output
-// of it is complete.
+// find looks for the job that an earlier process has begun. It returns nil if there is none or if it has ended without output; over
+// reports whether its output is complete.
 func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error) {
 	if e.Begun == nil {
 		return nil, false, nil
@@ -208,7 +208,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	// Its output says more than any server: it is complete when this is there.
+	// The output takes precedence over the servers: the job has succeeded if it is complete.
 	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
 		e.Events.Note("an earlier application completed the build", "application", begun.Application)
 		return &begun, over, err
@@ -237,7 +237,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	return nil, false, e.ended(ctx, begun, how)
 }
 
-// ended notes the end of a job without output, and removes its directory.
+// ended records the end of a job without output, and removes its directory.
 func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
 	e.Events.Note("the application of an earlier attempt left no output", "application", s.Application, "because", how)
 	if err := Forget(ctx, e.Env, s); err != nil {
@@ -246,7 +246,7 @@ func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
 	return e.Journal.Ended(s, how)
 }
 
-// unreachable is for a cluster that does not say what became of a job.
+// unreachable returns the error for a cluster that does not report the outcome of a job.
 func (e *Engine) unreachable(s Submission, err error) error {
 	if errors.Is(err, yarn.ErrDenied) {
 		return fail.With(fail.Check, fmt.Errorf("ask about %s: %w", cmp.Or(s.Application, s.Tag), err))
@@ -254,7 +254,7 @@ func (e *Engine) unreachable(s Submission, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("the outcome of %s is unknown: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
 }
 
-// outcome says how an application without output has ended, and nothing of one that still runs.
+// outcome describes how an application without output has ended. It returns "" for one that still runs.
 func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	a, err := e.yarn.Application(ctx, s.Application)
 	switch {
@@ -267,7 +267,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
-	// The ResourceManager has forgotten it; MapReduce's history may not have.
+	// The ResourceManager has forgotten it; MapReduce's history server may know it.
 	j, err := e.yarn.Job(ctx, s.Application)
 	switch {
 	case err == nil && j.State == "SUCCEEDED":
@@ -281,7 +281,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 		s.Application, s.Dir, setting.Restart))
 }
 
-// noOutput is of an application that says it has succeeded, when its output is not complete.
+// noOutput returns an error if an application that reports success has no complete output.
 func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	l, err := e.Env.Conf.Resolve(s.Dir)
 	if err != nil {
@@ -293,7 +293,7 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, but %s is missing: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
-// stopped is for a process that was asked to stop while its job runs.
+// stopped handles a request to stop the process while its job runs.
 func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	cause := context.Cause(ctx)
 	if !e.KillOnStop {
