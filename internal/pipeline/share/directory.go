@@ -21,16 +21,16 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// directory is where shares are.
+// directory is a directory of shares.
 type directory struct {
 	fs    hdfsio.FS
 	dir   string
-	given string // as messages name it
+	given string // its name in messages
 }
 
 func (d directory) path(name string) string { return path.Join(d.dir, name) }
 
-// attempts are the descriptions of complete shares, those of one share from its first attempt to its last.
+// attempts holds the descriptions of complete shares, sorted by share and attempt.
 type attempts struct {
 	shares []found
 }
@@ -42,7 +42,7 @@ type found struct {
 
 var shareFile = regexp.MustCompile(`^share-([0-9]{5})-of-([0-9]{5})\.([0-9]{1,9})\.([A-Z2-7]{10})\.json$`)
 
-// list finds the complete shares. A description that cannot be read, or is of another plan, is refused.
+// list finds the complete shares. It returns an error for a description that cannot be read, or that belongs to another plan.
 func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 	entries, err := d.fs.ReadDir(ctx, d.dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 	return a, nil
 }
 
-// of are the complete attempts of a share.
+// of returns the complete attempts of a share.
 func (a *attempts) of(k int) (all []found) {
 	for _, f := range a.shares {
 		if f.Share.Share == k {
@@ -86,7 +86,7 @@ func (a *attempts) of(k int) (all []found) {
 	return all
 }
 
-// attempt is the last one of a share, 0 if there is none.
+// attempt returns the number of a share's last attempt, 0 if there is none.
 func (a *attempts) attempt(k int) (last int) {
 	for _, f := range a.of(k) {
 		last = max(last, f.attempt)
@@ -94,7 +94,7 @@ func (a *attempts) attempt(k int) (last int) {
 	return last
 }
 
-// sameShares refuses a directory in which the input is cut into another number of shares.
+// sameShares returns an error if the directory has shares of another division of the input.
 func (a *attempts) sameShares(n int, dir string) error {
 	for _, f := range a.shares {
 		if f.Shares != n {
@@ -104,11 +104,11 @@ func (a *attempts) sameShares(n int, dir string) error {
 	return nil
 }
 
-// supersede removes the attempts of a share that were complete before the one that is now.
+// supersede removes the attempts of a share that were complete before the current one.
 func (d directory) supersede(ctx context.Context, old []found, e progress.Events) error {
 	for _, f := range old {
 		e.Note("an earlier attempt of the share is removed", "file", f.Chunks)
-		// The description first: chunks without one are nothing.
+		// The description first: chunks without one are ignored.
 		err := errors.Join(ignoreGone(d.fs.Remove(ctx, d.path(f.file))), ignoreGone(d.fs.Remove(ctx, d.path(f.Chunks))))
 		if err != nil {
 			return fail.With(fail.HDFS, err)
@@ -117,8 +117,8 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 	return nil
 }
 
-// complete are the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
-// have read other rows.
+// complete returns the shares of the whole input, in order. It returns an error if one is missing, or if two attempts of a share
+// have read different rows.
 func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {
 		return nil, fail.Errorf(fail.Input, "%s has no shares of this plan: build them first", d.given)
@@ -152,12 +152,12 @@ func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) 
 	return all, nil
 }
 
-// sameRows compares regions of two attempts. Chunks may be cut elsewhere.
+// sameRows compares regions of two attempts. Their chunks may be cut differently.
 func sameRows(a, b build.PartRegion) bool {
 	return a.Region == b.Region && a.Rows == b.Rows && a.Sum == b.Sum && a.LeftOut == b.LeftOut
 }
 
-// openRuns opens the chunks of all shares; closeRuns lets them go.
+// openRuns opens the chunks of all shares; closeRuns closes them.
 func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (runs []build.PartRun, closeRuns func() error, err error) {
 	var opened []fs.File
 	closeOpened := func() error {
@@ -205,7 +205,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 	return runs, closeOpened, nil
 }
 
-// sameRegions reports whether a file has rows of exactly the regions in which its share has rows.
+// sameRegions returns an error unless a file has rows in exactly the regions in which its share has rows.
 func sameRegions(c *chunk.File, s *Share, regions int) error {
 	has := map[int]bool{}
 	for _, r := range s.Regions {
@@ -219,7 +219,7 @@ func sameRegions(c *chunk.File, s *Share, regions int) error {
 	return nil
 }
 
-// damagedShare says what to do about chunks that are not what they were.
+// damagedShare adds advice to an error about damaged chunks.
 func damagedShare(err error) error {
 	if errors.Is(err, chunk.ErrDamaged) {
 		return fail.With(fail.Input, fmt.Errorf("%w (build that share again, and merge then)", err))

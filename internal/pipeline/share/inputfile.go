@@ -10,13 +10,13 @@ import (
 	"bulkload/pkg/source"
 )
 
-// InputFile is an input file as it was when the plan was made.
+// InputFile is the state of an input file when the plan was made.
 type InputFile struct {
 	Path   string    `json:"path"`
 	Size   int64     `json:"size"`
 	Time   time.Time `json:"mtime"`
 	Change time.Time `json:"ctime,omitzero"`    // of local files
-	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see other inodes of a file that they share
+	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see different inodes of a shared file
 	Format string    `json:"format"`
 }
 
@@ -31,7 +31,7 @@ func inputFile(f source.FileInfo) InputFile {
 	return i
 }
 
-// differs says what is not as it was, from old to new.
+// differs describes the first difference, from old to new, or returns "".
 func (f InputFile) differs(now InputFile) string {
 	const layout = time.RFC3339Nano
 	switch {
@@ -45,7 +45,7 @@ func (f InputFile) differs(now InputFile) string {
 	return ""
 }
 
-// unchanged compares the input files with those of the plan, and opens none.
+// unchanged compares the input files with those of the plan, without opening them.
 func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
 	j, err := p.Job.Resolve()
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Most is the greatest number of shares.
+// Most is the maximum number of shares.
 const Most = 99_999
 
-// Share is what share K of N has left: the description next to its chunks.
+// Share is the description of share K of N, next to its chunks.
 type Share struct {
 	Schema    int    `json:"schema"` // 1
-	Plan      string `json:"plan"`   // its checksum
+	Plan      string `json:"plan"`   // the plan's checksum
 	Share     int    `json:"share"`  // from 1
 	Shares    int    `json:"shares"`
-	From      int    `json:"from"` // splits of the input, and
-	To        int    `json:"to"`   // after the last
+	From      int    `json:"from"` // first split of the input
+	To        int    `json:"to"`   // after the last split
 	Chunks    string `json:"chunks"`
 	Bytes     int64  `json:"bytes"`
 	ChunkSize int    `json:"chunk_size"`
@@ -39,10 +39,10 @@ type Share struct {
 	file string // of the description
 }
 
-// Of is K/N.
+// Of is a pair K/N.
 type Of struct{ K, N int }
 
-// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
+// ParseOf parses K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
 func ParseOf(text string) (Of, error) {
 	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {
@@ -61,7 +61,7 @@ func ParseOf(text string) (Of, error) {
 
 func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
 
-// few names the first of a list.
+// few lists the first elements.
 func few(all []Of) string {
 	const most = 10
 	var names []string
@@ -76,18 +76,18 @@ func few(all []Of) string {
 
 func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
 
-// RejectName is the name of a share's file of bad records.
+// RejectName returns the name of a share's file of bad records.
 func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 
-// FilteredName is the same for the records that the filter leaves out.
+// FilteredName returns the name of a share's file of records that the filter leaves out.
 func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
 
-// chunkSize lets one merge with as much memory hold a chunk of every share for each of two workers.
+// chunkSize returns a chunk size such that a merge with as much memory can hold a chunk of every share for each of two workers.
 func chunkSize(memory int64, shares int) int {
 	return int(min(max(memory/int64(8*shares), chunk.MinSize), chunk.DefaultSize))
 }
 
-// Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
+// Build reads a share of the plan's input, and writes its rows into dir, which it creates if it is missing.
 func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
 	if w.DuplicatesFile != "" {
 		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
@@ -149,7 +149,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
 }
 
-// FinishRejects writes the file of bad records of a part, also of one that failed, and names it in an error that they are too many.
+// FinishRejects completes the file of bad records of a part, also of a failed one, and adds its name to an error about too many bad records.
 func FinishRejects(in *build.Input, err error) error {
 	if err != nil && in.Filtered != nil {
 		err = errors.Join(err, in.Filtered.Abort())
@@ -165,7 +165,7 @@ func FinishRejects(in *build.Input, err error) error {
 	return errors.Join(err, rejectErr)
 }
 
-// begin reports the work that begins, of the first table.
+// begin reports the start of the work, for the first table.
 func begin(e progress.Events, in *build.Input, plan *cells.Plan, p *Plan, dir string, phases ...string) {
 	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.key(), Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}
@@ -197,7 +197,7 @@ func (d directory) create(ctx context.Context, name string, regions int) (*fileS
 	return s, nil
 }
 
-// counter counts what is written.
+// counter counts the written bytes.
 type counter struct{ s *fileSink }
 
 func (c counter) Write(b []byte) (int, error) {
