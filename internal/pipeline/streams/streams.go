@@ -17,35 +17,35 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// mostStreams bounds the streams of a job: they are copied side by side, each with buffers of its own.
+// mostStreams is the maximum number of streams of a job: they are copied concurrently, each with buffers of its own.
 const mostStreams = 64
 
-// Inputs are the inputs of a job that are read once and from the front: standard input and named pipes. [Inputs.Keep]
-// copies them into files of the spill directory, which stand for them from then on.
+// Inputs are the inputs of a job that can be read only once, from the beginning: standard input and named pipes.
+// [Inputs.Keep] copies them into files of the spill directory, which replace them from then on.
 type Inputs struct {
 	list    []*stream
 	byInput map[string]*stream
 	open    source.Resolve
-	used    int64 // bytes that the copies take
+	used    int64 // total size of the copies
 }
 
-// stream is one of them, or standard input that is a file.
+// stream is a stream, or standard input that is a file.
 type stream struct {
 	input  int    // its ordinal
-	given  string // as it was given
+	given  string // as the user gave it
 	place  string
 	name   string // in its file system
 	below  source.FS
-	absent error // why nothing can be read of it; nil: there is a stream
+	absent error // why it cannot be read; nil: it can be
 	info   fs.FileInfo
 	begin  func(context.Context) (io.ReadCloser, error)
 
-	file   *spool.File // from which the job reads; nil: there is none
+	file   *spool.File // from which the job reads; nil: none
 	digest spool.Digest
-	plain  bool // the file itself, not a copy
+	plain  bool // file is the input itself, not a copy
 }
 
-// what is the stream in messages.
+// what returns the stream's name in messages.
 func (s *stream) what() string {
 	if s.given == Stdin {
 		return "standard input"
@@ -53,8 +53,8 @@ func (s *stream) what() string {
 	return "the pipe " + s.given
 }
 
-// Find looks which inputs are streams, and reads nothing. An input that was a stream for an earlier attempt, which
-// known says, and is not there any more is one too. stdin is nil for the process's own.
+// Find determines which inputs are streams, without reading them. An input that was a stream for an earlier
+// attempt, according to known, and no longer exists is a stream too. stdin is nil for the process's own.
 func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.File, known map[string]State) (*Inputs, error) {
 	s := &Inputs{byInput: map[string]*stream{}, open: open}
 	places := Places(inputs)
@@ -69,7 +69,7 @@ func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.F
 		}
 		fsys, name, err := open(input)
 		if _, local := fsys.(hdfsio.Local); err != nil || !local {
-			continue // listing the inputs says what is wrong
+			continue // the error is reported when the inputs are listed
 		}
 		place := places[i]
 		if place == "" {
@@ -110,7 +110,7 @@ func (s *Inputs) add(one *stream) error {
 	return nil
 }
 
-// stdinStream looks what standard input is.
+// stdinStream determines the kind of standard input.
 func stdinStream(stdin *os.File, known map[string]State) *stream {
 	if stdin == nil {
 		stdin = os.Stdin
@@ -139,7 +139,7 @@ func stdinStream(stdin *os.File, known map[string]State) *stream {
 	return one
 }
 
-// Count is how many inputs are streams: standard input that is a file is none.
+// Count returns the number of inputs that are streams. Standard input that is a file is not counted.
 func (s *Inputs) Count() (n int) {
 	for _, one := range s.list {
 		if !one.plain {
@@ -149,7 +149,7 @@ func (s *Inputs) Count() (n int) {
 	return n
 }
 
-// Refuse is an error if there are streams, for work that would use them up.
+// Refuse returns an error if there are streams, for work that would consume them.
 func (s *Inputs) Refuse(work string) error {
 	for _, one := range s.list {
 		if !one.plain {
@@ -159,7 +159,7 @@ func (s *Inputs) Refuse(work string) error {
 	return nil
 }
 
-// Waiting reports whether a stream is given that no earlier attempt has copied: it can be read only once.
+// Waiting reports whether a stream is supplied that no earlier attempt has copied: it can be read only once.
 func (s *Inputs) Waiting(known map[string]State) bool {
 	for _, one := range s.list {
 		if one.begin != nil && !known[one.place].Whole {
@@ -169,7 +169,7 @@ func (s *Inputs) Waiting(known map[string]State) bool {
 	return false
 }
 
-// Others are the inputs that are not streams.
+// Others returns the inputs that are not streams.
 func (s *Inputs) Others(inputs []string) (others []string) {
 	for _, input := range inputs {
 		if one := s.byInput[input]; one == nil || one.plain {
@@ -179,7 +179,7 @@ func (s *Inputs) Others(inputs []string) (others []string) {
 	return others
 }
 
-// Lost says that a stream has no copy: it was not needed.
+// Lost reports whether a stream has no copy because it was not needed.
 func (s *Inputs) Lost() bool {
 	for _, one := range s.list {
 		if one.file == nil {
@@ -189,7 +189,7 @@ func (s *Inputs) Lost() bool {
 	return false
 }
 
-// Digest is that of an input by its ordinal, if it is a stream.
+// Digest returns the digest of an input, by its ordinal, if it is a stream.
 func (s *Inputs) Digest(input int) (d spool.Digest, ok bool) {
 	if s == nil {
 		return d, false
@@ -202,7 +202,7 @@ func (s *Inputs) Digest(input int) (d spool.Digest, ok bool) {
 	return d, false
 }
 
-// Place is where a stream is as a file system's name, by its ordinal; empty for other inputs.
+// Place returns the name of a stream in the form of a file system's name, by its ordinal; empty for other inputs.
 func (s *Inputs) Place(input int) string {
 	for _, one := range s.list {
 		if one.input == input {
@@ -212,7 +212,7 @@ func (s *Inputs) Place(input int) string {
 	return ""
 }
 
-// Resolve finds the file system of an input, in which the copy of a stream has the stream's name.
+// Resolve returns the file system of an input, in which the copy of a stream has the stream's name.
 func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	one := s.byInput[input]
 	if one == nil {
@@ -227,7 +227,7 @@ func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	return spool.NewFS(one.file, one.name, one.below), one.name, nil
 }
 
-// Left is a limit of local disk without what the copies take; 0 is no limit.
+// Left returns a limit of local disk minus the size of the copies; 0 is no limit.
 func (s *Inputs) Left(limit spec.Size) spec.Size {
 	if s == nil || limit == 0 {
 		return limit
@@ -235,7 +235,7 @@ func (s *Inputs) Left(limit spec.Size) spec.Size {
 	return max(1, limit-spec.Size(s.used))
 }
 
-// Close lets the copies go. Those without a name are gone then.
+// Close closes the copies. Copies without a name disappear.
 func (s *Inputs) Close() error {
 	if s == nil {
 		return nil
