@@ -19,19 +19,19 @@ import (
 
 const keyNameNode = "dfs.namenode.kerberos.principal"
 
-// askTimeout bounds a look at one server.
+// askTimeout is the time limit for querying one server.
 const askTimeout = 20 * time.Second
 
-// NameNode has the security settings that a NameNode offers, and those that were negotiated.
+// NameNode holds a NameNode's security requirements and the negotiated protection.
 type NameNode struct {
-	Methods       []string         // to log in by; none: no authentication
-	RPC           kerberos.Quality // agreed upon; 0 without a login
+	Methods       []string         // authentication methods offered; empty: no authentication
+	RPC           kerberos.Quality // the negotiated quality of protection; 0 without a login
 	DataEncrypted bool             // dfs.encrypt.data.transfer of the cluster
 }
 
-// AskNameNode looks at the first NameNode of a location that answers and is not in standby. Where the configuration asks for another
-// login than the server the error is [hadooprpc.ErrSimple] or [hdfsio.ErrSecured]; where it asks for another protection, a
-// [*kerberos.MismatchError].
+// AskNameNode queries the first NameNode of a location that answers and is not in standby. The error is [hadooprpc.ErrSimple] or
+// [hdfsio.ErrSecured] if the configuration and the server disagree about authentication, and a [*kerberos.MismatchError] if they
+// disagree about the protection.
 func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location) (*NameNode, error) {
 	var errs []error
 	for _, addr := range l.Addresses {
@@ -78,7 +78,7 @@ func (e *Env) askNameNode(ctx context.Context, addr string) (*NameNode, error) {
 	return n, nil
 }
 
-// logInNameNode closes the connection when that fails.
+// logInNameNode closes the connection on failure.
 func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secured bool) (*hadooprpc.Conn, error) {
 	if !secured {
 		user, err := e.User()
@@ -101,10 +101,10 @@ func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secur
 	return hadooprpc.Dial(ctx, nc, host, o)
 }
 
-// errAnswer is of an answer that is not a message of Protocol Buffers.
+// errAnswer reports an answer that is not a valid Protocol Buffers message.
 var errAnswer = errors.New("the answer is malformed")
 
-// dataEncrypted is encryptDataTransfer of the server's defaults (ClientNamenodeProtocol.proto, Hadoop 3.4).
+// dataEncrypted returns encryptDataTransfer of the server's defaults (ClientNamenodeProtocol.proto, Hadoop 3.4).
 func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, err error) {
 	answer, err := c.Call(ctx, "getServerDefaults", nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, er
 	return encrypted, err
 }
 
-// AskHBase logs in at a region server, host:port, and says which protection was agreed upon.
+// AskHBase logs in at a region server, given as host:port, and returns the negotiated quality of protection.
 func (e *Env) AskHBase(ctx context.Context, addr string) (kerberos.Quality, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %s", askTimeout))
 	defer cancel()

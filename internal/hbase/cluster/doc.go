@@ -1,4 +1,4 @@
-// Package cluster has the world of a job: Hadoop's configuration, the file
-// systems and the HBase that it leads to ([Env]), and what a table says of itself
-// ([TableFacts]).
+// Package cluster provides the environment of a job: Hadoop's configuration, the
+// file systems and the HBase cluster that it names ([Env]), and the properties of
+// a table ([TableFacts]).
 package cluster

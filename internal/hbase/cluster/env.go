@@ -20,30 +20,30 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Env is the world of a job: Hadoop's configuration and the file systems and
-// clusters that it leads to. They are opened when they are first needed.
-// Safe for concurrent use.
+// Env is the environment of a job: Hadoop's configuration and the file systems
+// and clusters that it names. They are opened when they are first needed. An
+// Env is safe for concurrent use.
 type Env struct {
 	Conf     *hdfsio.Conf
 	Log      *slog.Logger
 	Identity Identity // on secured clusters
-	// Tokens are delegation tokens of file systems. If there are some, there is no login: a container has these alone.
+	// Tokens are delegation tokens of file systems. If there are any, there is no login: a container has only tokens.
 	Tokens []*kerberos.Token
-	// Endpoints are the addresses of object stores, see [objectstore.ParseEndpoints]. Default: those of the providers.
+	// Endpoints are the addresses of object stores, see [objectstore.ParseEndpoints]. Default: the providers' addresses.
 	Endpoints []string
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses
 
-	objects *objectstore.Stores // opened when the first is named
+	objects *objectstore.Stores // opened when the first object store is named
 
 	mounts map[string]mount // tables, by the input that names them
 
 	secrets secrets
 }
 
-// Resolve finds the file system of a path that a user gave, and its absolute
-// name there.
+// Resolve returns the file system of a path that a user entered, and the
+// absolute name on that file system.
 func (e *Env) Resolve(name string) (hdfsio.FS, string, error) {
 	l, err := e.Conf.Resolve(name)
 	if err != nil {
@@ -83,8 +83,8 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	return h, nil
 }
 
-// RootZone returns the encryption zone of HBase's root directory, empty if there is none, or if the directory is not known or not on the
-// default file system.
+// RootZone returns the encryption zone of HBase's root directory. It is empty if there is none, if the directory is unknown, or if
+// the directory is not on the default file system.
 func (e *Env) RootZone(ctx context.Context) (string, error) {
 	root, err := e.Conf.Resolve(e.Conf.Value(RootDirKey))
 	if err != nil || root.Path == "" || root.Local() {
@@ -101,7 +101,7 @@ func (e *Env) RootZone(ctx context.Context) (string, error) {
 	return zone.Root, fail.With(fail.HDFS, err)
 }
 
-// Source is [Env.Resolve] for inputs. Those that are tables have been mounted.
+// Source resolves an input as [Env.Resolve] does. Inputs that are tables must have been mounted.
 func (e *Env) Source(name string) (source.FS, string, error) {
 	if IsTable(name) {
 		return e.mounted(name)
@@ -117,7 +117,7 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 	return fsys, p, err
 }
 
-// stores returns the buckets of object stores, which only inputs are in.
+// stores returns the object stores. Only inputs are read from them.
 func (e *Env) stores() *objectstore.Stores {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +127,7 @@ func (e *Env) stores() *objectstore.Stores {
 	return e.objects
 }
 
-// ShipStores returns the settings with which another process can read the inputs in object stores, nil if there are none. They are a secret.
+// ShipStores returns the secret that another process needs to read the inputs in object stores, nil if there are no such inputs.
 func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(name string) bool { return !objectstore.IsName(name) })
 	if len(inputs) == 0 {
@@ -137,11 +137,11 @@ func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 	return secret, fail.With(fail.Config, err)
 }
 
-// TakeStores has object stores read as another process has shipped them.
+// TakeStores configures the object stores from a secret that another process obtained with [Env.ShipStores].
 func (e *Env) TakeStores(secret []byte) error { return fail.With(fail.Config, e.stores().Take(secret)) }
 
-// Places are, for each input, the one name of what is in its file system
-// under an absolute name.
+// Places returns, for each input, a function that converts an absolute name on
+// the input's file system to the file's canonical name.
 func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	all := make([]func(string) string, len(inputs))
 	for i, input := range inputs {
@@ -173,7 +173,7 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	return all, nil
 }
 
-// Close closes all connections, gives back the tokens that the environment was given, and ends its login.
+// Close closes all connections, cancels the delegation tokens that were issued to the environment, and ends its login.
 func (e *Env) Close() error {
 	e.closeSecrets()
 	errs := []error{e.stores().Close()}
@@ -186,8 +186,7 @@ func (e *Env) Close() error {
 	return errors.Join(errs...)
 }
 
-// Rest gives back connections that are idle: for work that
-// is held up for a long time.
+// Rest closes idle connections. It is meant for jobs that wait for a long time.
 func (e *Env) Rest() {
 	e.mu.Lock()
 	open := slices.Collect(maps.Values(e.hdfs))
@@ -198,8 +197,8 @@ func (e *Env) Rest() {
 	e.stores().Rest()
 }
 
-// TableName returns the table of a spec, as HBase writes it. No path is made of a
-// name that was not looked at here.
+// TableName returns the table of a spec in HBase's notation. Paths are built
+// only from names that were validated here.
 func TableName(s spec.Job) (string, error) {
 	if s.Table == "" {
 		return "", fail.Errorf(fail.Config, "no table: give %s, or table in the job file", setting.Table)
@@ -208,12 +207,12 @@ func TableName(s spec.Job) (string, error) {
 	return name.String(), fail.With(fail.Config, err)
 }
 
-// errNoCluster says how a cluster is found.
+// errNoCluster returns an error that explains how to configure the cluster.
 func errNoCluster(what string) error {
 	return fail.With(fail.Config, setting.Errorf("%s is unknown: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the cluster's configuration, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
 }
 
-// Place returns a location as the one name of it.
+// Place returns the canonical name of a location.
 func Place(l hdfsio.Location) string {
 	if l.Local() {
 		return l.Path
@@ -221,7 +220,7 @@ func Place(l hdfsio.Location) string {
 	const port = ":8020"
 	authority := l.Authority
 	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
-		authority = strings.ToLower(l.Addresses[0]) // no nameservice: with its port
+		authority = strings.ToLower(l.Addresses[0]) // no nameservice: include the port
 	}
 	return l.Scheme + "://" + authority + l.Path
 }

@@ -44,7 +44,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	return c, Failure(err)
 }
 
-// Failure returns the error for a cluster's answer to a question about a table; a cluster that did not answer may do so later.
+// Failure classifies the error of a request about the job's table: [fail.Load] if the cluster did not answer and may do so later, else [fail.Check].
 func Failure(err error) error {
 	if loader.Unavailable(err) {
 		return fail.With(fail.Load, err)
@@ -52,22 +52,22 @@ func Failure(err error) error {
 	return fail.With(fail.Check, err)
 }
 
-// Facts has the properties of a table that a job needs.
+// Facts holds the properties of a table that a job needs.
 type Facts struct {
 	Name     loader.TableName
 	Table    *loader.Table
-	Family   spec.Family   // the first of those that were asked about
-	Families []spec.Family // all of them
+	Family   spec.Family   // the first of the requested families
+	Families []spec.Family // all requested families
 	Splits   [][]byte
 	Regions  []loader.Region
-	// Near is the server of the region that has a row. It is nil where files are not to be on the hosts of their regions.
+	// Near returns the server of a row's region. It is nil where files need not be on the hosts of their regions.
 	Near func(row []byte) string
-	// Policies are the storage policies of families that have another than HDFS gives without one.
+	// Policies are the storage policies of the families whose policy differs from HDFS's default.
 	Policies map[string]string
 }
 
-// StoragePolicy returns the storage policy of a family's files: its own, or that of the table or the site; empty for that of HDFS itself
-// (HStore, HBase 2.6).
+// StoragePolicy returns the storage policy of a family's files: the family's own, or the table's, or the site's. It is empty for
+// HDFS's default (HStore, HBase 2.6).
 func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) string {
 	const key = "hbase.hstore.block.storage.policy"
 	policy := strings.ToUpper(cmp.Or(cf.Attributes["STORAGE_POLICY"], cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key)))
@@ -77,10 +77,10 @@ func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) 
 	return policy
 }
 
-// localityKey is HBase's switch of HFiles that are written on the host of their region (HFileOutputFormat2, HBase 2.6); by default they are.
+// localityKey enables writing HFiles on the hosts of their regions (HFileOutputFormat2, HBase 2.6); it is on by default.
 const localityKey = "hbase.bulkload.locality.sensitive.enabled"
 
-// SpecFacts is [TableFacts] of a spec's table, with its own connection.
+// SpecFacts returns the [TableFacts] of a spec's table, over a connection of its own.
 func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
 	table, err := TableName(s)
 	if err != nil {
@@ -94,7 +94,7 @@ func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
 	return TableFacts(ctx, env, c, table, s.Families()...)
 }
 
-// TableFacts asks the cluster, and refuses a table that cannot be loaded.
+// TableFacts queries the cluster. It returns an error if the table cannot be loaded.
 func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
@@ -143,7 +143,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
-// FamilyOf returns the table's settings of a family that the job may not write.
+// FamilyOf returns the settings of a family, which the job need not write.
 func (f *Facts) FamilyOf(name string) spec.Family {
 	for _, own := range f.Families {
 		if own.Name == name {
@@ -158,7 +158,7 @@ func (f *Facts) FamilyOf(name string) spec.Family {
 	return spec.DefaultFamily(name)
 }
 
-// FamiliesOf returns the settings of families of a table; one that cannot be loaded is refused.
+// FamiliesOf returns the settings of a table's families. It returns an error for a family that cannot be loaded.
 func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Family, err error) {
 	for _, family := range families {
 		cf, ok := t.Family(family)
@@ -175,14 +175,14 @@ func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Famil
 	return all, nil
 }
 
-// regionMap is the result of reading a table's regions.
+// regionMap is the result of listing a table's regions.
 type regionMap struct {
 	list []loader.Region
 	err  error
 }
 
-// ZstdFraming returns the zstd framing of the codec class which hbase-site.xml names: HBase's
-// own modules and Hadoop's codec write ZSTD in ways that the other cannot read.
+// ZstdFraming returns the framing that the codec class of hbase-site.xml uses: HBase's
+// own modules and Hadoop's codec each write ZSTD in a form that the other cannot read.
 func ZstdFraming(class string) hfile.ZstdFraming {
 	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {
 		return hfile.ZstdBlocks
@@ -190,8 +190,8 @@ func ZstdFraming(class string) hfile.ZstdFraming {
 	return hfile.ZstdPlain
 }
 
-// FamilySettings translates a descriptor; what this program cannot write is
-// refused by name.
+// FamilySettings translates a descriptor. The error names the settings that
+// this program cannot write.
 func FamilySettings(cf loader.Family) (f spec.Family, err error) {
 	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize, Versions: max(cf.Versions, 1)}
 	var errs []error

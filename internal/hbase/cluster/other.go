@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// The login of a client, as HBase's own client has it in its configuration (AuthUtil of HBase 2.2 and later).
+// Keys of a client's login, as HBase's own client reads them from its configuration (AuthUtil of HBase 2.2 and later).
 const (
 	keyClientPrincipal = "hbase.client.keytab.principal"
 	keyClientKeytab    = "hbase.client.keytab.file"
 )
 
-// Other returns the world of another cluster, whose configuration is in a directory: the same user, object stores and login, unless the
-// configuration has a client's principal and keytab. The caller closes it.
+// Other returns the environment of another cluster, whose configuration is in a directory. It has the same user, object stores and
+// login, unless the configuration has a client's principal and keytab. The caller closes it.
 func (e *Env) Other(conf string) (*Env, error) {
 	env := e.Conf.Env
 	if env == nil {

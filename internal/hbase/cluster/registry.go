@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Keys of hbase-site.xml that say how clients find the cluster without ZooKeeper.
+// Keys of hbase-site.xml with which clients find the cluster without ZooKeeper.
 const (
 	registryImpl     = "hbase.client.registry.impl"
 	bootstrapServers = "hbase.client.bootstrap.servers"
@@ -18,22 +18,22 @@ const (
 	quorumServers    = "hbase.zookeeper.quorum"
 )
 
-// defaultMasterPort is the default master port of hbase.masters without one (HConstants.DEFAULT_MASTER_PORT).
+// defaultMasterPort is the port of servers in hbase.masters that have none (HConstants.DEFAULT_MASTER_PORT).
 const defaultMasterPort = "16000"
 
-// Registry is how HBase is found: by ZooKeeper, or by servers that answer as its RPC registry.
+// Registry locates HBase: by ZooKeeper, or by servers that answer as its RPC registry.
 type Registry struct {
-	Quorum  string   // host:port with commas; empty: Servers are asked
+	Quorum  string   // host:port, separated by commas; empty: Servers are used
 	Servers []string // host:port; empty with Quorum
-	Masters bool     // Servers are masters, of hbase.masters
-	Key     string   // of the configuration, that names the servers
+	Masters bool     // Servers are masters, from hbase.masters
+	Key     string   // the configuration key that names the servers
 }
 
-// FindRegistry chooses between ZooKeeper and the RPC registry. hbase.client.registry.impl decides where it is set, as for
-// HBase's own clients. Else a configured quorum is taken, then hbase.client.bootstrap.servers, then hbase.masters: the
-// default of HBase 2 is ZooKeeper and that of HBase 3 is RPC, but the client's files do not say which version the cluster
-// is, and the masters of both keep its place in ZooKeeper, so that a quorum is right for each. A quorum that was not
-// configured by a file was named for this job, and comes before all. The result has neither where nothing is configured.
+// FindRegistry chooses between ZooKeeper and the RPC registry. If hbase.client.registry.impl is set, it decides, as for HBase's
+// own clients. Otherwise a configured quorum is used, then hbase.client.bootstrap.servers, then hbase.masters: the default of
+// HBase 2 is ZooKeeper and the default of HBase 3 is RPC, but the client's files do not state the cluster's version, and the
+// masters of both versions register in ZooKeeper, so a quorum works for both. A quorum that is not from a configuration file
+// was named for this job and takes precedence. The result has neither quorum nor servers if nothing is configured.
 func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	zookeeper := Registry{Quorum: conf.Quorum(), Key: quorumServers}
 	if p, ok := conf.Lookup(quorumServers); ok && zookeeper.Quorum != "" && !slices.Contains(conf.Files(), p.File) {
@@ -63,7 +63,7 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	return r, err
 }
 
-// masters returns the masters of hbase.masters, else the one of hbase.master.hostname (MasterRegistry.getMasterAddr of HBase 2.6).
+// masters returns the servers of hbase.masters, else the one of hbase.master.hostname (MasterRegistry.getMasterAddr of HBase 2.6).
 func masters(conf *hdfsio.Conf, impl string) (Registry, error) {
 	const hostKey, portKey = "hbase.master.hostname", "hbase.master.port"
 	r := Registry{Masters: true, Key: masterServers}
@@ -82,8 +82,8 @@ func masters(conf *hdfsio.Conf, impl string) (Registry, error) {
 	return r, err
 }
 
-// servers reads a list of addresses. Those without a port have the default one; there is none for bootstrap servers
-// (RpcConnectionRegistry of HBase 2.6).
+// servers parses a list of addresses. Addresses without a port get the default port; bootstrap servers have no
+// default port (RpcConnectionRegistry of HBase 2.6).
 func servers(conf *hdfsio.Conf, key, list, port string) ([]string, error) {
 	var all []string
 	for s := range strings.SplitSeq(list, ",") {
@@ -106,7 +106,7 @@ func servers(conf *hdfsio.Conf, key, list, port string) ([]string, error) {
 	return all, nil
 }
 
-// origin returns where a property is from.
+// origin returns the file that sets a property.
 func origin(conf *hdfsio.Conf, key string) string {
 	p, ok := conf.Lookup(key)
 	if !ok {
@@ -115,7 +115,7 @@ func origin(conf *hdfsio.Conf, key string) string {
 	return p.File
 }
 
-// String returns the registry's addresses for logs.
+// String describes the registry, for logs.
 func (r Registry) String() string {
 	if len(r.Servers) > 0 {
 		return fmt.Sprintf("RPC registry of %s (%s)", strings.Join(r.Servers, ","), r.Key)

@@ -22,30 +22,30 @@ import (
 
 // Identity is the user that a job acts as on secured clusters. The zero value is the user of the ticket cache.
 type Identity struct {
-	Principal string // user@REALM; empty: that of the ticket cache
+	Principal string // user@REALM; empty: the principal of the ticket cache
 	Keytab    string // path; empty: the ticket cache is used
-	Cache     string // name of the ticket cache, FILE:PATH or PATH; empty: KRB5CCNAME, or else that of the user
+	Cache     string // name of the ticket cache, FILE:PATH or PATH; empty: KRB5CCNAME, or else the user's default cache
 }
 
-// secrets are the login of an environment and the tokens that it was given.
+// secrets holds the login of an environment and the tokens that were issued to it.
 type secrets struct {
 	mu     sync.Mutex
 	login  *kerberos.Client
-	user   string                // what HDFS and HBase call its principal
-	tokens map[string]*lentToken // by the service
+	user   string                // the principal's user name on HDFS and HBase
+	tokens map[string]*lentToken // by service
 }
 
-// lentToken is a delegation token that HBase gets with each load.
+// lentToken is a delegation token that is passed to HBase with each load.
 type lentToken struct {
 	token  *kerberos.Token
 	since  time.Time
 	cancel func(context.Context) error
 }
 
-// tokenAge is after which time another token is asked for. HDFS lets them live for a day unless it is configured otherwise.
+// tokenAge is the age after which another token is requested. HDFS's tokens live for a day by default.
 const tokenAge = time.Hour
 
-// Login returns the Kerberos login of the environment, made when it is first needed.
+// Login returns the Kerberos login of the environment. It logs in on the first call.
 func (e *Env) Login() (*kerberos.Client, error) {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()
@@ -77,8 +77,8 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	return c, nil
 }
 
-// Ticket has the ticket of the Kerberos login renewed where that is due, and gives when it ends: zero without a login.
-// The error says why it could not be renewed.
+// Ticket renews the ticket of the Kerberos login if that is due, and returns when the ticket expires: zero without a
+// login. The error is the reason why it could not be renewed.
 func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	e.secrets.mu.Lock()
 	c := e.secrets.login
@@ -91,8 +91,9 @@ func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	return end, err
 }
 
-// localName returns the servers' name for the user of a principal, by the rules of the configuration, which servers usually share: its first part
-// where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
+// localName returns the user name that servers derive from a principal, by the rules of the configuration, which normally equal the
+// servers' rules. It returns the principal's first part if there are no rules or none applies. A server with other rules refuses
+// later, because the files then belong to another user.
 func (e *Env) localName(principal, realm string) (string, error) {
 	const key = "hadoop.security.auth_to_local"
 	rules, err := kerberos.ParseLocalNames(e.Conf.Value(key), realm)
@@ -110,7 +111,7 @@ func (e *Env) localName(principal, realm string) (string, error) {
 	return name, nil
 }
 
-// User returns the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
+// User returns the user's name on HDFS: with Kerberos the name that servers derive from the principal, else the configured one.
 func (e *Env) User() (string, error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) || len(e.Tokens) > 0 {
 		return e.Conf.User()
@@ -121,7 +122,7 @@ func (e *Env) User() (string, error) {
 	return e.secrets.user, nil
 }
 
-// secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
+// secureHDFS sets the security options of HDFS if the configuration requires Kerberos.
 func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		return nil
@@ -145,7 +146,7 @@ func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 	return nil
 }
 
-// secureKeys fills in how a KMS is reached: by the token of a container, and by TLS with the trust store of ssl-client.xml.
+// secureKeys sets the security options of a KMS: the tokens of a container, and TLS with the trust store of ssl-client.xml.
 func (e *Env) secureKeys(k *hdfsio.Keys) {
 	for _, t := range e.Tokens {
 		if t.Kind == hdfsio.KeyTokenKind {
@@ -158,10 +159,10 @@ func (e *Env) secureKeys(k *hdfsio.Keys) {
 	}
 }
 
-// hdfsToken is the kind of a NameNode's tokens.
+// hdfsToken is the kind of a NameNode's delegation tokens.
 const hdfsToken = "HDFS_DELEGATION_TOKEN"
 
-// tokenFor returns the given token of a file system: the one that names it, or the only one that there is.
+// tokenFor returns the token of a file system: the one whose service matches, or the only one.
 func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -182,7 +183,7 @@ func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	return nil, fail.With(fail.Check, errors.Join(fmt.Errorf("none of %d delegation tokens is for %s (%s)", len(all), l.Authority, service), err))
 }
 
-// qualities returns the protections that a key asks for.
+// qualities returns the protections that are configured under a key.
 func (e *Env) qualities(key string) ([]kerberos.Quality, error) {
 	q, err := kerberos.ParseQualities(e.Conf.Value(key))
 	if err != nil {
@@ -191,7 +192,7 @@ func (e *Env) qualities(key string) ([]kerberos.Quality, error) {
 	return q, nil
 }
 
-// secureHBase fills in how HBase is reached where the configuration asks for TLS, Kerberos or both.
+// secureHBase sets the security options of HBase if the configuration requires TLS, Kerberos or both.
 func (e *Env) secureHBase(cfg *loader.Config) error {
 	tls, err := tlsconf.Read(e.Conf.Value)
 	if err != nil {
@@ -223,7 +224,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	return nil
 }
 
-// hbaseLogin says how one logs in at a master, or at a region server.
+// hbaseLogin returns the login options for a master or a region server.
 func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerberos.Quality, master bool) hbaserpc.Options {
 	key := "hbase.regionserver.kerberos.principal"
 	if master {
@@ -232,7 +233,7 @@ func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerber
 	return hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
 }
 
-// loadToken returns the delegation token with which HBase takes files of this user. It is asked for once an hour.
+// loadToken returns the delegation token with which HBase reads files of this user. It requests a new one after an hour.
 func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, error) {
 	l, err := e.Conf.Resolve(file)
 	if err != nil {
@@ -274,8 +275,8 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	return t, nil
 }
 
-// tokenService returns how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
-// and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
+// tokenService returns the service name by which a region server looks up the token of a location's file system
+// (SecurityUtil.buildTokenService and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
 func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, error) {
 	if len(l.Addresses) > 1 {
 		return "ha-hdfs:" + l.Authority, nil
@@ -297,7 +298,7 @@ func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, er
 	return net.JoinHostPort(ips[0].String(), port), nil
 }
 
-// closeSecrets gives back tokens and the login.
+// closeSecrets cancels the tokens and closes the login.
 func (e *Env) closeSecrets() {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()
@@ -315,8 +316,8 @@ func (e *Env) closeSecrets() {
 	}
 }
 
-// OtherSecurity reports whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
-// comes again whenever the same is tried.
+// OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration
+// has. Retrying does not resolve it.
 func OtherSecurity(err error) bool {
 	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
 	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })

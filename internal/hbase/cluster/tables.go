@@ -13,11 +13,11 @@ import (
 // Schemes of inputs that are tables.
 const (
 	TableScheme    = "hbase:"    // [NAMESPACE:]TABLE
-	SnapshotScheme = "snapshot:" // its name
+	SnapshotScheme = "snapshot:" // the snapshot's name
 )
 
-// IsTable reports whether an input names a table or a snapshot, and no file. A file
-// of such a name is given with ./ before it.
+// IsTable reports whether an input names a table or a snapshot rather than a file.
+// A file whose name begins like a table's is written with a leading ./.
 func IsTable(input string) bool {
 	return strings.HasPrefix(input, TableScheme) || strings.HasPrefix(input, SnapshotScheme)
 }
@@ -28,8 +28,8 @@ type mount struct {
 	dir  string
 }
 
-// Mount has [Env.Source] lead from an input that is a table to a directory of
-// fsys. The last one of an input counts.
+// Mount makes [Env.Source] resolve an input that is a table to a directory of
+// fsys. A later call for the same input replaces the earlier one.
 func (e *Env) Mount(input string, fsys source.FS, dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,11 +55,11 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table; this command reads files only (a file of that name is ./%s)", input, input)
 }
 
-// RootDirKey is the key of HBase's directory in its configuration.
+// RootDirKey is the configuration key of HBase's root directory.
 const RootDirKey = "hbase.rootdir"
 
-// RootDir returns HBase's directory from the configuration. The files that are read are below it; its name is for the error, of kind
-// [fail.Config], if there is none.
+// RootDir returns HBase's configured root directory. If none is configured, it returns an error of kind [fail.Config] that
+// contains read, the name of the input whose files are below that directory.
 func (e *Env) RootDir(read string) (string, error) {
 	root := e.Conf.Value(RootDirKey)
 	if root == "" {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Cuts are rows at which region i may be cut into n parts of about the same
-// size, in order, without its ends: the first rows of blocks of its largest
-// file, from that file's index. There may be fewer than n−1, and are none of a
-// region without files. They depend on the snapshot alone.
+// Cuts returns rows at which region i may be cut into n parts of about the same
+// size, in order and without the region's bounds. They are the first rows of
+// blocks of its largest file, from that file's index. There may be fewer than
+// n−1; a region without files has none. They depend only on the snapshot.
 func (s *Snapshot) Cuts(ctx context.Context, i, n int) ([][]byte, error) {
 	r := &s.Regions[i]
 	var largest *storeFile
@@ -34,7 +34,7 @@ func (s *Snapshot) Cuts(ctx context.Context, i, n int) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", s.place(r), c.file.places[0], err)
 	}
-	from, to := 0, len(rows) // those within the region; the file may have a part of them
+	from, to := 0, len(rows) // the index entries within the region; the region may have only a part of the file
 	for from < to && (bytes.Compare(rows[from], r.Start) <= 0 || bytes.Compare(rows[from], c.from) <= 0) {
 		from++
 	}
@@ -44,10 +44,10 @@ func (s *Snapshot) Cuts(ctx context.Context, i, n int) ([][]byte, error) {
 	return evenly(rows[from:to], n), nil
 }
 
-// indexRows is how many rows of an index there should be for each part.
+// indexRows is the number of index rows to read for each part.
 const indexRows = 8
 
-// evenly takes up to n−1 of the rows that cut them into n parts.
+// evenly selects up to n−1 rows that cut rows into n equal parts.
 func evenly(rows [][]byte, n int) (cuts [][]byte) {
 	for k := 1; k < n; k++ {
 		at := k * (len(rows) + 1) / n // the rows cut len+1 blocks

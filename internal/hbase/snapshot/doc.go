@@ -1,34 +1,33 @@
-// Package snapshot reads a snapshot of an HBase table from its files on HDFS,
-// with the result that a Scan of the table would give, and without the region
-// servers.
+// Package snapshot reads a snapshot of an HBase table from its files on HDFS.
+// The result is the same as that of a Scan of the table, but the region servers
+// are not involved.
 //
 // # From a name to files
 //
-// [Open] reads the snapshot's manifest: the table's descriptor of that time
-// and, of each region, the names of its store files. A name is a file, a link
-// to another region's file, or half of a file of a region that was split or
-// merged (file.go). Files move to the archive while a snapshot is read; they
-// are looked for at each of their places, and again when one is gone
+// [Open] reads the snapshot's manifest: the table's descriptor at that time
+// and, for each region, the names of its store files. A name denotes a file, a
+// link to another region's file, or half of a file of a region that was split
+// or merged (file.go). Files move to the archive while a snapshot is read; they
+// are searched for in each of their places, and again when one is gone
 // (place.go).
 //
 // # From files to a scan
 //
-// [Snapshot.Scan] merges the files of one region. Cells come by row, family,
-// qualifier, timestamp and type, the last two descending; among cells equal in
-// all that, the one with the higher sequence id comes first (merge.go). What
-// deletes, versions and lifetimes hide is left out, by the rules of HBase
-// 2.6's scanners (visible.go), or nothing is for a raw scan. Cells keep their
-// timestamps and tags.
+// [Snapshot.Scan] merges the files of one region. Cells are ordered by row,
+// family, qualifier, timestamp and type, the last two descending; among cells
+// that are equal in all of these, the one with the higher sequence id comes
+// first (merge.go). Cells that are hidden by deletes, versions or lifetimes are
+// omitted, by the rules of HBase 2.6's scanners (visible.go); a raw scan omits
+// none. Cells keep their timestamps and tags.
 //
-// What these rules do not cover is refused by name: families with
-// NEW_VERSION_BEHAVIOR, encryption or MOB values, cells with visibility labels
-// or access rights.
+// Features that these rules do not cover are refused by name: families with NEW_VERSION_BEHAVIOR,
+// encryption or MOB values, cells with visibility labels or access rights.
 //
 // # Bounds
 //
-// A scan takes memory for each file of its region: the block that is read, as
-// it is in the file and unpacked, and what is read ahead. Nothing is
-// allocated for a cell. [Snapshot.Cuts] has several scans read a large region. A manifest is read whole, up to 256 MiB.
+// A scan takes memory for each file of its region: the current block, compressed and uncompressed, and the read-ahead
+// buffer. It does not allocate per cell. [Snapshot.Cuts] lets several scans read a large region. A manifest is read
+// whole, up to 256 MiB.
 //
-// A [Snapshot] may be used by several goroutines, a [Scan] by one.
+// A [Snapshot] is safe for concurrent use, a [Scan] is not.
 package snapshot

@@ -10,14 +10,14 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// Family has the settings of a column family that determine the cells that a Scan
-// gives.
+// Family holds the settings of a column family's descriptor that determine
+// which cells a Scan returns.
 type Family struct {
 	Name        string
-	Versions    int   // of a column that are kept, at least 1
-	MinVersions int   // of a column that outlive TTL
+	Versions    int   // kept per column, at least 1
+	MinVersions int   // per column that outlive TTL
 	TTL         int64 // milliseconds; math.MaxInt64: cells live for ever
-	KeepDeleted bool  // KEEP_DELETED_CELLS: a compaction keeps what a marker hides, and counts it among the versions
+	KeepDeleted bool  // KEEP_DELETED_CELLS: a compaction keeps cells that a marker hides, and counts them among the versions
 	BlockSize   int   // of files that HBase writes, bytes before compression
 }
 
@@ -25,8 +25,8 @@ type Family struct {
 const forever = math.MaxInt32
 
 // families reads the descriptors, with the defaults of HBase 2.6
-// (ColumnFamilyDescriptorBuilder), and refuses what changes the meaning of
-// cells beyond what visible.go knows.
+// (ColumnFamilyDescriptorBuilder). It refuses settings that change the meaning
+// of cells in ways that visible.go does not implement.
 func families(schema *pb.TableSchema) ([]Family, error) {
 	var all []Family
 	for _, f := range schema.GetColumnFamilies() {
@@ -48,11 +48,11 @@ func families(schema *pb.TableSchema) ([]Family, error) {
 	return all, nil
 }
 
-// attribute takes one setting of the descriptor.
+// attribute applies one setting of the descriptor.
 func (f *Family) attribute(key, value string) error {
 	switch key {
 	case "VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE":
-		if key == "TTL" && value == "FOREVER" { // what the shell may have stored
+		if key == "TTL" && value == "FOREVER" { // the shell may have stored this
 			return nil
 		}
 		n, err := strconv.ParseInt(value, 10, 32)
@@ -69,7 +69,7 @@ func (f *Family) attribute(key, value string) error {
 		case n != forever && n != -1: // HStore.determineTTLFromFamily
 			f.TTL = n * 1000
 		}
-	case "KEEP_DELETED_CELLS": // TTL keeps them for as long as they live
+	case "KEEP_DELETED_CELLS": // with TTL, deleted cells are kept until they expire
 		f.KeepDeleted = strings.EqualFold(value, "true") || strings.EqualFold(value, "ttl")
 	case "NEW_VERSION_BEHAVIOR", "IS_MOB":
 		if strings.EqualFold(value, "true") {

@@ -17,12 +17,12 @@ import (
 // storeFile is one entry of a region's store.
 type storeFile struct {
 	name string // as in the store's directory
-	size int64  // of the file that it stands for
+	size int64  // of the file that the entry refers to
 	half half
-	row  []byte // where the file is cut; nil of a whole one
+	row  []byte // where the file is cut; nil for a whole file
 }
 
-// half is which rows of a file count.
+// half selects the rows of a file that count.
 type half uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	top         // rows from the cut on
 )
 
-// Names of store files (StoreFileInfo and HFileLink, 2.6.4). A half is named
-// after its file, a dot, and the region that the file is of.
+// Names of store files (StoreFileInfo and HFileLink, 2.6.4). The name of a half
+// is the file's name, a dot, and the file's region.
 const (
 	plainName = `[0-9a-f]+(?:_SeqId_[0-9]+_)?`
 	linkName  = `(?:([^=/]+)=)?([^=/]+)=([0-9a-f]+)-(` + plainName + `)`
@@ -69,8 +69,8 @@ func (r *Region) family(b []byte) error {
 	return nil
 }
 
-// parseStoreFile reads a StoreFile message. That a file is a half, the
-// reference in it says; a link's name may have a dot too, in the table's.
+// parseStoreFile reads a StoreFile message. A file is a half if the message has a reference;
+// a dot in the name does not show it, since a link's table name may contain a dot too.
 func parseStoreFile(b []byte) (storeFile, error) {
 	var f storeFile
 	var reference []byte
@@ -93,7 +93,7 @@ func parseStoreFile(b []byte) (storeFile, error) {
 	if err := unmarshal(reference, ref); err != nil {
 		return f, err
 	}
-	// The key of the cut belongs to no cell: a row, no family, no qualifier.
+	// The split key is not the key of a cell: it has a row, no family and no qualifier.
 	key := ref.GetSplitkey()
 	if len(key) < 2 || 2+int(binary.BigEndian.Uint16(key)) > len(key) {
 		return f, fmt.Errorf("%w: a reference is cut at a key of %d bytes", ErrDamaged, len(key))
@@ -106,10 +106,10 @@ func parseStoreFile(b []byte) (storeFile, error) {
 	return f, nil
 }
 
-// target is where the bytes of a file are: table, region and name.
+// target identifies the file that holds the bytes of an entry: table, region and name.
 type target struct{ namespace, qualifier, region, file string }
 
-// target finds the file to which an entry of a region refers.
+// target resolves a region's entry to the file that it refers to.
 func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
 	name, region := f.name, r.Encoded
 	if f.half != whole {
@@ -132,7 +132,7 @@ func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
 	return target{m[1], m[2], m[3], m[4]}, nil
 }
 
-// places returns where the file may be, in the order in which HBase looks
+// places returns the paths where the file may be, in HBase's search order
 // (HFileLink, 2.6.4).
 func (t target) places(root, family string) []string {
 	rest := path.Join("data", t.namespace, t.qualifier, t.region, family, t.file)
@@ -143,8 +143,8 @@ func (t target) places(root, family string) []string {
 	return all
 }
 
-// loadSequence returns the sequence id of a bulk-loaded file by its name; false
-// without one (HStoreFile.open, 2.6.4).
+// loadSequence returns the sequence id in the name of a bulk-loaded file, false
+// if there is none (HStoreFile.open, 2.6.4).
 func loadSequence(name string) (int64, bool) {
 	const mark = "_SeqId_"
 	at := strings.LastIndex(name, mark)

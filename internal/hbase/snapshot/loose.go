@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// A LooseFile is an HFile that no table has.
+// A LooseFile is an HFile that does not belong to a table.
 type LooseFile struct {
 	Family      string
 	Path        string // absolute, on the file system
@@ -18,9 +18,9 @@ type LooseFile struct {
 	First, Last []byte // rows, both inclusive
 }
 
-// OfFiles makes HFiles readable as the snapshot of a table that has loaded them all: families keep every version, and cells live for ever.
-// Files that share rows are in one region, the others in regions of their own, whose bounds are first rows of files. dir is the
-// name of all in errors. Files are not opened before a Scan.
+// OfFiles presents HFiles as the snapshot of a table that has loaded them all: families keep every version, and cells do not expire. Files
+// that share rows are in one region, the others in regions of their own, whose bounds are first rows of files. Errors name dir in place of
+// a snapshot. Files are not opened before a Scan.
 func OfFiles(fsys hdfsio.FS, dir string, files []LooseFile) (*Snapshot, error) {
 	s := &Snapshot{Name: dir, fsys: fsys, loose: true}
 	files = slices.Clone(files)

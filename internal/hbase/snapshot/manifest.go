@@ -25,51 +25,51 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// ErrDamaged is wrapped by errors about a snapshot whose files cannot be as
-// HBase writes them, or are not there.
+// ErrDamaged is wrapped by errors about a snapshot whose files are missing or
+// cannot have been written by HBase.
 var ErrDamaged = errors.New("damaged snapshot")
 
-// ErrUnsupported is wrapped by refusals of tables that this package cannot read as a
-// Scan would.
+// ErrUnsupported is wrapped by errors about features that this package cannot
+// read as a Scan would.
 var ErrUnsupported = errors.New("not supported")
 
-// A Snapshot is the parsed manifest of a snapshot. Its fields are read only.
+// A Snapshot holds the contents of a snapshot's manifest. Its fields are read-only.
 type Snapshot struct {
 	Name    string
-	Table   string    // as HBase prints it: the namespace and a colon in front, unless it is default
+	Table   string    // as HBase prints it: with the namespace and a colon, unless the namespace is default
 	Created time.Time // by the master's clock, before any region was flushed
 	Expires time.Time // when HBase deletes it; zero: never
-	// Checksum is of all files of the manifest: one that was taken again
-	// has another.
+	// Checksum covers all files of the manifest. It changes when a snapshot of the
+	// same name is taken again.
 	Checksum [sha256.Size]byte
 	// Families are sorted by name.
 	Families []Family
-	// Schema is the table's descriptor of that time, to make a table like it.
+	// Schema is the table's descriptor at that time, for creating a table like it.
 	Schema *pb.TableSchema
-	// Regions are sorted and without hole or overlap. Parents of split regions
-	// and replicas are left out.
+	// Regions are sorted and have no gaps or overlaps. Parents of split regions
+	// and replicas are omitted.
 	Regions []Region
 
 	fsys      hdfsio.FS
-	loose     bool // its files are in no table: the name of one is its path, and the snapshot's that of a directory
+	loose     bool // the files belong to no table: a file's name is its path, and the snapshot's name is a directory
 	sum       hash.Hash
 	root      string // hbase.rootdir
 	namespace string
 	qualifier string
 }
 
-// A Region of a snapshot holds the rows from Start up to, but without, End.
+// A Region of a snapshot holds the rows from Start (inclusive) to End (exclusive).
 type Region struct {
-	Encoded    string // MD5 of its name in hexadecimal, which is its directory's name
+	Encoded    string // MD5 of the region's name in hexadecimal, also its directory's name
 	Start, End []byte // empty at the table's ends
 	Files      int    // of all families
-	Bytes      int64  // of its files as they are there; a half counts whole
+	Bytes      int64  // total size of its files; a half counts as its whole file
 	ID         uint64
 
 	stores map[string][]storeFile
 }
 
-// maxManifest bounds what is read of a manifest. HBase itself stops at 64 MiB
+// maxManifest limits the size of a manifest's file. HBase's own limit is 64 MiB
 // (snapshot.manifest.size.limit).
 const maxManifest = 256 << 20
 
@@ -77,8 +77,8 @@ const maxManifest = 256 << 20
 const snapshotDirectories = ".hbase-snapshot"
 
 // Open reads the manifest of a complete snapshot. root is hbase.rootdir, a path
-// on fsys, which is used for as long as the snapshot is. A snapshot that is not
-// there gives fs.ErrNotExist.
+// on fsys; fsys must stay usable as long as the snapshot is used. If the
+// snapshot does not exist, the error is fs.ErrNotExist.
 func Open(ctx context.Context, fsys hdfsio.FS, root, name string) (*Snapshot, error) {
 	s := &Snapshot{Name: name, fsys: fsys, root: root, sum: sha256.New()}
 	if err := s.open(ctx); err != nil {
@@ -89,8 +89,8 @@ func Open(ctx context.Context, fsys hdfsio.FS, root, name string) (*Snapshot, er
 	return s, nil
 }
 
-// legalName is a snapshot's or a table's (TableName.isLegalTableQualifierName).
-// Letters of all scripts are allowed.
+// legalName matches the name of a snapshot or table
+// (TableName.isLegalTableQualifierName). Letters of all scripts are allowed.
 var legalName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*$`)
 
 func (s *Snapshot) open(ctx context.Context) error {
@@ -153,8 +153,8 @@ func (s *Snapshot) describe(b []byte) error {
 	return nil
 }
 
-// manifests reads data.manifest, or, where regions have manifests of their own
-// (a snapshot whose parts are not yet consolidated), all of those.
+// manifests reads data.manifest or, if the regions have manifests of their own
+// (a snapshot that is not yet consolidated), all of these.
 func (s *Snapshot) manifests(ctx context.Context, dir string) (*pb.TableSchema, error) {
 	b, err := s.readAll(ctx, path.Join(dir, "data.manifest"))
 	if err == nil {
@@ -215,7 +215,7 @@ func (s *Snapshot) tableInfo(ctx context.Context, dir string) (*pb.TableSchema, 
 		return nil, err
 	}
 	newest := ""
-	for _, info := range infos { // .tableinfo.0000000001, with more after it from 2.5 on
+	for _, info := range infos { // .tableinfo.0000000001, with a suffix from 2.5 on
 		if strings.HasPrefix(info.Name(), ".tableinfo.") {
 			newest = max(newest, info.Name())
 		}
@@ -237,8 +237,8 @@ func (s *Snapshot) tableInfo(ctx context.Context, dir string) (*pb.TableSchema, 
 	return schema, nil
 }
 
-// region adds what a SnapshotRegionManifest says, unless the region is the
-// parent of a split, whose daughters are in the manifest too, or a replica.
+// region adds the region of a SnapshotRegionManifest, unless the region is a
+// replica or the parent of a split, whose daughters are in the manifest too.
 func (s *Snapshot) region(b []byte) error {
 	info := new(pb.RegionInfo)
 	r := Region{stores: make(map[string][]storeFile)}
@@ -265,7 +265,7 @@ func (s *Snapshot) region(b []byte) error {
 	return nil
 }
 
-// arrange sorts the regions and proves that they cover all rows once.
+// arrange sorts the regions and checks that they cover all rows exactly once.
 func (s *Snapshot) arrange() error {
 	slices.SortFunc(s.Regions, func(a, b Region) int { return bytes.Compare(a.Start, b.Start) })
 	end := []byte{}

@@ -9,9 +9,9 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// merge gives the cells of several files in the order of HBase's KeyValueHeap:
-// as [hfile.Compare] has it, then the higher sequence id, then the newer file.
-// A heap of places in the files, the next cell on top.
+// merge returns the cells of several files in the order of HBase's KeyValueHeap:
+// by [hfile.Compare], then the higher sequence id first, then the newer file. It
+// is a heap of positions in the files, with the next cell on top.
 type merge struct {
 	heap  []place
 	begun bool
@@ -19,17 +19,17 @@ type merge struct {
 	err   error
 }
 
-// place is where one file is read.
+// place is the current position in one file.
 type place struct {
 	cells    cells
 	cell     *hfile.Cell
-	same     bool // the cell is known to be of the row of the one before it
+	same     bool // the cell is known to have the row of the cell before it
 	sequence int64
 	family   int // number of the family; the lower has the smaller name
 	rank     int // a newer file of the family has a higher one
 }
 
-// newMerge merges files, which stand before their first cells.
+// newMerge merges files, which are positioned before their first cells.
 func newMerge(places []place) (*merge, error) {
 	m := &merge{heap: places[:0]}
 	for _, p := range places {
@@ -46,7 +46,7 @@ func newMerge(places []place) (*merge, error) {
 	return m, nil
 }
 
-// next moves to the next cell, which is valid until the call after it.
+// next moves to the next cell. It is valid until the following call.
 func (m *merge) next() *place {
 	if m.begun && len(m.heap) > 0 {
 		top := &m.heap[0]
@@ -85,7 +85,7 @@ func (m *merge) isAlone(row []byte) bool {
 	return true
 }
 
-// sink restores the heap below i.
+// sink restores the heap order below i.
 func (m *merge) sink(i int) {
 	h := m.heap
 	for {
@@ -127,14 +127,14 @@ func before(a, b *place) bool {
 	return a.rank > b.rank
 }
 
-// compareAge orders files from old to new (StoreFileComparators.SEQ_ID, 2.6.4):
-// by sequence id; the larger is the older; by the time of the load; by name.
+// compareAge orders files from old to new (StoreFileComparators.SEQ_ID, 2.6.4): by sequence
+// id, then by size with the larger as the older, then by load time, then by name.
 func compareAge(a, b *sequences) int {
 	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(b.size, a.size), cmp.Compare(a.loadTime, b.loadTime),
 		strings.Compare(a.name, b.name))
 }
 
-// rankByAge numbers the files of one family.
+// rankByAge sorts the files of one family from old to new.
 func rankByAge(files []*fileCells) []*fileCells {
 	slices.SortFunc(files, func(a, b *fileCells) int { return compareAge(&a.ids, &b.ids) })
 	return files

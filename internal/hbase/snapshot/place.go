@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// placedFile reads a file that may move while it is read. It belongs to one
-// goroutine.
+// placedFile reads a file that may move while it is read. It is not safe for
+// concurrent use.
 type placedFile struct {
 	ctx    context.Context // bounds the life of the open file
 	fsys   hdfsio.FS
@@ -22,11 +22,11 @@ type placedFile struct {
 	at     io.ReaderAt
 }
 
-// lookAgain is how often all places are gone through: a file moves from the
-// second of them to the first when one looks in between.
+// lookAgain is the number of times that all places are searched: a file may
+// move from the second place to the first during a search.
 const lookAgain = 3
 
-// open finds the file at one of its places.
+// open opens the file at one of its places.
 func (p *placedFile) open() error {
 	for range lookAgain {
 		for _, name := range p.places {
@@ -60,7 +60,7 @@ func (p *placedFile) take(name string, f fs.File) error {
 	return nil
 }
 
-// ReadAt looks for the file again when it is gone from where it was opened.
+// ReadAt searches for the file again if it is gone from where it was opened.
 func (p *placedFile) ReadAt(b []byte, off int64) (int, error) {
 	n, err := p.at.ReadAt(b, off)
 	for range lookAgain {

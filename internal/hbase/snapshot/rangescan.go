@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// A RangeScan walks the cells of a range of rows, which several regions may have, as a [Scan] walks those of one. It belongs to one goroutine
-// and must be closed.
+// A RangeScan reads the cells of a range of rows, which may span several regions, as a [Scan] reads the cells of one region. It is not safe
+// for concurrent use and must be closed.
 type RangeScan struct {
 	ctx  context.Context
 	snap *Snapshot
@@ -20,12 +20,12 @@ type RangeScan struct {
 	err  error
 }
 
-// ScanRange stands before the first cell of the rows from v.Start up to, but without, v.Stop. ctx bounds its life.
+// ScanRange returns a scan positioned before the first cell of the rows from v.Start (inclusive) to v.Stop (exclusive). ctx limits its lifetime.
 func (s *Snapshot) ScanRange(ctx context.Context, v View) *RangeScan {
 	return &RangeScan{ctx: ctx, snap: s, view: v, next: s.regionOf(v.Start)}
 }
 
-// regionOf returns the index of the region that has a row.
+// regionOf returns the index of a row's region.
 func (s *Snapshot) regionOf(row []byte) int {
 	at, found := slices.BinarySearchFunc(s.Regions, row, func(r Region, row []byte) int { return bytes.Compare(r.Start, row) })
 	if !found && at > 0 {
@@ -63,13 +63,13 @@ func (c *RangeScan) Next() bool {
 // Cell returns the current cell.
 func (c *RangeScan) Cell() *hfile.Cell { return c.sc.Cell() }
 
-// NewRow reports whether it is the first of its row.
+// NewRow reports whether the current cell is the first of its row.
 func (c *RangeScan) NewRow() bool { return c.sc.NewRow() }
 
-// Loaded is [Scan.Loaded] of the current cell.
+// Loaded reports [Scan.Loaded] for the current cell.
 func (c *RangeScan) Loaded() bool { return c.sc.Loaded() }
 
-// Err returns why Next has ended, nil at the end of the range.
+// Err returns the error that ended the scan, nil at the end of the range.
 func (c *RangeScan) Err() error { return c.err }
 
 // Close closes the files.
@@ -82,8 +82,8 @@ func (c *RangeScan) Close() error {
 	return err
 }
 
-// SameFiles reports whether another snapshot of the table has the same regions, and the same files in each: nothing was written between the
-// two, if what was in memory was flushed for both.
+// SameFiles reports whether another snapshot of the table has the same regions, and the same files in each. If so, and if memstores were
+// flushed for both snapshots, nothing was written between them.
 func (s *Snapshot) SameFiles(o *Snapshot) bool {
 	return s.Table == o.Table && slices.EqualFunc(s.Regions, o.Regions, func(a, b Region) bool {
 		if a.Encoded != b.Encoded || a.Files != b.Files {

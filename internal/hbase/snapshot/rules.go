@@ -2,16 +2,16 @@ package snapshot
 
 import "bulkload/pkg/hfile"
 
-// Rules decide which cells of one family a Scan gives, for readers of all
-// of a raw [Scan] and want to know what is seen of it, or what would be. They
-// are shown the cells of one row after another in the order of the scan, and
-// belong to one goroutine.
+// Rules decide which cells of one family a Scan returns. They are for readers
+// of a raw [Scan] that need to know which cells are, or would be, visible. They
+// are applied to the cells of one row after another in the order of the scan,
+// and are not safe for concurrent use.
 type Rules struct{ v visible }
 
-// Rules returns the rules of a scan without Raw. Of Versions, Now and the family's
-// descriptor they make what the scan makes of them; Now must be given. hidden
-// are timestamps that are taken for deleted, as a DeleteFamilyVersion in every
-// row would.
+// Rules returns the rules of a scan without Raw. Versions, Now and the family's
+// descriptor have the same meaning as in a scan; Now must be set. hidden are
+// timestamps that count as deleted, as if every row had a DeleteFamilyVersion
+// for them.
 func (f Family) Rules(v View, hidden ...int64) *Rules {
 	r := &Rules{newVisible(f, v.Versions, false, v.Now.UnixMilli())}
 	r.v.hidden = hidden
@@ -21,11 +21,11 @@ func (f Family) Rules(v View, hidden ...int64) *Rules {
 // Row begins a row.
 func (r *Rules) Row() { r.v.row() }
 
-// Shows decides on the next cell of the family in the row.
+// Shows reports whether the next cell of the family in the row is visible.
 func (r *Rules) Shows(c *hfile.Cell) (bool, error) { return r.v.shows(c) }
 
-// Loaded reports whether the current cell is in a file that was bulk-loaded and has cells of one timestamp, as those of a
-// load are: no compaction has written the cell again, nor has an undo, which loads older cells with its markers.
+// Loaded reports whether the current cell is in a file that was bulk-loaded and whose cells all have one timestamp, as the cells
+// of a load do. Then neither a compaction nor an undo, which loads older cells with its markers, has written the cell again.
 func (sc *Scan) Loaded() bool {
 	f, ok := sc.place.cells.(*fileCells)
 	return ok && f.ids.loaded && f.ids.single

@@ -13,34 +13,34 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// View selects the cells that a scan returns. The zero value returns all versions
-// that the families keep.
+// View selects the cells that a scan returns. The zero value selects all
+// versions that the families keep.
 type View struct {
-	// Versions of a column, at most what its family keeps; 0: as many. A raw
-	// scan is bounded by this number alone, 0: all.
+	// Versions is the number of versions per column, at most the number that its
+	// family keeps; 0: that number. A raw scan is limited by this field only, 0: all.
 	Versions int
-	// Raw gives delete markers and what they hide, and ignores the families' TTL.
+	// Raw returns delete markers and the cells that they hide too, and ignores the families' TTL.
 	Raw bool
-	// Doubles has a raw scan give a cell once for each file that has it, the one that counts first.
+	// Doubles makes a raw scan return a cell once for each file that has it, the one that counts first.
 	Doubles bool
-	// Now is the time by which cells have expired, default the time of the
-	// call. Scans of one job that freeze it give the same cells.
+	// Now is the time that decides which cells have expired, default the time of
+	// the call. Scans of one job that use the same Now return the same cells.
 	Now time.Time
 	// Families are the families to read, default all.
 	Families []string
-	// Choice is which of the cells are given. Versions counts those of its times.
+	// Choice selects cells. Versions counts only versions within its time range.
 	Choice choice.Choice
-	// Newest has a scan that is not raw give the newest cell of each column too, chosen or not: see [Scan.Chosen].
+	// Newest makes a scan that is not raw return the newest cell of each column too, chosen or not: see [Scan.Chosen].
 	Newest bool
-	// Start and Stop are the first row and the row after the last, default
-	// those of the region: of a large region several scans read each a part.
+	// Start (inclusive) and Stop (exclusive) bound the rows, default the bounds of
+	// the region. Several scans can read parts of a large region.
 	Start, Stop []byte
-	// ReadAhead is how many bytes are fetched at a time from each file, default
+	// ReadAhead is the number of bytes fetched at a time from each file, default
 	// 256 KiB and less in regions of many files.
 	ReadAhead int
 }
 
-// A Scan walks the cells of one region.
+// A Scan iterates over the cells of one region.
 //
 //	for s.Next() { use s.Cell() }
 //	if err := s.Err(); err != nil { … }
@@ -53,30 +53,30 @@ type Scan struct {
 	merge  *merge
 	choice choice.Choice
 	rules  []visible // of each family
-	heads  []visible // that show the newest cell of each column alone; nil: none is asked for
-	chosen bool      // the current cell
-	newest bool      // likewise
+	heads  []visible // that accept only the newest cell of each column; nil: not requested
+	chosen bool      // the current cell is chosen
+	newest bool      // the current cell is the newest of its column
 	row    []byte
 	inRow  bool
 	family int // of the last cell
 	cell   *hfile.Cell
-	place  *place // where it is
-	given  bool   // a cell of the row
+	place  *place // of the current cell
+	given  bool   // a cell of the row was returned
 	fresh  bool
-	before int64 // bytes of the files that a scan of a part passes over
+	before int64 // bytes of the files that a scan of a part skips
 	stats  Stats
 	err    error
 }
 
-// Stats counts what a scan has read.
+// Stats counts what a scan has read and returned.
 type Stats struct {
 	Files int
 	Read  int64 // cells in the files
-	Rows  int64 // with cells that were given
-	Cells int64 // that were given
+	Rows  int64 // with cells that were returned
+	Cells int64 // that were returned
 }
 
-// aheadInAll bounds what all files of a region have read ahead, as far as
+// aheadInAll limits the read-ahead of all files of a region together, as far as
 // aheadLeast allows.
 const (
 	aheadInAll = 8 << 20
@@ -84,13 +84,13 @@ const (
 	aheadLeast = 64 << 10
 )
 
-// readAhead returns how many bytes are fetched at a time from each file of a region.
+// readAhead returns the number of bytes fetched at a time from each file of a region.
 func (r *Region) readAhead() int {
 	return min(max(aheadInAll/max(r.Files, 1), aheadLeast), aheadMost)
 }
 
-// ScanMemory is about how many bytes a scan of region i takes: of each file a
-// block, packed and unpacked, and what is read ahead.
+// ScanMemory returns the approximate number of bytes that a scan of region i takes:
+// for each file a block, compressed and uncompressed, and the read-ahead buffer.
 func (s *Snapshot) ScanMemory(i int) (n int64) {
 	r := &s.Regions[i]
 	for _, f := range s.Families {
@@ -99,8 +99,8 @@ func (s *Snapshot) ScanMemory(i int) (n int64) {
 	return n
 }
 
-// Scan opens the files of region i of s.Regions and stands before its first
-// cell. ctx bounds its life.
+// Scan opens the files of region i of s.Regions and is positioned before its
+// first cell. ctx limits its lifetime.
 func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
 	r := &s.Regions[i]
 	sc := &Scan{of: s.place(r), region: r}
@@ -159,7 +159,7 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 	return err
 }
 
-// Next moves to the next cell that is visible; false at the end and on an error.
+// Next moves to the next visible cell. It returns false at the end and on an error.
 func (sc *Scan) Next() bool {
 	for sc.err == nil {
 		p := sc.merge.next()
@@ -199,7 +199,7 @@ func (sc *Scan) Next() bool {
 	return false
 }
 
-// startRow begins a row, which must be one of the region.
+// startRow begins a row. It returns an error if the row is outside the region.
 func (sc *Scan) startRow(row []byte) error {
 	r := sc.region
 	if bytes.Compare(row, r.Start) < 0 || len(r.End) > 0 && bytes.Compare(row, r.End) >= 0 {
@@ -210,7 +210,7 @@ func (sc *Scan) startRow(row []byte) error {
 	return nil
 }
 
-// startFamily begins the cells that a row has of a family.
+// startFamily begins the cells of a family within a row.
 func (sc *Scan) startFamily(family int) {
 	sc.family = family
 	sc.rules[family].row()
@@ -219,16 +219,16 @@ func (sc *Scan) startFamily(family int) {
 	}
 }
 
-// Chosen reports whether the current cell is one of the view's choice, of a scan that gives the newest of each column too.
+// Chosen reports whether the current cell is one of the view's choice. It is for scans that also return the newest cell of each column.
 func (sc *Scan) Chosen() bool { return sc.chosen }
 
-// Newest reports whether the current cell is the newest of its column, of a scan that is asked for them.
+// Newest reports whether the current cell is the newest of its column. It requires a view with Newest.
 func (sc *Scan) Newest() bool { return sc.newest }
 
 // Cell returns the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return sc.cell }
 
-// NewRow reports whether the current cell is the first of its row that is given.
+// NewRow reports whether the current cell is the first of its row that is returned.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
 // Err returns the error that ended the scan, nil at its regular end.
@@ -247,10 +247,10 @@ func (s *Snapshot) place(r *Region) string {
 	return fmt.Sprintf("snapshot %s, region %s", s.Name, r.Encoded)
 }
 
-// Stats returns the counts so far.
+// Stats returns the statistics so far.
 func (sc *Scan) Stats() Stats { return sc.stats }
 
-// Position is about how many bytes of the region's files were read.
+// Position returns the approximate number of bytes of the region's files that were read.
 func (sc *Scan) Position() int64 { return sc.offset() - sc.before }
 
 func (sc *Scan) offset() (n int64) {
@@ -278,7 +278,7 @@ func (s *Snapshot) FamilyNames() (names []string) {
 	return names
 }
 
-// Splits returns the rows at which regions after the first begin.
+// Splits returns the start rows of all regions but the first.
 func (s *Snapshot) Splits() (rows [][]byte) {
 	for _, r := range s.Regions[1:] {
 		rows = append(rows, r.Start)
@@ -286,7 +286,7 @@ func (s *Snapshot) Splits() (rows [][]byte) {
 	return rows
 }
 
-// Bytes returns how many bytes the HFiles of all regions have.
+// Bytes returns the total size of the HFiles of all regions.
 func (s *Snapshot) Bytes() (n int64) {
 	for _, r := range s.Regions {
 		n += r.Bytes
@@ -294,9 +294,9 @@ func (s *Snapshot) Bytes() (n int64) {
 	return n
 }
 
-// Each scans all regions, several at once: do is called with each region's
-// number and its scan, by up to n goroutines, and closes nothing. The regions
-// begin in order. The first error ends all.
+// Each scans all regions, up to n at a time. It calls do with each region's
+// number and its scan, from up to n goroutines; do need not close the scan. The
+// regions begin in order. The first error ends all scans.
 func (s *Snapshot) Each(ctx context.Context, n int, v View, do func(ctx context.Context, region int, sc *Scan) error) error {
 	if v.Now.IsZero() {
 		v.Now = time.Now()

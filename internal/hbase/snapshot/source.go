@@ -11,17 +11,17 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// cells are the cells of one file in order, each with its sequence id. The
-// slices of a cell are valid until the next call of Next.
+// cells iterates over the cells of one file in order, each with its sequence
+// id. The slices of a cell are valid until the next call of Next.
 type cells interface {
 	Next() bool
 	Cell() *hfile.Cell
 	Sequence() int64
-	SameRow() bool // the cell is known to be of the row of the one before
+	SameRow() bool // the cell is known to have the row of the cell before it
 	Err() error
 }
 
-// fileCells are the cells of a file, or of half of one, that a region has.
+// fileCells iterates over the cells of a region's file, or of half of a file.
 type fileCells struct {
 	*hfile.Scanner
 	reader *hfile.Reader
@@ -30,24 +30,24 @@ type fileCells struct {
 	half   half
 	from   []byte           // the first row, nil: the file's
 	to     []byte           // the row after the last, nil: the file's end
-	more   []keyrange.Range // that follow in order
+	more   []keyrange.Range // further ranges, in order
 	ids    sequences
 	done   bool
 }
 
-// sequences determine the age of a file. Of cells that are equal in all
-// else the one with the higher id is the newer, and if the ids are equal too,
-// the one of the file that comes later in [compareAge].
+// sequences holds the properties that determine a file's age. Among otherwise
+// equal cells the one with the higher sequence id is the newer. If the ids are
+// equal too, the cell of the later file in [compareAge] is.
 type sequences struct {
-	file     int64 // −1 without one
-	loaded   bool  // all cells have the file's id, not their own
+	file     int64 // sequence id, −1 without one
+	loaded   bool  // all cells have the file's id rather than their own
 	single   bool  // all cells have one timestamp
 	size     int64 // of the file
-	loadTime int64 // BULKLOAD_TIMESTAMP, the greatest number without one
+	loadTime int64 // BULKLOAD_TIMESTAMP, math.MaxInt64 without one
 	name     string
 }
 
-// openCells opens a file for reading at its first cell; nil: the view has no row of it.
+// openCells opens a file at its first cell in the view. It returns nil if the view has no row of the file.
 func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, v *View) (*fileCells, error) {
 	places := []string{f.name}
 	if !s.loose {
@@ -135,13 +135,13 @@ func agesOf(name string, info map[string][]byte, size int64, h half) (sequences,
 	if times := info["TIMERANGE"]; len(times) == 16 { // HBase's own files have a message there
 		ids.single = bytes.Equal(times[:8], times[8:])
 	}
-	// MOB compaction alone keeps the ids of the cells (SKIP_RESET_SEQ_ID).
+	// Only MOB compaction keeps the ids of the cells (SKIP_RESET_SEQ_ID).
 	skip := info["SKIP_RESET_SEQ_ID"]
 	ids.loaded = (loaded || named) && !(len(skip) > 0 && skip[0] != 0)
 	return ids, nil
 }
 
-// Next moves to the next cell of the half, or of the rows that were asked for.
+// Next moves to the next cell of the half or of the requested ranges.
 func (c *fileCells) Next() bool {
 	if c.done || !c.Scanner.Next() {
 		return false
@@ -163,7 +163,7 @@ func (c *fileCells) Next() bool {
 	return true
 }
 
-// Sequence returns the id by which equal cells are decided.
+// Sequence returns the sequence id that orders otherwise equal cells.
 func (c *fileCells) Sequence() int64 {
 	if c.ids.loaded {
 		return c.ids.file

@@ -10,25 +10,25 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// visible decides which cells a Scan gives. It is shown all cells of a row and
-// family in the order of a [merge], and does what ScanDeleteTracker,
-// ScanWildcardColumnTracker and the query matchers of HBase 2.6.4 do. KEEP_DELETED_CELLS
-// matters with a time range alone: markers from after it then hide nothing.
+// visible decides which cells a Scan returns. It is applied to all cells of a row and
+// family in the order of a [merge], and implements the rules of ScanDeleteTracker,
+// ScanWildcardColumnTracker and the query matchers of HBase 2.6.4. KEEP_DELETED_CELLS
+// matters only with a time range: markers from after the range then hide nothing.
 type visible struct {
-	versions int   // of a column
+	versions int   // per column
 	least    int   // MIN_VERSIONS
 	oldest   int64 // timestamps below are expired
 	now      int64 // milliseconds
 	raw      bool
 	keeps    bool  // KEEP_DELETED_CELLS
-	since    int64 // cells of earlier timestamps are not given
-	until    int64 // nor are those from this one on; 0: no bound
-	doubles  bool  // of a raw scan: a cell that was written again is given again
+	since    int64 // cells of earlier timestamps are not returned
+	until    int64 // nor are cells from this timestamp on; 0: no bound
+	doubles  bool  // of a raw scan: a cell that was written again is returned again
 
 	familyDeleted bool
 	familyStamp   int64   // cells up to it are deleted
 	familyExact   []int64 // timestamps whose cells are deleted, sorted
-	hidden        []int64 // those of every row, sorted
+	hidden        []int64 // deleted timestamps of every row, sorted
 
 	columnDeleted bool // by the marker below
 	markerType    hfile.Type
@@ -38,12 +38,12 @@ type visible struct {
 	inColumn  bool
 	column    []byte // the qualifier
 	count     int    // of its versions
-	hasLast   bool   // a cell of the column was given, of:
+	hasLast   bool   // a cell of the column was returned, with:
 	lastStamp int64
 	lastType  hfile.Type
 }
 
-// newVisible makes the rules of a family. versions is the requested number, 0
+// newVisible returns the rules of a family. versions is the requested number, 0
 // for all that the family keeps.
 func newVisible(f Family, versions int, raw bool, now int64) visible {
 	v := visible{versions: f.Versions, least: f.MinVersions, oldest: math.MinInt64, since: math.MinInt64, now: now, raw: raw, keeps: f.KeepDeleted}
@@ -61,7 +61,7 @@ func newVisible(f Family, versions int, raw bool, now int64) visible {
 	return v
 }
 
-// between bounds the timestamps: [since, until), 0: no bound.
+// between limits the timestamps to [since, until). 0: no bound.
 func (v *visible) between(since, until int64) {
 	if v.until = until; since > 0 {
 		v.since = since
@@ -74,7 +74,7 @@ func (v *visible) row() {
 	v.familyExact = append(v.familyExact[:0], v.hidden...)
 }
 
-// shows decides on the next cell of the row.
+// shows reports whether the next cell of the row is visible.
 func (v *visible) shows(c *hfile.Cell) (bool, error) {
 	if len(c.Tags) > 0 {
 		expired, err := v.tags(c)
@@ -100,7 +100,7 @@ func (v *visible) shows(c *hfile.Cell) (bool, error) {
 	return v.version(c), nil
 }
 
-// delete takes a marker. One that is in the shade of another is not needed.
+// delete records a delete marker. A marker that another one covers is ignored.
 func (v *visible) delete(c *hfile.Cell) {
 	if v.familyDeleted && c.Timestamp <= v.familyStamp {
 		return
@@ -139,16 +139,16 @@ func (v *visible) deleted(c *hfile.Cell) bool {
 	return false
 }
 
-// version counts the cell among the versions of its column.
+// version counts the cell among the versions of its column and reports whether it is visible.
 func (v *visible) version(c *hfile.Cell) bool {
 	if !v.inColumn || !bytes.Equal(c.Qualifier, v.column) {
 		v.inColumn, v.hasLast, v.count = true, false, 0
 		v.column = append(v.column[:0], c.Qualifier...)
 	} else if v.hasLast && c.Timestamp == v.lastStamp && c.Type == v.lastType {
-		return v.doubles // written again: the newer came before
+		return v.doubles // written again: the newer one came before
 	}
 	if c.Type == hfile.Put {
-		v.count++ // of a raw scan, a marker is not a version
+		v.count++ // in a raw scan, a marker is not a version
 	}
 	if v.count > v.versions || v.count > v.least && c.Timestamp < v.oldest {
 		return false
@@ -166,9 +166,9 @@ const (
 	tagTTL              = 8
 )
 
-// tags reports whether the cell has expired by its own lifetime; the first such
-// tag counts (HStore.isCellTTLExpired, 2.6.4). It refuses cells that HBase would
-// not show as they are.
+// tags reports whether the cell has expired by its own TTL tag; the first such
+// tag counts (HStore.isCellTTLExpired, 2.6.4). It returns an error for cells
+// that HBase would not return as they are.
 func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
 	first := true
 	for t := c.Tags; len(t) > 0; {
@@ -192,7 +192,7 @@ func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
 			}
 			if first {
 				first = false
-				expired = c.Timestamp+int64(binary.BigEndian.Uint64(payload)) < v.now // wraps, as HBase's does
+				expired = c.Timestamp+int64(binary.BigEndian.Uint64(payload)) < v.now // overflows as in HBase
 			}
 		}
 		t = t[2+n:]

@@ -1,6 +1,6 @@
-// Package staging has the directories on HDFS from which HBase takes a job's
-// HFiles: what they are called, their owner, how they are made and
-// removed. Region servers move files out of them as the user that loads.
+// Package staging manages the directories on HDFS from which HBase loads a
+// job's HFiles: their names, owner, creation and removal. Region servers move
+// files out of them as the user that loads.
 package staging
 
 import (
@@ -26,34 +26,34 @@ import (
 // JournalName is the copy of a job's journal in its directory.
 const JournalName = "_journal.jsonl"
 
-// ProbePrefix begins the names of files that a check creates and removes in a base.
+// ProbePrefix is the prefix of files and directories that a check creates and removes in a base directory.
 const ProbePrefix = "_check-"
 
-// name is the form of a job's directory: its table, its timestamp and sixteen
-// random digits.
+// name matches the name of a job's directory: its table, its timestamp and
+// sixteen random digits.
 var name = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
 
-// probe matches the names of files that a killed check leaves behind.
+// probe matches the names of directories that a killed check leaves behind.
 var probe = regexp.MustCompile(`^` + regexp.QuoteMeta(ProbePrefix) + `[0-9a-f]{16}$`)
 
-// IsName reports whether a directory has the name of a job's.
+// IsName reports whether base is the name of a job's directory.
 func IsName(base string) bool { return name.MatchString(base) }
 
-// IsProbe reports whether a directory is one that a check has left behind.
+// IsProbe reports whether base is the name of a directory that a check has left behind.
 func IsProbe(base string) bool { return probe.MatchString(base) }
 
-// NewProbe names a directory for a check: no other has the name.
+// NewProbe returns a unique name for a check's directory.
 func NewProbe() string { return ProbePrefix + randomDigits() }
 
-// randomDigits are sixteen hexadecimal digits that cannot be guessed.
+// randomDigits returns sixteen hexadecimal digits that cannot be guessed.
 func randomDigits() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return hex.EncodeToString(random[:])
 }
 
-// ProbeOf names the directory for the checks of a job, which is the same in each of its attempts: it ends with the random
-// digits of the job's own directory, whose path is job.
+// ProbeOf returns the name of the directory for a job's checks. It is the same in each of the job's attempts: it ends
+// with the random digits of the job's own directory, whose path is job.
 func ProbeOf(job string) string { return ProbePrefix + job[max(0, len(job)-16):] }
 
 // Dir is a job's own directory.
@@ -61,12 +61,12 @@ type Dir struct {
 	FS       hdfsio.FS
 	Location hdfsio.Location
 
-	newBase bool // the directory above was made with it
+	newBase bool // the parent directory was created with it
 }
 
-// Base returns the directory of all jobs' staging directories: dir on the default file
-// system unless it names another. If it is empty, bulkload-USER in /tmp, or in the encryption zone of HBase's root directory,
-// since HDFS renames no file into a zone.
+// Base returns the base directory of job directories: dir, on the default file system unless it names another. If dir is
+// empty, it is bulkload-USER in /tmp, or in the encryption zone of HBase's root directory, because HDFS cannot rename a file
+// into a zone.
 func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, error) {
 	if dir == "" {
 		user, err := env.User()
@@ -88,12 +88,11 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 	return l, fail.With(fail.Config, err)
 }
 
-// UserBase returns the default name of the directory of a user's staging directories.
+// UserBase returns the name of the default base directory of a user's jobs.
 func UserBase(user string) string { return "bulkload-" + user }
 
-// Choose names a new directory for a job in a base. Its name cannot be
-// guessed, since others may write into it. A base in another encryption zone than HBase's root directory is refused: no byte of a
-// table may be outside of its zone, also for a moment.
+// Choose returns a new directory for a job in a base. Its name cannot be guessed, since other users may write into it. A base in
+// another encryption zone than HBase's root directory is refused: no byte of a table may leave its zone, even temporarily.
 func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	l, err := Base(ctx, env, dir)
 	if err != nil {
@@ -111,7 +110,7 @@ func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp 
 	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, randomDigits())), nil
 }
 
-// At returns the directory of a job, by the URI that its journal has. It may not be there.
+// At returns the directory of a job, by the URI in its journal. The directory need not exist.
 func At(env *cluster.Env, uri string) (*Dir, error) {
 	l, err := env.Conf.Resolve(uri)
 	if err != nil {
@@ -124,9 +123,9 @@ func At(env *cluster.Env, uri string) (*Dir, error) {
 	return &Dir{FS: fsys, Location: l}, nil
 }
 
-// Make makes the directory, or finds it. Region servers move files out of
-// it as the caller, so every directory lets the others pass, and the one of
-// the files lets them write.
+// Make creates the directory if it does not exist. Region servers move files
+// out of it as the caller, so every directory can be traversed by all users,
+// and the directory of the files is writable by all.
 func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error) {
 	fsys, err := env.FS(l)
 	if err != nil {
@@ -155,8 +154,8 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 	return d, nil
 }
 
-// TakeBack is Remove, and removes the directory above too if [Make] has made it, or the job's preflight (newBase), and no other
-// job uses it.
+// TakeBack removes the directory like Remove. It also removes the parent directory if [Make] or the job's preflight (newBase)
+// created it and no other job uses it.
 func (d *Dir) TakeBack(ctx context.Context, newBase bool) error {
 	err := d.Remove(ctx)
 	if d.newBase = d.newBase || newBase; err == nil {
@@ -165,8 +164,8 @@ func (d *Dir) TakeBack(ctx context.Context, newBase bool) error {
 	return err
 }
 
-// takeBackBase removes the directory above if it was missing, and what was made in
-// it, unless another job uses it.
+// takeBackBase removes the parent directory with the job's directory, if the
+// parent was created and no other job uses it.
 func (d *Dir) takeBackBase(ctx context.Context) {
 	if !d.newBase {
 		return
@@ -177,8 +176,8 @@ func (d *Dir) takeBackBase(ctx context.Context) {
 	_ = d.FS.Remove(ctx, path.Dir(d.Location.Path))
 }
 
-// Remove deletes the directory with all that is in it, also when the job was
-// cancelled. One that is not there is no error.
+// Remove deletes the directory with all its contents, also after the job was
+// cancelled. It is not an error if the directory does not exist.
 func (d *Dir) Remove(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()

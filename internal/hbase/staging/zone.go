@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ZoneError is of a staging directory that is not in the encryption zone of HBase's directory, or in one where that is in none: HDFS moves no
-// file from one zone to another, nor into one or out of it.
+// ZoneError reports that the staging directory and HBase's root directory are not in the same encryption zone, or that only one of them is in
+// a zone: HDFS cannot move files between zones, nor into or out of one.
 type ZoneError struct {
 	Root     string // HBase's directory
 	RootZone string // its zone; empty: none
@@ -25,7 +25,7 @@ func (e *ZoneError) Error() string {
 	return fmt.Sprintf("HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", e.Root, e.RootZone)
 }
 
-// checkZone refuses a base that is not in the zone of HBase's directory, as far as that is known.
+// checkZone refuses a base that is not in the zone of HBase's root directory, if that is known.
 func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) error {
 	fsys, err := env.FS(base)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Access is how a table is mostly read.
+// Access is the main access pattern of a table.
 type Access string
 
-// Ways to read a table.
+// Access patterns.
 const (
 	AccessPoint      Access = "point"      // rows by their keys
 	AccessScan       Access = "scan"       // ranges of keys
-	AccessThroughput Access = "throughput" // as many reads and writes as the servers can do
+	AccessThroughput Access = "throughput" // maximal throughput of reads and writes
 )
 
-// AdviceOptions has the facts from which a number of regions is computed.
+// AdviceOptions holds the inputs of [Advise].
 type AdviceOptions struct {
 	Bytes       int64       // of the table's HFiles now
 	Growth      int64       // bytes a day
@@ -33,26 +33,26 @@ type AdviceOptions struct {
 	Key         keygen.Expr // if it is known
 }
 
-// Advice is a number of regions, and why.
+// Advice is a number of regions, with its reasons.
 type Advice struct {
 	Regions     int            `json:"regions"`
-	Bytes       int64          `json:"bytes"`        // of the table at the end of the time
-	RegionBytes int64          `json:"region_bytes"` // on average, then
-	Splits      string         `json:"splits"`       // for the splits of table create; empty when the keys have to say
+	Bytes       int64          `json:"bytes"`        // of the table at the planning horizon
+	RegionBytes int64          `json:"region_bytes"` // on average, at the planning horizon
+	Splits      string         `json:"splits"`       // for the splits of table create; empty if they depend on the keys
 	Reasons     []setting.Text `json:"reasons"`
 	Warnings    []setting.Text `json:"warnings"`
 }
 
 const (
 	gib = int64(1) << 30
-	// mostAdvised bounds the regions of one table: each costs memory on its server and time when that fails.
+	// mostAdvised limits the regions of one table: each region costs memory on its server, and recovery time when the server fails.
 	mostAdvised = 120
 )
 
-// Advise says how many regions a table should be split into before its
-// first load. Sizes up to 50 GiB get five to ten; larger tables regions of 7
-// GiB, from 500 GiB on of 10 GiB; where regions split early, half of what a
-// region may have.
+// Advise returns the number of regions into which a table should be split
+// before its first load. Tables under 50 GiB get five to ten; larger tables get
+// regions of 7 GiB, from 500 GiB on of 10 GiB. Where regions split early, they
+// get half of the split size.
 func Advise(o AdviceOptions) (*Advice, error) {
 	if o.Days == 0 {
 		o.Days = 365
@@ -101,7 +101,7 @@ func (a *Advice) warn(format string, args ...any) {
 	a.Warnings = append(a.Warnings, setting.Textf(format, args...))
 }
 
-// bySize is the number that follows from the size alone.
+// bySize sets the number from the size alone.
 func (a *Advice) bySize(o AdviceOptions) {
 	of := func(region int64) int { return int(min((a.Bytes+region-1)/region, mostAdvised)) }
 	switch early := o.MaxFileSize <= 4*gib; {
@@ -120,7 +120,7 @@ func (a *Advice) bySize(o AdviceOptions) {
 	}
 }
 
-// byAccess adjusts the number to servers and reads.
+// byAccess adjusts the number to the servers and the access pattern.
 func (a *Advice) byAccess(o AdviceOptions) {
 	switch {
 	case o.Access == AccessThroughput && a.Regions < 2*o.Servers:
@@ -135,7 +135,7 @@ func (a *Advice) byAccess(o AdviceOptions) {
 	}
 }
 
-// bySplitSize sees that regions need not split at once.
+// bySplitSize raises the number so that regions need not split soon.
 func (a *Advice) bySplitSize(o AdviceOptions) {
 	if room := o.MaxFileSize / 10 * 7; a.Bytes/int64(a.Regions) > room {
 		need := int((a.Bytes + room - 1) / room)
@@ -149,7 +149,7 @@ func (a *Advice) bySplitSize(o AdviceOptions) {
 	}
 }
 
-// byKey says how to split for keys that begin in a known way.
+// byKey sets the splits for keys that begin with a salt or hash.
 func (a *Advice) byKey(o AdviceOptions) {
 	if o.Key == nil {
 		return

@@ -1,4 +1,4 @@
-// Package table says how a table should be made: how many regions it needs
-// ([Advise]), what it was made with ([Template]), whether one that exists is what
-// is asked for, and the statement of HBase's shell that makes it.
+// Package table helps to create tables: it advises a number of regions ([Advise]), reads
+// the settings of a table ([Template]), checks whether an existing table matches a request
+// ([Same]), and prints the statement of HBase's shell that creates it ([Statement]).
 package table

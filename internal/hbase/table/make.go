@@ -10,12 +10,12 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// settleTime is how long a table may take that is being enabled.
+// settleTime limits the wait for a table that is being enabled.
 const settleTime = time.Minute
 
-// Settle waits for a table that is being enabled, as that of a process which was
-// stopped while the master made it, a minute at most. It says whether there is a
-// table of that name, in whatever state.
+// Settle waits, for a minute at most, for a table that is being enabled, for
+// example one whose creator was stopped while the master created it. It reports
+// whether a table of that name exists, in whatever state.
 func Settle(ctx context.Context, c *loader.Cluster, name loader.TableName) (exists bool, err error) {
 	enabling, began := retry.Policy{First: 200 * time.Millisecond, For: settleTime}, time.Now()
 	for tries := 1; ; tries++ {
@@ -36,8 +36,8 @@ func Settle(ctx context.Context, c *loader.Cluster, name loader.TableName) (exis
 	}
 }
 
-// Spec returns a table like another one under a name, with split points. Its namespace
-// is made if it does not exist.
+// Spec returns the description of a table with the template's settings, the given
+// name and split points. Its namespace is created if it does not exist.
 func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec {
 	return loader.TableSpec{Name: name, Families: t.Families, Attributes: t.Attributes, Configuration: t.Configuration, SplitKeys: splits, CreateNamespace: true}
 }
@@ -62,10 +62,10 @@ func none(ctx context.Context, c *loader.Cluster, name loader.TableName, raw boo
 	return none, err
 }
 
-// serviceTime is how long a table may take to get into service or out of it, after the master's procedures were waited for.
+// serviceTime limits the time for enabling or disabling a table, after the master's procedures have finished.
 const serviceTime = 10 * time.Minute
 
-// SetService takes a table out of service, or puts it into service, and waits until it is, also where a process that was stopped has begun it.
+// SetService enables or disables a table and waits until it is, also if a process that was stopped has begun it.
 func SetService(ctx context.Context, c *loader.Cluster, name loader.TableName, on bool) error {
 	change, want := c.DisableTable, loader.Disabled
 	if on {

@@ -14,15 +14,15 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Template is a description from which a table can be created.
+// Template holds the settings from which a table can be created.
 type Template struct {
 	Families                  []loader.Family
 	Attributes, Configuration map[string]string
 	SplitKeys                 [][]byte
 }
 
-// Of describes a table as it is now. Its split points are the starts
-// of its regions, those made by splits too.
+// Of returns the settings of an existing table. Its split points are the start
+// keys of its current regions, including those created by splits.
 func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Template, error) {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
@@ -39,21 +39,21 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 	return like, nil
 }
 
-// Like returns the template of a table with this descriptor, without split points.
+// Like returns a template with the settings of a table descriptor, without split points.
 func Like(t *loader.Table) *Template {
 	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
-	// IS_META is the server's own; a copy of a read-only table is to be loaded.
+	// IS_META is internal to the server; a copy of a read-only table is to be loaded.
 	delete(like.Attributes, "IS_META")
 	delete(like.Attributes, "READONLY")
 	return like
 }
 
-// ErrDiffers is a table that exists and is not what was asked for.
+// ErrDiffers reports that a table exists but differs from the request.
 var ErrDiffers = errors.New("the table exists, but differs from the request")
 
-// Same says how an existing table differs from what was asked for, with
-// [ErrDiffers]. Regions may have split since: of the split points only
-// those that are missing count.
+// Same returns an error that wraps [ErrDiffers] and lists the differences if an
+// existing table does not match the request. Regions may have split since:
+// additional split points are not differences, missing ones are.
 func Same(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
 	have, err := Of(ctx, c, want.Name)
 	if err != nil {
@@ -108,8 +108,7 @@ func differences(have *Template, want loader.TableSpec) (all []string) {
 	return all
 }
 
-// Statement returns the statement for HBase's shell (JRuby) that makes a
-// table.
+// Statement returns the HBase shell (JRuby) statement that creates a table.
 func Statement(t loader.TableSpec) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
@@ -162,16 +161,16 @@ func ttl(seconds int64) string {
 	return number(seconds)
 }
 
-// binaryString writes a split point as the shell reads it: it gives the string
-// to Bytes.toBytesBinary, which knows \xNN with capital digits. In single quotes
-// Ruby leaves that alone; its own "\xNN" would be a character to Java, and bytes
-// from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
+// binaryString quotes a split point for the shell, which passes it to
+// Bytes.toBytesBinary. That method knows \xNN with capital digits. In single
+// quotes Ruby leaves it unchanged; Ruby's own "\xNN" would be a character to
+// Java, and bytes from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
 func binaryString(key []byte) string {
 	return "'" + strings.ReplaceAll(rowkey.String(key), "'", `\x27`) + "'"
 }
 
-// rubyString quotes bytes for Ruby: plain text in single quotes, anything
-// else in double quotes, in which # begins an interpolation.
+// rubyString quotes bytes for Ruby: plain text in single quotes, anything else
+// in double quotes, where # begins an interpolation.
 func rubyString(text []byte) string {
 	plain := !slices.ContainsFunc(text, func(c byte) bool { return c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' })
 	if plain {

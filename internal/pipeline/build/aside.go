@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// FileOf returns the name of a file of records for one of several tables or directories: their name comes before its extension.
+// FileOf returns the name of a records file for one of several tables or directories: their name is inserted before the file's extension.
 func FileOf(file, name string) string {
-	const longest = 120 // file names have a limit
+	const longest = 120 // file names have a length limit
 	ext, label := filepath.Ext(file), strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
 	return strings.TrimSuffix(file, ext) + "." + label[max(0, len(label)-longest):] + ext
 }
 
-// leaveOut prepares the files of records that are left out. Nothing is on disk yet.
+// leaveOut prepares the files for records that are left out. They are created on disk with the first record.
 func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
 	if w.FilteredFile != "" {
 		k.Filtered = source.NewFilteredFile(w.FilteredFile)
@@ -42,7 +42,8 @@ func (k *Input) files() []*source.RejectFile {
 	return slices.DeleteFunc(append([]*source.RejectFile{k.Budget.File, k.Filtered}, k.Duplicates...), func(f *source.RejectFile) bool { return f == nil })
 }
 
-// checkFiles refuses files of records that cannot be written, two settings that name one file, and files that are inputs.
+// checkFiles returns an error for a records file that cannot be written, for two settings that name the same file, and for a records file
+// that is an input, as far as the inputs are known.
 func (k *Input) checkFiles() error {
 	used := map[string]bool{}
 	for _, f := range k.files() {
@@ -57,7 +58,8 @@ func (k *Input) checkFiles() error {
 	return nil
 }
 
-// dropLeftOut removes a failed build's files of records that were left out. The file of bad records is kept by [source.RejectFile.Finish]: it shows why.
+// dropLeftOut removes the unfinished files of left-out records of a failed build. It keeps the file of bad records, because it explains the
+// failure: [source.RejectFile.Finish] completes it.
 func (k *Input) dropLeftOut() (err error) {
 	for _, f := range k.files() {
 		if f != k.Budget.File && err == nil {
@@ -67,7 +69,7 @@ func (k *Input) dropLeftOut() (err error) {
 	return err
 }
 
-// finish gives the file with a number of records its name, and returns that, empty if there is no file.
+// finish renames a file of records to its final name and returns the name, or "" if records is 0 or nothing was written.
 func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 	if f == nil || records == 0 {
 		return "", nil
@@ -82,7 +84,8 @@ func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 	return f.Path(), nil
 }
 
-// fileKept reports whether the file with a number of records from an earlier attempt is where this one wants it.
+// fileKept reports whether the records file that an earlier attempt wrote is at the path that this attempt uses. It is also true if there
+// are no records.
 func fileKept(records int64, file string, f *source.RejectFile) bool {
 	if records == 0 || f == nil {
 		return true
@@ -91,7 +94,7 @@ func fileKept(records int64, file string, f *source.RejectFile) bool {
 	return err == nil && file == f.Path()
 }
 
-// filesKept reports whether the files of records from pass 1 are where this attempt wants them.
+// filesKept reports whether the records files of pass 1 are at the paths that this attempt uses.
 func (r *Resume) filesKept(o Options) bool {
 	s := r.Sorted
 	return fileKept(s.Rejected, s.RejectFile, o.Budget.File) && fileKept(s.Filtered, s.FilteredFile, o.Filtered)

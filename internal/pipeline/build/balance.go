@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// regionCounts counts the records of a region, or of all, by their outcome.
+// regionCounts counts the records of a region, or of all regions, by outcome.
 type regionCounts struct {
 	records int64 // sorted
 	dups    int64 // left out; of wide rows, cells
@@ -26,8 +26,8 @@ func (c *regionCounts) add(o regionCounts) {
 	c.noCells += o.noCells
 }
 
-// manifest returns the manifest of the written files. Only this function makes manifests of builds, so that no file
-// is loaded if the numbers of records do not add up.
+// manifest returns the manifest of the written files. Every manifest of a build is created here, so that nothing is
+// loaded unless its record counts balance.
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{
 		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
@@ -48,7 +48,7 @@ func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	return m, w.balancePacked(m, t.RowSum)
 }
 
-// balance checks that every record that was read is a row in the files, or was left out for a counted reason.
+// balance checks that every record that was read is a row in the files or is counted as left out.
 func (w *writers) balance(m *manifest.Manifest) error {
 	var rows, cells int64
 	for _, f := range m.Files {
@@ -76,7 +76,7 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
-// someRecords refuses an input without records to load, since a failed export looks like that.
+// someRecords returns an error for an input without records to load: a failed export looks like that.
 func someRecords(records, rejected, filtered int64, o Options) error {
 	switch {
 	case records > rejected+filtered || o.AllowEmpty:
@@ -90,7 +90,7 @@ func someRecords(records, rejected, filtered int64, o Options) error {
 	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, listing.AllowEmptyHint())
 }
 
-// someRows refuses a build without rows.
+// someRows returns the same error for a build whose files have no rows.
 func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
@@ -101,8 +101,8 @@ func someRows(m *manifest.Manifest, o Options) error {
 	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, listing.AllowEmptyHint())
 }
 
-// AllColumns refuses an input if no record has one of the chosen columns, such as a mistyped member of JSON lines, which would be
-// NULL in every row. If columns may be missing, it warns.
+// AllColumns returns an error if no record of the input has a chosen column, such as a JSON lines member with a mistyped name: the
+// column would be NULL in every row. If columns may be missing, it warns instead.
 func (o Options) AllColumns(lacking []string, records int64) error {
 	if len(lacking) == 0 || records == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (o Options) AllColumns(lacking []string, records int64) error {
 	return nil
 }
 
-// expected refuses an input whose number of records is not the expected one: a truncated stream looks complete.
+// expected returns an error if the input does not have the expected number of records: a truncated stream looks complete.
 func expected(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil
@@ -123,7 +123,7 @@ func expected(records int64, want *int64) error {
 	return setting.Errorf("the input has %s, and %d are expected (%s): see that the export is complete; nothing was loaded", setting.Count(records, "record"), *want, setting.Expect)
 }
 
-// ExpectedEarlier does the same for records that an earlier attempt has read. The files of that attempt stay.
+// ExpectedEarlier is expected for records that an earlier attempt has read. Its error asks for a restart, since the rows of those records stay.
 func ExpectedEarlier(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil

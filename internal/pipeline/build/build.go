@@ -21,29 +21,29 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options has the resources of a build; the outcome does not depend on them.
+// Options are the settings of a build. They do not affect its outcome.
 type Options struct {
 	Workers  int                // goroutines of each pass, default the number of cores
 	Memory   spec.Size          // total of sort, merge and buffers, default 512 MiB
 	SpillDir string             // default the system's temporary directory
-	Budget   *source.Budget     // of bad records; default: the first one ends the job
+	Budget   *source.Budget     // for bad records; default: the first one ends the job
 	Filtered *source.RejectFile // for records that the filter leaves out; nil: they are only counted
-	// Duplicates has a file for each table's records that were left out as duplicates; nil: they are only counted.
+	// Duplicates are, by table, the files for records that were replaced by another record with the same key; nil: they are only counted.
 	Duplicates []*source.RejectFile
-	Sample     int // rows of each region to remember for a later verification
+	Sample     int // number of rows to sample from each region for a later verification
 	Events     progress.Events
-	// Gate is called before each batch of records and each region's files. Default: no wait.
+	// Gate is passed before each batch of records and before each region's files. Default: no waiting.
 	Gate progress.Gate
-	// SpillLimit is the limit on bytes of sorted runs in SpillDir at a time. Default: the free space.
+	// SpillLimit is the maximum number of bytes of sorted runs in SpillDir at a time. Default: no limit but the disk.
 	SpillLimit spec.Size
 	// Expect is the expected number of records. Default: any number.
 	Expect *int64
-	// Checks has the expectations that the records must meet. A build that cannot be continued fails if they are not met; another
-	// one leaves that to its caller, see [Met].
+	// Checks are the expectations on the records. A build that cannot be resumed fails if they are not met; otherwise the caller
+	// evaluates them with [Met].
 	Checks []*expectation.Check
 	// AllowEmpty accepts an input without rows.
 	AllowEmpty bool
-	// Missing reports whether no record needs to have a chosen column, see [source.Options].
+	// Missing determines whether every chosen column must be in some record, see [source.Options].
 	Missing source.Missing
 	// Allowed is as in [WorkOptions].
 	Allowed func() error
@@ -72,8 +72,8 @@ func (o Options) allowed() error {
 	return o.Allowed()
 }
 
-// SortMemory returns the sort's part of the budget: what the workers of either
-// pass leave of it.
+// SortMemory returns the sort's part of the memory budget: what remains after
+// the buffers of the workers of either pass.
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
 	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
@@ -84,22 +84,22 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 	return m, nil
 }
 
-// HeapFloor returns the size of a slice that is never touched. The slice takes no memory,
-// but makes the heap look larger to the garbage collector, so that it runs less often:
-// HDFS's packets are garbage of twice the files' size, and the heap that
-// is alive in addition to the sort is a few megabytes. Garbage of half the slice's size may accumulate;
-// a small budget has no space for that.
+// HeapFloor is the size of a slice that is never touched. It takes no memory, but
+// makes the garbage collector assume a heap that is larger by this size, and
+// therefore run less often: HDFS's packets produce garbage of twice the files'
+// size, while the live heap apart from the sort is a few megabytes. Up to half of
+// this size may accumulate as garbage; a small budget has no room for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
-// newFloor allocates it in a builder, whose memory is not cleared: make clears a slice if the heap has used a page of it before,
-// which touches 30 MB, and takes 15 ms, in a job of 512 MiB.
+// newFloor allocates the slice. It uses a builder, whose memory is not cleared: make clears a slice if the heap has a page that
+// was used before, which touches 30 MB and takes 15 ms in a job of 512 MiB.
 func (o Options) newFloor() *strings.Builder {
 	b := &strings.Builder{}
 	b.Grow(int(o.HeapFloor()))
 	return b
 }
 
-// sortOptions returns the sort options of one sort for all tables, whose regions follow one another in it, but for the memory.
+// sortOptions returns the options, apart from the memory, of one sort for all tables. The tables' regions follow one another in it.
 func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 	for _, p := range plans {
@@ -118,10 +118,10 @@ func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	return so
 }
 
-// RunTables reads all of the input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
-// leaves no file under a final name unless the whole input was read without an error; a failed build removes its files. Every record has a
-// row in each table whose filter does not leave it out; one that has no row in one of them is a bad record, and has none in the others. Plans have
-// the same columns and timestamp. Manifests come in the order of the tables.
+// RunTables reads the whole input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
+// leaves nothing under a final name unless the whole input was read without an error; files that a failed build has written are removed. Every
+// record has a row in each table whose filter accepts it; a record without a row in one of them is a bad record and has no row in the others. The
+// plans have the same columns and timestamp. The manifests are in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)
@@ -135,20 +135,20 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 
 // rowSource is the source of a build's rows.
 type rowSource interface {
-	// read is pass 1: it sorts all rows, and records that they are sorted.
+	// read is pass 1: it sorts all rows and records that in the checkpoint.
 	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
-	// locate adds the places of two rows with one key to an error.
+	// locate adds the places of the records to an error about two rows with the same key.
 	locate(ctx context.Context, err error) error
 	// duplicates writes the records of each table's file of duplicates.
 	duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error
-	// recheck refuses rows whose source has changed since it was read.
+	// recheck returns an error if the source of the rows has changed since it was read.
 	recheck(ctx context.Context) error
-	// spilled adds advice to an error of earlier attempts' sorted rows, and explain to any error.
+	// spilled adds advice to an error about sorted rows of earlier attempts, and explain adds advice to any error.
 	spilled(err error) error
 	explain(err error) error
 }
 
-// inputRows are the rows of an input's records.
+// inputRows produces the rows of an input's records.
 type inputRows struct {
 	in    *source.Input
 	plans []*cells.Plan
@@ -163,7 +163,7 @@ func (r inputRows) recheck(ctx context.Context) error         { return Recheck(c
 func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
 func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
 
-// run does both passes, or the remaining work of them.
+// run executes both passes, or the rest of them when an attempt resumes.
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
@@ -199,7 +199,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	return writeTables(ctx, tables, rows, sorter, totals, o)
 }
 
-// readAndSort is pass 1. Bad records are in their file before it is recorded as done.
+// readAndSort is pass 1. The bad records are in their file before pass 1 is recorded as done.
 func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
@@ -228,7 +228,8 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }
 
-// readSplits reads the splits of a part, and sorts their rows. In between, whole checks whether the build of this input may continue.
+// readSplits reads the splits of a part and sorts their rows. After reading and before sorting, it calls whole, which returns an error if
+// the input must not be built.
 func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sorter *extsort.Sorter, o Options, whole func(sortTotals) error) (t sortTotals, err error) {
 	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	r.next.Store(int64(part.From))
@@ -256,8 +257,8 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 	return t, nil
 }
 
-// tellExtent reports the size of the input: in rows if it is Parquet.
-// It is only for display, so errors are not reported here.
+// tellExtent reports the amount to read: in rows if the input is Parquet. It
+// serves only the progress display, so errors are ignored here.
 func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return
@@ -280,13 +281,13 @@ func (o Options) ReadError(err error) error {
 	return fail.With(fail.Input, o.inputMemory(err))
 }
 
-// Places locates the records of an input.
+// Places describes the positions of an input's records.
 type Places interface {
 	Splits() []source.Split
 	Place(split int, offset int64) string
 }
 
-// Locate adds the places of the records to an error about duplicates.
+// Locate adds the positions of the records to an error about duplicates.
 func Locate(err error, in Places) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {

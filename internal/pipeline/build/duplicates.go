@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// CheckDuplicatesFile refuses a file of duplicates for a job that leaves out cells instead of records, because several records make a row.
+// CheckDuplicatesFile refuses a file of duplicates for a job in which several records make a row: such a job leaves out cells, not records.
 func CheckDuplicatesFile(s spec.Job) error {
 	for _, t := range s.Targets() {
 		if t.Policy() == extsort.KeepAll || slices.ContainsFunc(t.Mapping.Cells, func(c spec.CellSpec) bool { return c.QualifierFrom != "" }) {
@@ -28,7 +28,7 @@ func CheckDuplicatesFile(s spec.Job) error {
 	return nil
 }
 
-// refuseTables refuses the setting for tables among the inputs, since their rows cannot be read again by place.
+// refuseTables refuses a file of duplicates if an input is a table: its rows have no position from which they can be read again.
 func (k *Input) refuseTables() error {
 	for _, f := range k.Source.Files() {
 		if k.Duplicates != nil && f.Format.Traits().Table {
@@ -38,10 +38,10 @@ func (k *Input) refuseTables() error {
 	return nil
 }
 
-// losers reports whether a duplicate was left out of the region, or may have been.
+// losers reports whether duplicates were left out of the region, or may have been.
 func (w WrittenRecord) losers() bool { return w.Dups > 0 || w.Records == 0 }
 
-// displaced returns the lists of the sort for the duplicates of each table.
+// displaced returns, for each region of the sort, the index of the list that collects the duplicates of the region's table.
 func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 	if o.Duplicates == nil {
 		return nil
@@ -52,14 +52,14 @@ func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 	return lists
 }
 
-// duplicates writes the files of duplicates when all regions are written. It reads their records again.
+// duplicates writes the files of duplicates after all regions are written. It reads the records again.
 func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error {
 	for i, f := range r.o.Duplicates {
 		lost, err := sorter.Displaced(i)
 		if err != nil {
 			return r.explain(err)
 		}
-		// An index also lacks the entries of records that were left out of the first table.
+		// Index entries are also left out if their records were left out of the first table.
 		if n := int64(len(lost)); n != all[i].Duplicates && !r.plans[i].IsIndex() {
 			return ofTable(r.plans, i, fail.Errorf(fail.Unexpected, "%d duplicates were left out, and %d are known; nothing was loaded (a fault of bulkload or of this machine: report it)", all[i].Duplicates, n))
 		}
@@ -75,7 +75,7 @@ func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all [
 	return nil
 }
 
-// finishDuplicates gives the files of duplicates their final names, and records the names in the manifests.
+// finishDuplicates renames the files of duplicates to their final names and records the names in the manifests.
 func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
 	for i, f := range o.Duplicates {
 		if all[i].DuplicatesFile, err = o.finish(f, all[i].Duplicates); err != nil {
@@ -85,7 +85,7 @@ func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
 	return nil
 }
 
-// rereader reads the records again that were left out as duplicates. Workers take the splits with such records in the order of the input.
+// rereader reads left-out duplicates again. Workers take the splits that contain some, in the order of the input.
 type rereader struct {
 	in *source.Input
 	o  Options
@@ -105,7 +105,7 @@ func (r *rereader) run(ctx context.Context) error {
 		reader.PassOver()
 		for w.take() {
 			split := int(w.lost[0].Seq >> offsetBits)
-			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end, to compare its checksum with that of the first reading
+			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end: its checksum is that of the earlier read
 				return err
 			}
 			if err := r.o.resume.sameSplit(r.in, split); err != nil {
@@ -126,7 +126,7 @@ type rereadWorker struct {
 	lost []extsort.Displaced // of the split, not found yet
 }
 
-// take takes the records of the next split; it returns false when none is left.
+// take takes the records of the next split. It returns false when none are left.
 func (w *rereadWorker) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +139,7 @@ func (w *rereadWorker) take() bool {
 	return true
 }
 
-// batch finds the records of one batch.
+// batch finds the left-out records of one batch.
 func (w *rereadWorker) batch(b *source.Batch) error {
 	if err := progress.Pass(w.ctx, w.o.Gate); err != nil {
 		return err
@@ -162,13 +162,13 @@ func (w *rereadWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// kept returns the place of the record that was kept, by its sequence number.
+// kept returns the position of a record by its sequence number.
 func (w *rereadWorker) kept(seq uint64) *source.Place {
 	p := w.in.PlaceOf(int(seq>>offsetBits), int64(seq&(1<<offsetBits-1)))
 	return &p
 }
 
-// gone returns the error of a record that is no longer at its place.
+// gone returns the error for a record that is no longer where it was read.
 func (w *rereadWorker) gone() error {
 	return fail.Errorf(fail.Input, "%s: no record begins there any more: the file has changed since it was read; nothing was loaded", place(w.in, w.lost[0].Seq))
 }

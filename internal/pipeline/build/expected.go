@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// distinctRoom returns the memory for values that are to be unique: a quarter, if there are such checks.
+// distinctRoom returns the memory for checks of unique values: a quarter of the budget if there are any.
 func (o Options) distinctRoom() int64 {
 	if expectation.OfKind(o.Checks, expectation.Unique) == nil {
 		return 0
@@ -21,16 +21,16 @@ func (o Options) distinctRoom() int64 {
 	return int64(o.Memory) / 4
 }
 
-// counter returns a counter for the checks, nil if there are none.
+// counter returns a counter of the values that the checks need, nil if there are no checks.
 func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter, error) {
 	c, err := expectation.NewCounter(o.Checks, in.Columns(), o.distinctRoom(), now)
 	return c, fail.With(fail.Config, err)
 }
 
-// Checks returns the expectations that the records must meet.
+// Checks returns the expectations on the records.
 func (k *Input) Checks() []*expectation.Check { return k.checks }
 
-// Counted returns the value of a column for expectations. An empty text is NULL if the file has no other NULL ([source.Batch.Nulls]).
+// Counted returns the value of a column as expectations see it. Empty text is NULL if the file cannot represent NULL ([source.Batch.Nulls]).
 func Counted(b *source.Batch, row, column int, nulls bool) (value []byte, null bool) {
 	value = b.Field(row, column)
 	return value, b.Null(row, column) || len(value) == 0 && !nulls
@@ -45,8 +45,8 @@ func Count(t *expectation.Tally, b *source.Batch, row int, nulls bool) {
 	}
 }
 
-// Met compares the records of a build with the checks: it puts its findings into the manifests of all tables, warns, and fails with BadRows if
-// an expectation is not met. Earlier returns the records of at most a number of earlier jobs, the newest first; nil: there are none.
+// Met evaluates the checks of a build. It writes the findings into the manifests of all tables, logs warnings, and returns an error of kind
+// BadRows if an expectation is not met. Earlier returns the record counts of at most n earlier jobs, the newest first; nil: there are none.
 func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) error {
 	judged, err := met(m[0].Expect, checks, earlier, e)
 	if judged != nil {
@@ -57,7 +57,7 @@ func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int
 	return err
 }
 
-// MetByParts is [Met] for the records of all parts, before anything is written; findings that are only warnings are reported later.
+// MetByParts evaluates the checks of all parts together, before anything is written. It reports only failures; warnings are logged later.
 func MetByParts(parts []*PartRead, checks []*expectation.Check) error {
 	_, err := met(totalsOf(parts).Expect, checks, nil, progress.Events{})
 	return err

@@ -20,39 +20,39 @@ import (
 	"bulkload/pkg/source"
 )
 
-// WorkOptions has the settings of a job that do not change its result.
+// WorkOptions are the user's settings for executing a job.
 type WorkOptions struct {
 	Workers    int
 	Memory     spec.Size
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
-	// FilteredFile and DuplicatesFile are absolute, and written only if there are such records; empty: they are only counted. Further tables
-	// have their duplicates in [FileOf] DuplicatesFile.
+	// FilteredFile and DuplicatesFile are absolute, and are written only if there are such records; empty: the records are only counted. The
+	// duplicates of further tables are in [FileOf] DuplicatesFile.
 	FilteredFile, DuplicatesFile string
 
 	Events     progress.Events
-	Gate       progress.Gate  // where work waits between its steps, default: no wait
+	Gate       progress.Gate  // where work waits between its steps, default no waiting
 	Uploads    upload.Options // of HFiles to HDFS
-	SpillLimit spec.Size      // limit on bytes of sorted runs on local disk, default the free space
+	SpillLimit spec.Size      // maximum number of bytes of sorted runs on local disk, default no limit but the disk
 
 	SplitSize int64          // of text, bytes; default [source.Options]'s
-	Splits    []source.Split // from a plan; default: they are determined
+	Splits    []source.Split // found by a plan; default: they are computed
 
-	// Allowed returns nil if the files of a build may get their final names: HFiles, and the file of bad records. It may wait, is called by
-	// several goroutines, and gives all the same result. An error ends the build. Default: they may.
+	// Allowed returns nil if the files of a build may get their final names: HFiles, and the file of bad records. It may wait.
+	// Several goroutines call it, and all get the same answer. An error ends the build. Default: they may.
 	Allowed func() error
-	Stdin   *os.File // the input -, default the process's own
+	Stdin   *os.File // the input named -, default the process's own
 }
 
-// Input is the open inputs of a job with its budget of bad records.
+// Input is the set of open inputs of a job, with its budget of bad records.
 type Input struct {
 	Source *source.Input
-	Budget *source.Budget // of bad records
+	Budget *source.Budget // for bad records
 
-	Filtered   *source.RejectFile   // of records that the filter leaves out; nil: none
-	Duplicates []*source.RejectFile // of each table's records that were left out as duplicates; nil: none
+	Filtered   *source.RejectFile   // for records that the filter leaves out; nil: none
+	Duplicates []*source.RejectFile // by table, for records that were replaced by another record with the same key; nil: none
 
-	Reading *progress.Reading // how the files are read; not to be changed
+	Reading *progress.Reading // how the files are read; read-only
 
 	streams    *streams.Inputs
 	allowEmpty bool
@@ -61,8 +61,8 @@ type Input struct {
 	missing    source.Missing
 }
 
-// OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
-// gone with [Input.Close].
+// OpenInput opens the input files of a spec and determines their columns. Streams among the inputs are read to their end;
+// [Input.Close] removes their copies.
 func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptions) (*Input, error) {
 	st, err := streams.Find(ctx, open, s.Inputs, w.Stdin, nil)
 	if err != nil {
@@ -71,8 +71,8 @@ func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptio
 	return OpenStreams(ctx, st, s, w, nil, streams.Needed{})
 }
 
-// OpenStreams is [OpenInput] for inputs whose streams are known. It first keeps the streams, see [streams.Inputs.Keep].
-// If one is [streams.Inputs.Lost], it returns nil without an error.
+// OpenStreams is [OpenInput] for inputs whose streams are known. It copies the streams first, see
+// [streams.Inputs.Keep]. If a stream is [streams.Inputs.Lost], it returns neither an input nor an error.
 func OpenStreams(ctx context.Context, st *streams.Inputs, s spec.Job, w WorkOptions, r *Resume, n streams.Needed) (*Input, error) {
 	k, o, err := newInput(s, w)
 	if err != nil {
@@ -90,7 +90,7 @@ func OpenStreams(ctx context.Context, st *streams.Inputs, s spec.Job, w WorkOpti
 	return k, nil
 }
 
-// newInput returns an input before any file is looked at.
+// newInput returns an input whose files are not opened yet.
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
@@ -148,7 +148,7 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	return nil
 }
 
-// Close releases the copies of streams.
+// Close removes the copies of streams. The input's files need no closing.
 func (k *Input) Close() error {
 	if k == nil {
 		return nil
@@ -156,13 +156,13 @@ func (k *Input) Close() error {
 	return k.streams.Close()
 }
 
-// SelectionOf returns the options that decide on which files the inputs of a job are.
+// SelectionOf returns the options that select the files of a job's inputs.
 func SelectionOf(s spec.Job) source.Options {
 	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
 }
 
-// namesColumns refuses JSON lines without a list of columns: a member that first appears late in a file would be lost. A reject
-// file has the list in its first line.
+// namesColumns refuses JSON lines without a list of the columns to read: a member that first occurs late in a file would be
+// lost. A reject file has the list in its first line.
 func (k *Input) namesColumns(s spec.Job) error {
 	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) || source.Format(s.Format).Traits().Described {
 		return nil
@@ -176,7 +176,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 	return nil
 }
 
-// tables returns the inputs that are tables, as they were given.
+// tables returns the inputs that are tables, as the user gave them.
 func (k *Input) tables(s spec.Job) (names []string) {
 	for _, f := range k.Source.Files() {
 		if name := s.Inputs[f.Input]; f.Format.Traits().Table && !slices.Contains(names, name) {
@@ -186,7 +186,7 @@ func (k *Input) tables(s spec.Job) (names []string) {
 	return names
 }
 
-// startOf describes a build without a load, as far as it is known at its start.
+// startOf returns the start event of a standalone build.
 func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
@@ -194,8 +194,8 @@ func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	return s
 }
 
-// Build is [Run], and writes the file of bad records, for a failed job, too,
-// since the file shows why.
+// Build runs a build and completes the file of bad records, also if the job
+// failed: the file explains the failure.
 func (k *Input) Build(ctx context.Context, plan *cells.Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := k.BuildTables(ctx, []Table{{plan, out}}, w, sample, resume)
 	if err != nil {
@@ -234,7 +234,7 @@ func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, 
 	return m, nil
 }
 
-// AddTo adds the files of the inputs, and how they are read.
+// AddTo records the input files and how they are read.
 func (k *Input) AddTo(s *progress.Start) {
 	s.Reading = k.Reading
 	for _, f := range k.Source.Files() {

@@ -14,10 +14,10 @@ import (
 	"bulkload/pkg/source"
 )
 
-// SplitSums are the checksums of all splits, in their order. In a journal each is eight hex digits.
+// SplitSums holds the checksums of all splits, in their order. In a journal each is eight hex digits.
 type SplitSums []uint32
 
-// MarshalJSON prints the list.
+// MarshalJSON writes the list of hex digits.
 func (s SplitSums) MarshalJSON() ([]byte, error) {
 	list := make([]string, len(s))
 	for i, sum := range s {
@@ -26,7 +26,7 @@ func (s SplitSums) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads it again.
+// UnmarshalJSON reads the list of hex digits.
 func (s *SplitSums) UnmarshalJSON(b []byte) error {
 	var list []string
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -52,8 +52,8 @@ func sumsOf(in *source.Input) SplitSums {
 	return s
 }
 
-// sums returns the sums of the attempt that sorted the input: its files have its rows, so a later attempt must
-// read the same. They are nil if there are none, or if they are unknown.
+// sums returns the checksums from the attempt that sorted the input: files that it has written hold its rows, so a
+// later attempt must read the same data. It returns nil if there are none or they are unknown.
 func (r *Resume) sums() SplitSums {
 	if r == nil || r.Sorted == nil {
 		return nil
@@ -61,7 +61,7 @@ func (r *Resume) sums() SplitSums {
 	return r.Sorted.Sums
 }
 
-// sameSplits reports whether the input has the splits that an earlier attempt has read.
+// sameSplits returns an error if the input does not have the splits that an earlier attempt has read.
 func (r *Resume) sameSplits(in *source.Input) error {
 	was, now := r.sums(), len(in.Splits())
 	if was == nil || len(was) == now {
@@ -70,7 +70,7 @@ func (r *Resume) sameSplits(in *source.Input) error {
 	return fail.Errorf(fail.Input, "the input has changed since this job began: it is read in %s, and was in %d", setting.Count(now, "split"), len(was))
 }
 
-// sameSplit compares a split that was read with the same split of an earlier attempt.
+// sameSplit returns an error if a split differs from the one that an earlier attempt has read.
 func (r *Resume) sameSplit(in *source.Input, split int) error {
 	was := r.sums()
 	if was == nil {
@@ -91,14 +91,14 @@ func (r *Resume) sameSplit(in *source.Input, split int) error {
 	return fail.Errorf(fail.Input, "the input has changed since this job began: %s, %s: the checksum was %08x, it is %08x", s.Path, part, was[split], now)
 }
 
-// Recheck checks whether all inputs are unchanged.
+// Recheck checks that the inputs have not changed.
 func Recheck(ctx context.Context, in *source.Input) error {
 	err := in.Recheck(ctx)
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*source.ChangedError](err); !ok && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, source.ErrSelection) {
-		return fail.With(fail.HDFS, err) // nothing is known to be wrong with the input
+		return fail.With(fail.HDFS, err) // the input itself may be intact
 	}
 	return fail.Errorf(fail.Input, "%w; nothing was loaded", err)
 }

@@ -7,8 +7,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// lateWriter creates its file at the first write: on HDFS that waits for the NameNode, which the writing goroutine
-// can do. Without a write there is no file.
+// lateWriter creates its file with the first write. On HDFS creation waits for the NameNode, which the writing goroutine
+// can do. A file without a write is never created.
 type lateWriter struct {
 	create func() (hdfsio.Writer, error)
 	file   hdfsio.Writer // nil: not created yet
@@ -55,7 +55,7 @@ type reopen struct {
 	w    *lateWriter
 }
 
-// Open implements [filecheck.Opener]. The writer may have a shortcut.
+// Open implements [filecheck.Opener]. It uses the writer's own way to reopen the file if there is one.
 func (r reopen) Open(ctx context.Context, name string) (fs.File, error) {
 	if f, ok := r.w.file.(hdfsio.Reopener); ok {
 		return f.Reopen(ctx)

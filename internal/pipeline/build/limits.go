@@ -13,8 +13,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// explainLimits adds advice to the error of a build that reached a limit of this
-// machine.
+// explainLimits adds advice to a build's error about a limit of this machine.
 func explainLimits(err error, o Options) error {
 	if err == nil {
 		return nil

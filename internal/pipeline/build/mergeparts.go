@@ -20,19 +20,19 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A PartRun has the chunks of one part, and their recorded counts.
+// A PartRun holds the chunks that one part has written, and the record of their contents.
 type PartRun struct {
-	Name string // in messages
+	Name string // for messages
 	File *chunk.File
 	Read *PartRead
 }
 
-// Written is the result of pass 2 for some regions of a table, of all parts.
+// Written is the result of pass 2 for some regions of a table, over all parts.
 type Written struct {
 	Files      []manifest.File     `json:"files"` // in the order of their rows
 	Digest     manifest.Digest     `json:"digest"`
 	Times      *manifest.CellTimes `json:"times,omitempty"`
-	Records    int64               `json:"records"` // records with rows in the regions, duplicates included
+	Records    int64               `json:"records"` // sorted into the regions, duplicates included
 	Duplicates int64               `json:"duplicates"`
 	Joined     int64               `json:"joined,omitempty"`
 	NoCells    int64               `json:"no_cells,omitempty"`
@@ -40,12 +40,12 @@ type Written struct {
 	Took       time.Duration       `json:"took_ns"`
 }
 
-// runRoom is the memory that a merge takes for a run in addition to a chunk: for unpacked and read-ahead data.
+// runRoom is the memory that a merge holds for each run besides a chunk: uncompressed rows and the read-ahead buffer.
 const runRoom = 256 << 10
 
-// MergeParts runs pass 2 for the rows of parts, in the regions that only selects by their ordinals in the sort, nil for all. Runs are in the
-// order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records are,
-// for messages. Files of a failed merge with a final name stay if the output is shared. It returns the outcome of each table.
+// MergeParts is pass 2 on the chunks of parts. only selects the regions by their ordinals in the sort, nil for all. Runs are in the order of
+// their parts and cover the whole input. chunkSize is the largest chunk size, in bytes, that a part used. places describes the positions of
+// records, for messages. If the merge fails, files with a final name stay if the output is shared. The result has one element per table.
 func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize int, only func(region int) bool, places Places, o Options) ([]*Written, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)
@@ -78,13 +78,13 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	return done, endWriting(ctx, tables)
 }
 
-// written returns the work done since a time.
+// written returns the result since a start time.
 func (w *writers) written(start time.Time) *Written {
 	return &Written{Files: w.files, Digest: w.digest, Times: w.times, Records: w.counts.records, Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells, RowSum: w.sum,
 		Took: time.Since(start)}
 }
 
-// Judge checks whether the records of all parts may be built.
+// Judge returns an error if the input that all parts have read must not be built.
 func Judge(parts []*PartRead, s spec.Spec) error {
 	t := totalsOf(parts)
 	b, err := source.NewBudget(s.BadRecords)
@@ -99,10 +99,10 @@ func Judge(parts []*PartRead, s spec.Spec) error {
 		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
 }
 
-// WarnLacking warns of columns that no part has, in a job that allows that.
+// WarnLacking warns about columns that no part has, in a job that allows missing columns.
 func WarnLacking(parts []*PartRead, e progress.Events) {
 	t := totalsOf(parts)
-	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the others
+	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the other cases
 }
 
 // lackingOf returns the columns that no part has.
@@ -117,8 +117,8 @@ func lackingOf(parts []*PartRead) []string {
 	return names
 }
 
-// Assemble makes the manifests of a build, one of each table, from the rows that all parts have read and that were written to all regions: of each
-// merge what it made of each table.
+// Assemble creates the manifests of a build, one for each table, from the records of all parts and the results of the merges, which have
+// one element per table each.
 func Assemble(plans []*cells.Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
 	all := make([]*manifest.Manifest, len(plans))
 	for t, plan := range plans {
@@ -137,7 +137,7 @@ func Assemble(plans []*cells.Plan, parts []*PartRead, written [][]*Written, allo
 	return all, nil
 }
 
-// assemble makes the manifest of one table.
+// assemble creates the manifest of one table.
 func assemble(plan *cells.Plan, totals sortTotals, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
 	w := &writers{plan: plan}
 	var took time.Duration
@@ -158,7 +158,7 @@ func assemble(plan *cells.Plan, totals sortTotals, written []*Written, allowEmpt
 	return m, someRows(m, Options{AllowEmpty: allowEmpty})
 }
 
-// WriteManifests removes files that are not complete, and writes the manifest of each table into its directory, over that of an earlier attempt.
+// WriteManifests removes incomplete files, and writes the manifest of each table into its directory, replacing the one of an earlier attempt.
 func WriteManifests(ctx context.Context, tables []Table, m []*manifest.Manifest) error {
 	setDefaults(tables)
 	if err := endWriting(ctx, tables); err != nil {
@@ -167,7 +167,7 @@ func WriteManifests(ctx context.Context, tables []Table, m []*manifest.Manifest)
 	return (&Resume{}).replaceManifests(ctx, tables, m)
 }
 
-// totalsOf adds up what parts have read.
+// totalsOf returns the sum of the totals of all parts.
 func totalsOf(parts []*PartRead) (t sortTotals) {
 	for _, p := range parts {
 		t.Records += p.Records
@@ -189,14 +189,14 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 	return t
 }
 
-// partRows are the rows of all runs.
+// partRows provides the rows of all runs.
 type partRows struct {
 	plans   []*cells.Plan
 	runs    []PartRun
 	regions []partRegion
 }
 
-// partRegion counts the rows of all runs in a region.
+// partRegion holds the counts of a region over all runs.
 type partRegion struct {
 	rows, bytes, leftOut int64
 	sum                  uint64
@@ -224,7 +224,7 @@ func (p *partRows) Size(region int) (rows, bytes int64) {
 
 func (p *partRows) LeftOut(region int) int64 { return p.regions[region].leftOut }
 
-// Region implements [sortedRows]. It compares the rows with the totals of the runs, by count and sum.
+// Region implements [sortedRows]. It checks the merged rows against the runs' records: all rows must be there, by count and sum.
 func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	var sources []*chunk.FrameReader
 	for _, run := range p.runs {
@@ -242,8 +242,8 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) erro
 	return mergeChunks(p.plans, r, region, all.expect, func(chunk.Counts) (sum uint64, of string) { return all.sum, "the shares' rows" })
 }
 
-// mergeChunks merges the chunks of a region, by its ordinal in the sort. What was written is held to them: all of their rows, whose sum is asked
-// for at the end.
+// mergeChunks merges the chunks of a region, given by its ordinal in the sort. The returned function checks that all rows of the chunks were
+// written. It calls sum, at the end, for their expected sum.
 func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*encode.Region) error, error) {
 	t, region := tableOf(plans, ordinal)
 	plan, left := plans[t], manifest.Digest{}
@@ -266,7 +266,7 @@ func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[u
 	}, nil
 }
 
-// readChunks returns the kind of an error of chunks: what is damaged stays so, what could not be read may be read later.
+// readChunks returns an error about chunks with its kind: damaged chunks stay damaged, an unreadable place may become readable later.
 func readChunks(err error) error {
 	switch {
 	case errors.Is(err, chunk.ErrDamaged):

@@ -19,24 +19,24 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Regions are the regions of a plan from one on and before another.
+// Regions is the range of a plan's regions from From (inclusive) to To (exclusive).
 type Regions struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 }
 
-// Streamed is the result of pass 2 for the regions of a table whose chunks came in a stream. What the runs have left out as duplicates of their own
-// is not in its counts: the caller that knows the runs adds it, see [AssembleStreams].
+// Streamed is the result of pass 2 for the regions of a table whose chunks arrived in a stream. Its counts exclude the duplicates that the
+// runs themselves have left out: the caller, who knows the runs, adds them, see [AssembleStreams].
 type Streamed struct {
 	Written
-	Merged  []PartRegion    `json:"merged"`  // the result of each region that had rows, of all runs
-	Regions []WrittenRecord `json:"regions"` // those that have files
+	Merged  []PartRegion    `json:"merged"`  // the counts of each region that had rows, over all runs
+	Regions []WrittenRecord `json:"regions"` // regions that have files
 }
 
-// MergeStream is pass 2 on chunks that come once, by region and first key, as the shuffle of MapReduce gives them. A chunk of a region
-// outside the given ones, by their ordinals in the sort, ends it. It does not detect that a whole run is missing, see
-// [AssembleStreams]. A failed merge is started over elsewhere, since the chunks are gone: what it wrote is not removed. The outcome is that of
-// each table.
+// MergeStream is pass 2 on chunks that can be read only once, in the order of region and first key, as the shuffle of MapReduce delivers them.
+// It ends with an error at a chunk of a region outside the given ones, which are ordinals in the sort. It does not detect that a whole run is
+// missing, see [AssembleStreams]. A failed merge is started over elsewhere, since the chunks are gone: its files are not removed. The result
+// has one element per table.
 func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions Regions, run func(uint32) string, places Places, o Options) ([]*Streamed, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)
@@ -66,7 +66,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 		}
 		t, region := tableOf(plans, ordinal)
 		if t != table {
-			writers[table].sinks, table = nil, t // there is room for the files of one region
+			writers[table].sinks, table = nil, t // there is memory for the files of one region only
 		}
 		p, err := writers[t].encode(ctx, regionOfStream(region), 0)
 		if err == nil {
@@ -87,10 +87,10 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 	return all, endWriting(ctx, tables)
 }
 
-// regionOfStream returns a region whose size is not known before it is written: files get blocks of 128 MiB.
+// regionOfStream returns a region whose size is unknown before it is written: files get blocks of 128 MiB.
 func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 
-// noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.
+// noCheckpoint is the checkpoint of a build that is repeated as a whole: finished work is recorded only in memory.
 type noCheckpoint struct{ done *Done }
 
 func (c noCheckpoint) Spilling(s SpillRecord) error     { c.done.ForgetSpill(s.Dir); return nil }
@@ -99,7 +99,7 @@ func (c noCheckpoint) Sorted(s SortedRecord) error      { c.done.Sort(s); return
 func (c noCheckpoint) Wrote(w WrittenRecord) error      { c.done.Write(w); return nil }
 func (c noCheckpoint) Lost(l LostRecord) error          { c.done.Lose(l); return nil }
 
-// streamRows are the rows of a stream of chunks, region after region.
+// streamRows provides the rows of a stream of chunks, region after region.
 type streamRows struct {
 	plans  []*cells.Plan
 	reader *chunk.Reader
@@ -109,7 +109,7 @@ type streamRows struct {
 func (s *streamRows) Size(int) (rows, bytes int64) { return 0, 0 }
 func (s *streamRows) LeftOut(int) int64            { return 0 }
 
-// Region implements [sortedRows], for the region that comes next.
+// Region implements [sortedRows] for the next region of the stream.
 func (s *streamRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	return mergeChunks(s.plans, s.reader, region, nil, func(came chunk.Counts) (sum uint64, of string) {
 		s.merged = came
@@ -117,8 +117,9 @@ func (s *streamRows) Region(region int) (*extsort.Merge, func(*encode.Region) er
 	})
 }
 
-// AssembleStreams compares the rows written from streams, for each the outcome of all tables, with the rows that the parts have read, region by region, and
-// makes the manifests of the whole. The regions' records are the same as in one build. Rows of a part that are in no stream, or in two, are an error.
+// AssembleStreams compares the results of the streams, which have one element per table each, with the records of the parts, region by region,
+// and creates the manifests of the whole build. The region records are those of one build. It returns an error if rows of a part reached no
+// stream, or were written twice.
 func AssembleStreams(plans []*cells.Plan, parts []*PartRead, streams [][]*Streamed, allowEmpty bool) ([]*manifest.Manifest, []WrittenRecord, error) {
 	read := make([]PartRegion, RegionsOf(plans))
 	for i, p := range parts {

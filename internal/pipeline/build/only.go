@@ -20,12 +20,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Files finds the file systems of inputs and outputs: a job's world, as far as a
-// build sees it.
+// Files provides the file systems of a build's inputs and outputs.
 type Files interface {
-	// Source returns the file system of an input, and its absolute name there.
+	// Source returns the file system of an input and its absolute name there.
 	Source(name string) (source.FS, string, error)
-	// Resolve returns the same for an output.
+	// Resolve returns the file system of an output and its absolute name there.
 	Resolve(name string) (hdfsio.FS, string, error)
 }
 
@@ -38,15 +37,15 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 	return m[0], nil
 }
 
-// A Shape has the settings of a table that determine its files.
+// A Shape holds the properties of a table that its files depend on.
 type Shape struct {
-	Families []spec.Family // settings; of those that are not there the first's
+	Families []spec.Family // settings; a family without any gets the first one's
 	Splits   [][]byte
 	Near     cells.Near
 }
 
-// Directories is [Directory] for all tables of a job, which has a shape for each of its targets. If there are several, each has
-// its files in a directory of its own below, see [spec.Target].
+// Directories is [Directory] for all tables of a job, with one shape for each of its targets. If there are several, each has
+// its files in a subdirectory of its own, see [spec.Target].
 func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, dir string, w WorkOptions) (m []*manifest.Manifest, err error) {
 	fsys, name, err := files.Resolve(dir)
 	if err != nil {
@@ -87,7 +86,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 		defer cancel()
 		for _, t := range tables {
 			for _, family := range t.Plan.FamilyNames() {
-				_ = fsys.Remove(ctx, path.Join(t.Out.Dir, family)) // empty now: so the same command can be given again
+				_ = fsys.Remove(ctx, path.Join(t.Out.Dir, family)) // empty now: the same command can be repeated
 			}
 			if t.Out.Dir != name {
 				_ = fsys.Remove(ctx, t.Out.Dir)
@@ -97,7 +96,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 	return m, err
 }
 
-// NewPlans makes the plans of all targets of a job, in their order, from the shape of each. They have one timestamp.
+// NewPlans returns the plans of all targets of a job, in their order, from the shape of each. They have the same timestamp.
 func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*cells.Plan, error) {
 	targets := s.Targets()
 	if len(shapes) != len(targets) {
@@ -117,7 +116,7 @@ func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*cells
 	return plans, nil
 }
 
-// Tables returns the plans of a job's targets, each with its directory below the output's.
+// Tables combines the plans of a job's targets with their directories below the output's.
 func (o Output) Tables(s spec.Job, plans []*cells.Plan) []Table {
 	tables := make([]Table, len(plans))
 	for i, t := range s.Targets() {

@@ -10,26 +10,26 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// ReadTotals counts the packed rows that were read.
+// ReadTotals are the totals of the packed rows that were read.
 type ReadTotals struct {
 	Records, Rejected int64
 	RejectFile        string          // absolute; if there are rejected rows
-	Sum               manifest.RowSum // of the others
-	Notes             string          // data for the decoders of all rows, as text
+	Sum               manifest.RowSum // of the rows that are not rejected
+	Notes             string          // what decoders need for all rows; text
 }
 
 // A PackedSource reads rows and packs them.
 type PackedSource interface {
-	// Read adds all rows to the sort, except those of regions that skip selects, which it only counts. It does not finish the sort.
+	// Read adds all rows to the sort, except rows of regions that skip selects, which it only counts. It does not finish the sort.
 	Read(ctx context.Context, sorter *extsort.Sorter, skip func(region int) bool) (ReadTotals, error)
-	// Locate adds the places of two rows with one key to an error.
+	// Locate adds the positions of the records to an error about two rows with the same key.
 	Locate(ctx context.Context, err error) error
 	// Explain adds advice to an error of the sort.
 	Explain(err error) error
 }
 
-// RunPacked writes an HFile for every region and family that has cells, as [Run] does. Sorted rows may take memory bytes. A
-// resume that is not nil records finished work, and continues that of an earlier attempt.
+// RunPacked writes an HFile for every region and family that has cells, as [RunTables] does. memory is the number of bytes
+// for sorted rows. If resume is not nil, the build records finished work and continues from an earlier attempt.
 func RunPacked(ctx context.Context, plan *cells.Plan, src PackedSource, memory int64, out Output, o Options, resume *Resume) (*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	o.resume, o.AllowEmpty = resume, true
@@ -40,7 +40,7 @@ func RunPacked(ctx context.Context, plan *cells.Plan, src PackedSource, memory i
 	return m[0], nil
 }
 
-// packedRows are the rows of a packed source.
+// packedRows produces the rows of a packed source.
 type packedRows struct {
 	src PackedSource
 	o   Options
@@ -70,7 +70,7 @@ func (r packedRows) recheck(context.Context) error { return nil }
 func (r packedRows) spilled(err error) error       { return err }
 func (r packedRows) explain(err error) error       { return r.src.Explain(err) }
 
-// locate adds the places of two rows with one key to an error of a merge.
+// locate adds the positions of the records to a merge's error about two rows with the same key.
 func locate(ctx context.Context, p *cells.Plan, err error, places Places) error {
 	if p.Packed != nil {
 		return p.Packed.Locate(ctx, err)
@@ -78,7 +78,7 @@ func locate(ctx context.Context, p *cells.Plan, err error, places Places) error 
 	return Locate(err, places)
 }
 
-// balancePacked checks that the written rows are those that were read, if all of them were to be written.
+// balancePacked checks that the written rows equal the rows that were read, if no duplicates were left out.
 func (w *writers) balancePacked(m *manifest.Manifest, read manifest.RowSum) error {
 	m.RowSum = w.sum.Sum()
 	if m.Duplicates > 0 || w.sum == read {

@@ -18,54 +18,54 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A Part is a range of splits of an input, from one on and before another. Each part of an input is read by another process,
-// by [ReadPart]; [MergeParts] writes the HFiles of the rows of all parts, the same as [RunTables] does.
+// A Part is the range of an input's splits from From (inclusive) to To (exclusive). Each part of an input is read by a process
+// of its own with [ReadPart]; [MergeParts] writes the HFiles of all parts, with the same result as [RunTables].
 type Part struct {
 	From, To int
 }
 
-// PartRead is the result of pass 1 for a part.
+// PartRead is the result of pass 1 on a part.
 type PartRead struct {
 	Records      int64         `json:"records"`            // good and bad
-	Rejected     int64         `json:"rejected"`           // of them
-	Filtered     int64         `json:"filtered,omitempty"` // of them, left out by the job's filter
+	Rejected     int64         `json:"rejected"`           // included in Records
+	Filtered     int64         `json:"filtered,omitempty"` // included in Records; left out by the job's filter
 	RejectFile   string        `json:"reject_file,omitempty"`
 	FilteredFile string        `json:"filtered_file,omitempty"`
 	SpillBytes   int64         `json:"spill_bytes"`
 	SpillRuns    int64         `json:"spill_runs"`
 	Took         time.Duration `json:"took_ns"`
 	Sums         SplitSums     `json:"sums"`              // of the part's splits
-	Regions      []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
+	Regions      []PartRegion  `json:"regions"`           // regions that have rows of the part, in order, of all tables
 	Lacking      []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 
-	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as of sortTotals
+	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as in sortTotals
 	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
 
 	Expect *expectation.Counts `json:"expect,omitempty"`
 }
 
-// Agrees reports whether two attempts of a part have read the same records with the same results; the caller compares regions.
+// Agrees reports whether two attempts at a part have read the same records with the same outcome; the caller compares the regions.
 func (p *PartRead) Agrees(o *PartRead) bool {
 	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums)
 }
 
-// PartRegion counts the rows of a part in a region.
+// PartRegion holds the counts of a part's rows in a region.
 type PartRegion struct {
-	Region int `json:"region"` // its ordinal in the sort, as of [WrittenRecord]
+	Region int `json:"region"` // its ordinal in the sort, as in [WrittenRecord]
 	chunk.Counts
-	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of others of the part
+	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of other rows of the part
 }
 
-// Sink receives the chunks of a part, region by region.
+// Sink receives the chunks of a part, region after region.
 type Sink interface {
 	chunk.Sink
 	// Finish is called after the last chunk.
 	Finish() error
 }
 
-// ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
-// sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
-// of bad records that is a number ends it; one that is a share is checked by the caller, which knows the other parts.
+// ReadPart is pass 1 on a part of the input: it sorts its rows, resolves its duplicates, and passes the rows of each region to the sink
+// in chunks. With several tables every record has a row in each, and the regions of further tables follow those of the first. A budget
+// of bad records that is a number ends the part; a budget that is a share is left to the caller, who knows the other parts.
 func ReadPart(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	o = o.WithDefaults()
 	o.Budget.Part = true
@@ -80,13 +80,14 @@ func ReadPart(ctx context.Context, plans []*cells.Plan, in *source.Input, part P
 	return p, nil
 }
 
-// ReadPackedPart is [ReadPart] of rows that src packs. It reads those of the part alone, and packs them so that the plan's decoders need no notes.
+// ReadPackedPart is [ReadPart] for rows that src packs. src must read only the rows of the part, and pack them so that the plan's decoders
+// need no notes.
 func ReadPackedPart(ctx context.Context, plan *cells.Plan, src PackedSource, memory int64, sink Sink, c chunk.Options, o Options) (*PartRead, error) {
 	o = o.WithDefaults()
 	return readPart(ctx, []*cells.Plan{plan}, packedRows{src, o}, memory, sink, c, o)
 }
 
-// inputPart is a part of an input's records.
+// inputPart produces the rows of a part of an input.
 type inputPart struct {
 	inputRows
 	part Part
@@ -101,7 +102,7 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals
 	return t, err
 }
 
-// readPart sorts the rows of a part, and gives those of each region to the sink.
+// readPart sorts the rows of a part and passes the rows of each region to the sink.
 func readPart(ctx context.Context, plans []*cells.Plan, rows rowSource, memory int64, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
@@ -129,7 +130,7 @@ func readPart(ctx context.Context, plans []*cells.Plan, rows rowSource, memory i
 	return p, p.balance(plans)
 }
 
-// write gives the rows of all regions to the sink.
+// write passes the rows of all regions to the sink.
 func (p *PartRead) write(ctx context.Context, plans []*cells.Plan, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
 	for i := range sorter.Regions() {
 		if ctx.Err() != nil {
@@ -156,7 +157,7 @@ func (p *PartRead) write(ctx context.Context, plans []*cells.Plan, sorter *extso
 	return nil
 }
 
-// chunkError distinguishes errors of the rows from errors of the destination.
+// chunkError distinguishes rows that cannot be written from a failing output.
 func chunkError(err error) error {
 	if _, ok := errors.AsType[*extsort.DuplicateError](err); ok || errors.Is(err, extsort.ErrCorrupt) {
 		return err
@@ -164,7 +165,7 @@ func chunkError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// Check returns an error if the recorded counts of a part do not add up, for these tables.
+// Check returns an error if the record of a part is not consistent with itself and with these tables.
 func (p *PartRead) Check(plans []*cells.Plan) error {
 	before, regions := -1, RegionsOf(plans)
 	for _, r := range p.Regions {
@@ -176,7 +177,7 @@ func (p *PartRead) Check(plans []*cells.Plan) error {
 	return p.balance(plans)
 }
 
-// balance checks that every record of the part is a row of each table in its chunks, or was left out for a counted reason.
+// balance checks that every record of the part is a row of each table in its chunks, or is counted as left out.
 func (p *PartRead) balance(plans []*cells.Plan) error {
 	rows, left := make([]int64, len(plans)), make([]int64, len(plans))
 	for _, r := range p.Regions {

@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Policies are the storage policies that files get on HDFS.
+// Policies are the storage policies of files on HDFS.
 type Policies struct {
-	Of      map[string]string                                           // by family; none: that of the parent directory
-	Refused func(ctx context.Context, family, policy string, err error) // is called for a policy that HDFS refuses; nil: no call
+	Of      map[string]string                                           // by family; none: inherited from the parent directory
+	Refused func(ctx context.Context, family, policy string, err error) // called for a policy that HDFS does not accept; may be nil
 }
 
-// WritingOf returns the directory of a family's incomplete files: families with a storage policy have their own directory, since blocks
-// do not move when a file is renamed.
+// WritingOf returns the directory of a family's incomplete files: files with a storage policy have a directory of their own, because
+// blocks stay where they are when a file is renamed.
 func (o Output) WritingOf(family string) string {
 	if o.Policies.Of[family] == "" {
 		return o.writing()
@@ -23,8 +23,8 @@ func (o Output) WritingOf(family string) string {
 	return path.Join(o.writing(), family)
 }
 
-// SetPolicy creates the directory of a family's incomplete files, if the family has a storage policy, and sets the policy of it and of the
-// family's directory. A policy that HDFS refuses, or for which no DataNode has disks, is left out.
+// SetPolicy creates the directory of a family's incomplete files, if the family has a storage policy, and sets the policy on it and on the
+// family's directory, which must exist. A policy that HDFS does not accept, or for which no DataNode has disks, is skipped.
 func (o Output) SetPolicy(ctx context.Context, family string) error {
 	policy := o.Policies.Of[family]
 	if policy == "" {
@@ -46,7 +46,7 @@ func (o Output) SetPolicy(ctx context.Context, family string) error {
 	return o.Mkdir(ctx, o.WritingOf(family))
 }
 
-// trySetting sets the policy, and writes a byte.
+// trySetting sets the policy and writes a byte.
 func (o Output) trySetting(ctx context.Context, family, policy string) error {
 	p, ok := o.FS.(hdfsio.PolicySetter)
 	if !ok {

@@ -15,15 +15,15 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Sequence numbers are a split's ordinal and an offset, so that they follow
-// the input and name a record's place.
+// Sequence numbers consist of a split's ordinal and an offset, so they follow
+// the order of the input and identify a record's position.
 const offsetBits = 40
 
 func sequence(split int, offset int64) uint64 {
 	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
 }
 
-// place returns the place of a record by its sequence number.
+// place describes the position of the record with a sequence number.
 func place(in Places, seq uint64) string {
 	split := int(seq >> offsetBits)
 	offset := seq & (1<<offsetBits - 1)
@@ -33,22 +33,22 @@ func place(in Places, seq uint64) string {
 	return in.Place(split, int64(offset))
 }
 
-// readers is pass 1: workers take splits in order and fill the sort.
+// readers is pass 1: workers take splits in order and add their rows to the sort.
 type readers struct {
-	plans    []*cells.Plan // of the tables in which every record has a row; their regions follow one another in the sort
+	plans    []*cells.Plan // of all tables; every record has a row in each, and their regions follow one another in the sort
 	in       *source.Input
 	sort     *extsort.Sorter
 	budget   *source.Budget
-	filtered *source.RejectFile // gets the records that the filter leaves out; nil: they are only counted
+	filtered *source.RejectFile // for records that the filter leaves out; nil: they are only counted
 	events   progress.Events
-	gate     progress.Gate         // before each batch
-	skip     func(region int) bool // regions whose file is written already; nil: none
-	resume   *Resume               // what an earlier attempt has read; may be nil
+	gate     progress.Gate         // passed before each batch
+	skip     func(region int) bool // regions whose files are already written; nil: none
+	resume   *Resume               // the earlier attempt's work; may be nil
 	next     atomic.Int64          // the next split to read
-	end      int                   // after the last split to read; 0: all
+	end      int                   // after the last split to read; 0: all are read
 	got      readCount
 	left     atomic.Int64   // records that the job's filter leaves out
-	own      []atomic.Int64 // by table, those that its own filter leaves out of the others
+	own      []atomic.Int64 // by table, records that only the table's own filter leaves out
 
 	counter *expectation.Counter // nil: no expectations
 }
@@ -72,10 +72,10 @@ type readWorker struct {
 	tables []*cells.RowMaker
 	reader *source.Reader
 	out    *extsort.Writer
-	nulls  bool // the file has NULL as well as empty texts
+	nulls  bool // the file distinguishes NULL from empty text
 
 	filter *cells.Filter // the job's, nil if it has none
-	passed int64         // records of the batch that it leaves out
+	passed int64         // records of the batch that the filter leaves out
 	tally  *expectation.Tally
 }
 
@@ -110,7 +110,7 @@ func (w *readWorker) run(ctx context.Context) error {
 	}
 }
 
-// countFiltered adds the records that filters have left out to totals.
+// countFiltered stores the numbers of filtered records in totals.
 func (r *readers) countFiltered(t *sortTotals) {
 	t.Filtered, t.FilteredOwn = r.left.Load(), nil
 	for i, p := range r.plans {
@@ -149,7 +149,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// row adds the rows of a record, to all tables or to none.
+// row adds the rows of a record to all tables or to none.
 func (w *readWorker) row(b *source.Batch, row int) error {
 	if w.filter != nil {
 		if keep, err := w.filter.Keeps(b, row); err != nil {
@@ -168,7 +168,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		Count(w.tally, b, row, w.nulls)
 	}
 	seq := sequence(b.Split, b.Offsets[row])
-	var last *cells.RowMaker // whose values the sort has got last of this record
+	var last *cells.RowMaker // whose values of this record were added to the sort last
 	for _, m := range w.tables {
 		if m.Passes {
 			m.Passed++
@@ -195,12 +195,12 @@ func (w *readWorker) leaveOut(b *source.Batch, row int) error {
 	return w.filtered.Write(e)
 }
 
-// bad sets a record aside, or returns the error that ends the job.
+// bad rejects a record, or returns the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
 	return w.budget.Reject(RowError(b, row, err))
 }
 
-// RowError returns the error of a record that has no row.
+// RowError returns the reason why a record has no row.
 func RowError(b *source.Batch, row int, err error) source.RowError {
 	e := b.RowError(row)
 	e.Reason = err.Error()

@@ -10,18 +10,18 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readerMemory returns the part of the budget that a worker's reader may take: its share, less the least that the sort needs.
+// readerMemory returns the part of the budget that a worker's reader may take: the worker's share, less the minimum of the sort.
 func (o Options) readerMemory() int64 {
 	return max(1<<20, (int64(o.Memory)-o.HeapFloor()/2)/int64(o.Workers)-extsort.MinMemory)
 }
 
-// memoryFor returns the budget that leaves each worker's reader a number of bytes.
+// memoryFor returns the budget that leaves each worker's reader the given number of bytes.
 func (o Options) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
 	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)
 }
 
-// inputMemory adds advice to the error of an input that needs more memory than a reader has.
+// inputMemory adds advice to an error about an input that needs more memory than a reader has.
 func (o Options) inputMemory(err error) error {
 	me, ok := errors.AsType[*source.MemoryError](err)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readingOf describes how files are read.
+// readingOf returns a summary of how the files are read.
 func readingOf(s spec.Job, files []source.FileInfo) *progress.Reading {
 	r := &progress.Reading{Ways: []progress.Way{}, Where: s.Where}
 	ways, partitions := map[progress.Way]int{}, map[string]bool{}
@@ -37,7 +37,7 @@ func readingOf(s spec.Job, files []source.FileInfo) *progress.Reading {
 	return r
 }
 
-// columnGroups groups files with the same columns.
+// columnGroups groups files by their columns.
 type columnGroups struct {
 	list *[]progress.FileColumns
 	at   map[string]int
@@ -60,7 +60,8 @@ func (g *columnGroups) add(columns []string, path string) {
 	(*g.list)[i].Files = append((*g.list)[i].Files, path)
 }
 
-// mostNoted is the number of formats, and of groups of files, that have a line each in the log; mostNamed is the number of columns in a line.
+// mostNoted is the maximum number of formats, and of groups of files, that are logged with a line each; mostNamed is the maximum number of
+// columns in a line.
 const (
 	mostNoted = 10
 	mostNamed = 20
@@ -99,7 +100,7 @@ func noteColumns(e progress.Events, msg string, list []progress.FileColumns, fil
 	}
 }
 
-// someOf joins the first of a list of names.
+// someOf joins the first names of a list.
 func someOf(names []string) string {
 	if len(names) <= mostNamed {
 		return strings.Join(names, ",")

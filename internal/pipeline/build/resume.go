@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/pipeline/streams"
 )
 
-// Done has the finished work of attempts of a build, from the records of their [Checkpoint].
+// Done holds the work that attempts of a build have finished: the contents of their [Checkpoint] records.
 type Done struct {
 	Spill   string                // directory of the sorted runs, empty if there is none
 	Sorted  *SortedRecord         // nil: the input has not been read to its end
@@ -22,28 +22,28 @@ type Done struct {
 	Built   *manifest.Manifest    // of the first table; nil: files may be missing
 	// BuiltTables are the manifests of further tables.
 	BuiltTables []*manifest.Manifest
-	Streams     map[string]streams.State // by place: the state of streams
+	Streams     map[string]streams.State // by place: the state of each stream
 }
 
 // NewDone returns an empty Done.
 func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
 
-// Sort applies the record that all of the input is sorted.
+// Sort records that the whole input is sorted.
 func (d *Done) Sort(s SortedRecord) { d.Sorted = &s }
 
-// Write applies the record of a region's files.
+// Write records the files of a region.
 func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
 
-// Stream applies a record of a stream.
+// Stream records the state of a stream.
 func (d *Done) Stream(r streams.Record) { d.Streams = streams.Note(d.Streams, r) }
 
-// LostRecord lists regions whose files are missing or have changed.
+// LostRecord names regions whose files are missing or differ from what was written.
 type LostRecord struct {
 	Regions []int `json:"regions"`       // ordinals in the sort
-	All     bool  `json:"all,omitempty"` // the sorted rows are void, too: the input has changed, or is read with other settings
+	All     bool  `json:"all,omitempty"` // the sorted rows are void too: the input, or the way to read it, has changed
 }
 
-// Lose applies the record that files must be written again.
+// Lose records that files must be written again.
 func (d *Done) Lose(l LostRecord) {
 	for _, ordinal := range l.Regions {
 		delete(d.Written, ordinal)
@@ -51,37 +51,37 @@ func (d *Done) Lose(l LostRecord) {
 	if l.All {
 		d.Sorted = nil
 	}
-	d.Built, d.BuiltTables = nil, nil // a later record sets them again
+	d.Built, d.BuiltTables = nil, nil // recorded again once all files are there
 }
 
-// Checkpoint records the finished work of a build, so that another attempt can
-// continue after a crash. Each call returns when the record is as durable as documented, and
-// is applied to [Done].
+// Checkpoint records finished work of a build, so that another attempt can
+// resume after a crash. Each method returns when the record is as durable as
+// documented and is in [Done].
 type Checkpoint interface {
-	// Spilling is called before a directory for sorted runs is created, and with an empty name after it was removed.
+	// Spilling is called before a directory for sorted runs is created, and with an empty name after it is removed.
 	Spilling(SpillRecord) error
-	// Streaming is called before a stream is copied into a file, when the copy is complete, and after it was removed. The record is
-	// synced. Several goroutines may call it, one at a time.
+	// Streaming is called before a stream is copied into a file, when the copy is complete, and after it is removed. The
+	// record is synced. Several goroutines may call it, one at a time.
 	Streaming(streams.Record) error
-	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
+	// Sorted is called when the whole input is sorted and its runs are on disk. The record is synced.
 	Sorted(SortedRecord) error
 	// Wrote is called when the files of a region have their final names. Several goroutines may call it.
 	Wrote(WrittenRecord) error
-	// Lost is called when files of earlier attempts are missing or have changed. The record is synced.
+	// Lost is called when files of earlier attempts are missing or damaged. The record is synced.
 	Lost(LostRecord) error
 }
 
-// Resume makes a build record its finished work and continue that of an earlier
-// attempt. A nil Resume does neither.
+// Resume makes a build record its finished work and resume from the work of an
+// earlier attempt. A nil Resume does neither.
 type Resume struct {
 	*Done
 	Checkpoint Checkpoint
-	Name       string // of the job, in the names of its directories of sorted runs
+	Name       string // of the job, which identifies its directories of sorted runs
 
 	mu sync.Mutex // writers of several tables record their files
 }
 
-// skip returns a function that reports whether the file of a region is written already.
+// skip returns a function that reports whether a region's file is already written, nil if none is.
 func (r *Resume) skip() func(int) bool {
 	if r == nil || len(r.Written) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (r *Resume) skip() func(int) bool {
 	return r.has
 }
 
-// has reports whether the file of a region is written.
+// has reports whether the file of a region is already written.
 func (r *Resume) has(region int) bool {
 	if r == nil {
 		return false
@@ -98,7 +98,7 @@ func (r *Resume) has(region int) bool {
 	return ok
 }
 
-// complete reports whether every region that has rows has its file, so that the
+// complete reports whether every region with rows has its file, so that the
 // input need not be read again.
 func (r *Resume) complete(o Options) bool {
 	if r == nil || r.Sorted == nil || !r.usable(o) {
@@ -112,9 +112,9 @@ func (r *Resume) complete(o Options) bool {
 	return true
 }
 
-// forgetLosing has those of the first table's regions, so many, written again that left duplicates out, while files of indexes
-// may be missing: an index has no entry of a record that was left out, and only the merge shows which these are. 0 says that
-// no table is an index. Files of duplicates have all regions written again that left some out.
+// forgetLosing marks regions that left out duplicates to be written again, while files of indexes may be missing: an index has no
+// entry for a left-out record, and only the merge determines these records. leading is the number of the first table's regions to
+// consider, 0 if no table is an index. If files of duplicates are requested, all regions that left out records are written again.
 func (r *Resume) forgetLosing(leading int, o Options) error {
 	if r == nil || leading == 0 && o.Duplicates == nil || r.complete(o) {
 		return nil
@@ -152,7 +152,7 @@ func (r *Resume) start(w *writers) {
 	}
 }
 
-// wrote records that the files of a region are complete, for a table whose first region has the ordinal from in the sort.
+// wrote records that the files of a region are complete. from is the ordinal, in the sort, of the table's first region.
 func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
@@ -173,7 +173,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	return r.Checkpoint.Wrote(record)
 }
 
-// Manifests returns the manifests of a build of several tables whose files all exist.
+// Manifests returns the manifests of a build of several tables whose files are all complete.
 func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	list := make([]*manifest.Manifest, len(tables))
 	for i, w := range newWriters(tables, nil, Options{resume: r}) {
@@ -185,7 +185,7 @@ func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	return list, nil
 }
 
-// builtOf returns the journal's record of the finished build of a table, nil if it is not finished.
+// builtOf returns the journal's manifest of a table's finished build, nil if it is not finished.
 func (r *Resume) builtOf(table int) *manifest.Manifest {
 	switch {
 	case table == 0:
@@ -222,7 +222,7 @@ func (r *Resume) manifest(w *writers, table int) (*manifest.Manifest, error) {
 	return m, err
 }
 
-// replaceManifests is [Resume.replaceManifest] for all tables.
+// replaceManifests writes the manifests of all tables, replacing those of an earlier attempt.
 func (r *Resume) replaceManifests(ctx context.Context, tables []Table, m []*manifest.Manifest) error {
 	for i, t := range tables {
 		if err := r.replaceManifest(ctx, t.Out, m[i]); err != nil {
@@ -232,7 +232,7 @@ func (r *Resume) replaceManifests(ctx context.Context, tables []Table, m []*mani
 	return nil
 }
 
-// replaceManifest writes the manifest, over that of an earlier attempt.
+// replaceManifest writes the manifest, replacing the one of an earlier attempt.
 func (r *Resume) replaceManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
 	if r != nil {
 		if err := out.FS.Remove(ctx, path.Join(out.Dir, manifest.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {

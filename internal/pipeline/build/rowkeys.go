@@ -9,11 +9,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// RowKeys makes the row of every record as a build does, and returns its key: of
-// records that have a row with a cell, in no order, those of several records with
-// one key several times. Nothing is sorted or written. Each worker asks once for
-// the function that takes its keys; a key is valid until that returns. Records
-// without a row count against the budget, as in a build.
+// RowKeys makes the row of every record as a build does, and passes on its key, in no
+// particular order. It passes the keys of records whose row has a cell; a key of
+// several records is passed several times. Nothing is sorted or written. Each worker
+// calls take once for the function that receives its keys; a key is valid until that
+// function returns. Records without a row count against the budget, as in a build.
 func RowKeys(ctx context.Context, plan *cells.Plan, in *source.Input, o Options, take func() func(key []byte) error) error {
 	o = o.WithDefaults()
 	o.Budget.Reset()
@@ -46,13 +46,13 @@ func RowKeys(ctx context.Context, plan *cells.Plan, in *source.Input, o Options,
 	return nil
 }
 
-// keyWorker takes the keys of batches. It belongs to one goroutine.
+// keyWorker passes on the keys of batches. It belongs to one goroutine.
 type keyWorker struct {
 	tables []*cells.RowMaker // one
 	filter *cells.Filter
 	take   func(key []byte) error
 	o      Options
-	nulls  bool // the file has NULL as well as empty texts
+	nulls  bool // the file distinguishes NULL from empty text
 }
 
 func (w *keyWorker) batch(b *source.Batch) error {

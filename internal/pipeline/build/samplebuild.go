@@ -24,63 +24,63 @@ const (
 	// FileOverhead is the size of an HFile without its blocks: trailer, file info,
 	// the root index, a bloom chunk that is not full.
 	FileOverhead = 4 << 10
-	// samplePlaces is the number of places of the input from which the sample is taken.
+	// samplePlaces is the number of places in the input that are sampled.
 	samplePlaces = 24
 	// sampleRun is the number of bytes that a worker reads for a run, if the build would spill.
 	sampleRun = 4 << 20
-	// probeText is the number of bytes that is read first, to determine whether the build would spill.
+	// probeText is the number of bytes read first, to determine whether the build would spill.
 	probeText = 1 << 20
 )
 
-// Sample is a build of a part of the input, by the real one's readers,
-// sort and encoders, into files without names.
+// Sample is a build of a part of the input, with the readers, sort and encoders
+// of a real build, into unnamed files.
 type Sample struct {
 	Plan    *cells.Plan
-	Further []*cells.Plan // of other tables of the job: a record has a row in each, and all go through one sort
+	Further []*cells.Plan // of other tables of the job: a record has a row in each, and one sort handles all
 	Input   *source.Input
 	Options Options
 	Extent  source.Extent
-	Readers int             // number of concurrent readers, at least one
+	Readers int             // concurrent readers, at least one
 	Limit   int64           // bytes to read
 	Sort    extsort.Options // of the real build
 
 	sampleCounts
-	TotalRows    int64   // rows that the whole input makes in one table
-	SortedBytes  int64   // of rows in the sort
-	stored       int64   // rows in the sort
-	regions      []int64 // and of each region
+	TotalRows    int64   // estimated rows of the whole input in one table
+	SortedBytes  int64   // size of the sampled rows in the sort
+	stored       int64   // sampled rows in the sort
+	regions      []int64 // sampled rows of each region
 	Forecast     extsort.Forecast
 	SpilledBytes int64 // bytes on disk
 	SortTime     time.Duration
-	tables       []sampledTable // each table's part of the sort and of the files, that of Plan first
+	tables       []sampledTable // counts of each table, the table of Plan first
 	all          *Sample        // the whole sample, if this is one table's part; else nil
 
 	mu         sync.Mutex
 	Cells      int64
 	HFileBytes int64         // bytes of HFiles
-	WriteTime  time.Duration // of all workers together
-	FileTime   time.Duration // the time of a file apart from its bytes
+	WriteTime  time.Duration // sum over all workers
+	FileTime   time.Duration // the time per file apart from its bytes
 }
 
-// sampleCounts counts the records of a sample.
+// sampleCounts counts the sampled input.
 type sampleCounts struct {
 	Places     int
 	Rows       int64
-	left       sortTotals    // among them, those that filters leave out
-	counted    int64         // among them, those of files that say how many they have
-	TextBytes  int64         // bytes of the others
-	ValueBytes int64         // bytes of all
+	left       sortTotals    // includes the records that filters leave out
+	counted    int64         // rows of files that state their number of rows
+	TextBytes  int64         // bytes of the other files
+	ValueBytes int64         // bytes of all files
 	TimedRows  int64         // rows after the first batch of their place
-	ReadTime   time.Duration // those took, of all workers together
-	SpillTime  time.Duration // sorting and writing runs, of all workers together
+	ReadTime   time.Duration // for TimedRows, sum over all workers
+	SpillTime  time.Duration // for sorting and writing runs, sum over all workers
 }
 
-// errEnough ends the reading of a split when no more of it is wanted.
+// errEnough ends the reading of a split after enough bytes.
 var errEnough = errors.New("enough of the split was read")
 
 func (s *Sample) Run(ctx context.Context) error {
-	// A first look, which also touches what the workers need, says how much
-	// there is to sort.
+	// The first, short pass measures how much there is to sort. It also touches
+	// the memory that the workers need.
 	if err := s.pass(ctx, min(probeText, s.Limit), false); err != nil || s.Rows == 0 {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Sample) Run(ctx context.Context) error {
 	return s.timeFile()
 }
 
-// timeFile sees what a small file takes: to be made, and made durable.
+// timeFile measures the time to create a small file and make it durable.
 func (s *Sample) timeFile() error {
 	start := time.Now()
 	f, err := newNameless(s.Options.SpillDir)
@@ -103,7 +103,7 @@ func (s *Sample) timeFile() error {
 	return err
 }
 
-// pass reads about so much of the input, sorts and encodes it.
+// pass reads about text bytes of the input, sorts and encodes them.
 func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	plans := s.plans()
 	o := sortOptions(s.Options, plans)
@@ -134,7 +134,7 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	return s.encode(ctx, sorter)
 }
 
-// Kept returns how many of the records that were read filters leave, the job's and that of the table if this is its part.
+// Kept returns the number of records that pass the filters: the job's, and the table's own if this is a table's part.
 func (c *sampleCounts) Kept() int64 { return c.Rows - c.left.Filtered }
 
 // readParts reads runs of splits that are spread evenly over the input.
@@ -181,7 +181,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	})
 }
 
-// add joins what another worker read.
+// add adds the counts of another worker.
 func (c *sampleCounts) add(d sampleCounts) {
 	c.Rows += d.Rows
 	c.counted += d.counted
@@ -199,8 +199,8 @@ func (c *sampleCounts) spillRun(w *readWorker) error {
 	return err
 }
 
-// readPart reads splits up to a number of bytes. The first batch is not timed:
-// opening files and row groups is little of a build's split, and much of this.
+// readPart reads splits up to limit bytes. The first batch is not timed: opening files
+// and row groups is a small part of a build's split, but a large part of a sampled one.
 func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limit int64, c *sampleCounts) (n int64, err error) {
 	for split := from; split < to && n < limit && err == nil; split++ {
 		rows := s.Input.Files()[s.Input.Splits()[split].File].Format.Traits().Rows
@@ -235,8 +235,8 @@ func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limi
 	return n, err
 }
 
-// encode writes HFiles into the spill directory, one for each worker, since a
-// file for the few rows of every region would mostly be its beginning and end.
+// encode writes HFiles into the spill directory, one for each worker: a file for
+// the few rows of every region would mostly consist of its header and trailer.
 func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 	s.Cells, s.HFileBytes, s.WriteTime = 0, 0, 0
 	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, worker int) error {
@@ -265,7 +265,7 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 	})
 }
 
-// encodePart writes one file for each family of the rows of some regions of a table.
+// encodePart writes the rows of some regions of a table, into one file for each family.
 func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *cells.Plan, from, to int) (stats hfile.Stats, err error) {
 	var outs []*hdfsio.Overlapped
 	for range plan.Families {
@@ -310,7 +310,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *c
 	return stats, nil
 }
 
-// nameless is a file that is gone when it is closed.
+// nameless is a file without a name. It disappears when it is closed.
 type nameless struct{ *os.File }
 
 func newNameless(dir string) (nameless, error) {
@@ -324,13 +324,13 @@ func newNameless(dir string) (nameless, error) {
 	return nameless{f}, nil
 }
 
-// Finish makes the file durable, since a real one would be, and lets it go.
+// Finish makes the file durable, as a real one would be, and closes it.
 func (n nameless) Finish() error { return errors.Join(n.Sync(), n.Close()) }
 
-// Abort lets the file go.
+// Abort closes the file.
 func (n nameless) Abort() error { return n.Close() }
 
-// part returns the first region of a worker: about as many rows for each.
+// part returns the first region of a worker. Each worker gets about the same number of rows.
 func (s *Sample) part(worker int) int {
 	want, sum := s.stored*int64(worker)/int64(s.Options.Workers), int64(0)
 	for i, rows := range s.regions {

@@ -8,21 +8,21 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// sampledTable is the part of a sample for one table.
+// sampledTable holds a sample's counts of one table.
 type sampledTable struct {
 	plan      *cells.Plan
 	from      int   // its first region in the sort
 	rows      int64 // in the sort
-	bytes     int64 // of these, as the sort counts them
+	bytes     int64 // size of these rows in the sort
 	cells     int64
 	fileBytes int64         // of HFiles
-	took      time.Duration // to write them, of all workers together
+	took      time.Duration // to write the HFiles, sum over all workers
 }
 
 // plans returns the plans of all tables.
 func (s *Sample) plans() []*cells.Plan { return slices.Concat([]*cells.Plan{s.Plan}, s.Further) }
 
-// countSorted sees what is in the sort.
+// countSorted counts the rows in the sort.
 func (s *Sample) countSorted(sorter *extsort.Sorter) {
 	s.SortedBytes, s.stored, s.regions, s.tables = 0, 0, nil, nil
 	for _, p := range s.plans() {
@@ -39,9 +39,9 @@ func (s *Sample) countSorted(sorter *extsort.Sorter) {
 	}
 }
 
-// Table returns the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
-// is read and sorted for all tables: the counts of records, the times of reading and sorting, and the forecast's runs
-// and memory are for all of them.
+// Table returns one table's part of a finished sample. Table 0 is the table of Plan. Reading and sorting are common to all
+// tables: the counts of the input, the times of reading and sorting, and the forecast's runs and memory are those of the
+// whole sample.
 func (s *Sample) Table(number int) *Sample {
 	one := &Sample{Plan: s.plans()[number], Input: s.Input, Options: s.Options, Extent: s.Extent, Limit: s.Limit, Sort: s.Sort, sampleCounts: s.sampleCounts,
 		TotalRows: s.TotalRows, Forecast: s.Forecast, SortTime: s.SortTime, FileTime: s.FileTime, all: s}
@@ -59,7 +59,7 @@ func (s *Sample) Table(number int) *Sample {
 	return one
 }
 
-// share returns the part of the sort's bytes that are the table's.
+// share returns the table's share of the bytes in the sort.
 func (s *Sample) share() float64 {
 	if s.all == nil || s.all.SortedBytes == 0 {
 		return 1
@@ -67,8 +67,8 @@ func (s *Sample) share() float64 {
 	return float64(s.SortedBytes) / float64(s.all.SortedBytes)
 }
 
-// Foresee forecasts the sort of all rows: each record has one in each table that has no filter of its own. Of one table's part it forecasts what goes to
-// disk of it, in a sort of all tables.
+// Foresee forecasts the sort of all rows: each record has one row in each table without a filter of its own. For one table's part it forecasts the
+// bytes of that table on disk, in a sort of all tables.
 func (s *Sample) Foresee() {
 	whole := s
 	if s.all != nil {

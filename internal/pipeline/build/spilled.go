@@ -18,9 +18,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// openSort prepares the sort of a build. One that can continue keeps its runs in
-// its own directory, and takes up those of an earlier attempt that has
-// sorted all of the input; reopened says that it did.
+// openSort prepares the sort of a build. A resumable build keeps its runs in a
+// directory of its own, and reuses the runs of an earlier attempt that has
+// sorted the whole input; reopened reports whether it did.
 func (r *Resume) openSort(o extsort.Options, build Options) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
 		s, err = extsort.New(o)
@@ -59,8 +59,8 @@ func (r *Resume) openSort(o extsort.Options, build Options) (s *extsort.Sorter, 
 	return s, false, fail.With(fail.Config, err)
 }
 
-// reopenSort takes up the runs of an earlier attempt. Regions whose files were
-// there then are not in them: if one is gone since, the runs are useless.
+// reopenSort opens the runs of an earlier attempt. They lack the regions whose
+// files existed then: if such a file is gone, the runs are useless.
 func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 	info, err := os.Lstat(r.Spill)
 	if err != nil {
@@ -82,12 +82,12 @@ func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 	return s, nil
 }
 
-// usable reports whether what pass 1 has noted is all that this attempt wants of it.
+// usable reports whether the record of pass 1 suffices for this attempt.
 func (r *Resume) usable(o Options) bool {
 	return r.filesKept(o) && r.Sorted.Expect.Covers(o.Checks)
 }
 
-// afterSort records the result of pass 1, if it is not recorded already.
+// afterSort records the result of pass 1, unless it is already recorded.
 func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums SplitSums) error {
 	if r == nil {
 		return nil
@@ -108,11 +108,11 @@ func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums Split
 	return r.Checkpoint.Sorted(s)
 }
 
-// SpillPrefix begins the name of every directory that a job's runs are in.
+// SpillPrefix returns the prefix of the names of a job's directories for runs.
 func SpillPrefix(state string) string { return "bulkload-" + filepath.Base(state) + "-" }
 
-// RemoveSpill removes a directory of runs that the journal of a job names, if
-// it has the form of one.
+// RemoveSpill removes a directory of runs that the journal of a job names. It
+// returns an error if the name does not have the form of such a directory.
 func RemoveSpill(state, dir string) error {
 	if dir == "" {
 		return nil
@@ -135,7 +135,7 @@ func (r *Resume) DropSpill() error {
 	return r.Checkpoint.Spilling(SpillRecord{})
 }
 
-// ForgetSpill notes that sorted runs are in another directory now, or in none.
+// ForgetSpill records the new directory of sorted runs, or that there is none.
 func (d *Done) ForgetSpill(now string) {
 	d.Spill = now
 	if d.Sorted != nil {
@@ -143,7 +143,7 @@ func (d *Done) ForgetSpill(now string) {
 	}
 }
 
-// streams returns the streams of the job, whose copies are in its spill directory; nil without a checkpoint.
+// streams returns the stream state of the job, whose copies are in its spill directory; nil without a checkpoint.
 func (r *Resume) streams() *streams.Job {
 	if r == nil {
 		return nil
@@ -152,5 +152,5 @@ func (r *Resume) streams() *streams.Job {
 		Remove: func(name string) error { return RemoveSpill(r.Name, name) }}
 }
 
-// DropStreams removes the copies of streams, when nothing will read them again.
+// DropStreams removes the copies of streams, when they will not be read again.
 func (r *Resume) DropStreams() error { return streams.Drop(r.Streams, r.streams()) }

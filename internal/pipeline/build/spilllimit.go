@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readCount counts what pass 1 has read so far. Safe for concurrent use.
+// readCount counts the input that pass 1 has read. It is safe for concurrent use.
 type readCount struct {
 	rows, bytes, splits atomic.Int64
 }
@@ -23,12 +23,12 @@ func (c *readCount) add(b *source.Batch) {
 	c.bytes.Add(b.Bytes)
 }
 
-// share returns how much of the input was read, of 1; 0 where nothing can be said.
+// share returns the fraction of the input that was read, between 0 and 1; 0 if it is unknown.
 func (c *readCount) share(in *source.Input) float64 {
 	var total int64
 	for _, f := range in.Files() {
 		if f.Compression != "" || f.Format.Traits().Rows {
-			// What they hold is not known, but their parts are about equal.
+			// Their uncompressed size is unknown, but splits are about equal.
 			return float64(c.splits.Load()) / float64(max(len(in.Splits()), 1))
 		}
 		total += f.Size
@@ -36,8 +36,8 @@ func (c *readCount) share(in *source.Input) float64 {
 	return min(float64(c.bytes.Load())/float64(max(total, 1)), 1)
 }
 
-// explainSpill adds to the error of a sort that takes more disk than it may
-// how much it would need, as far as what was read shows it.
+// explainSpill adds to the error of a sort that exceeds its disk limit an
+// estimate of the size that it needs.
 func (r *readers) explainSpill(err error) error {
 	e, ok := errors.AsType[*extsort.LimitError](err)
 	if !ok {
@@ -48,12 +48,12 @@ func (r *readers) explainSpill(err error) error {
 	if e.Need > 0 {
 		found = fmt.Sprintf("all of the input was read; merging its sorted rows needs %s for a while", spec.Size(e.Need).Rounded())
 	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {
-		// Rows that are still in memory will come to disk too.
+		// Rows that are still in memory will be written to disk too.
 		rows := float64(r.got.rows.Load()) / share
 		raw := rows * float64(e.Raw) / float64(e.Rows)
 		need := float64(r.sort.Forecast(int64(rows), int64(raw)).Most) * float64(e.Bytes) / float64(e.Raw)
 		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, spec.Size(need).Rounded())
 	}
-	// The current record has nothing to do with it.
+	// The current record is not the cause.
 	return &fail.Error{Kind: fail.Config, Err: setting.Errorf("the limit of %s for sorted rows on disk (%s) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), setting.SpillLimit, found, advice, e)}
 }

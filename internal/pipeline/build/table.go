@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/pipeline/cells"
 )
 
-// A Table is one of those that a build writes: what its files hold, and where they go.
+// A Table is a table that a build writes: the plan of its files, and where they are written.
 type Table struct {
 	Plan *cells.Plan
 	Out  Output
@@ -26,7 +26,7 @@ func plansOf(tables []Table) (plans []*cells.Plan) {
 	return plans
 }
 
-// RegionsOf returns how many regions tables have together, as one sort has them.
+// RegionsOf returns the total number of regions of the tables, which one sort has.
 func RegionsOf(plans []*cells.Plan) (n int) {
 	for _, p := range plans {
 		n += p.Ranges.Len()
@@ -34,7 +34,7 @@ func RegionsOf(plans []*cells.Plan) (n int) {
 	return n
 }
 
-// tableOf returns the table of a region, by its ordinal in the sort, and its number in that table.
+// tableOf returns the table of a region, given by its ordinal in the sort, and the region's number in that table.
 func tableOf(plans []*cells.Plan, ordinal int) (table, region int) {
 	for ordinal >= plans[table].Ranges.Len() {
 		ordinal -= plans[table].Ranges.Len()
@@ -43,7 +43,7 @@ func tableOf(plans []*cells.Plan, ordinal int) (table, region int) {
 	return table, ordinal
 }
 
-// ofTable names the table of an error, if there are several.
+// ofTable adds the table to an error, if there are several tables.
 func ofTable(plans []*cells.Plan, table int, err error) error {
 	if err == nil || len(plans) == 1 {
 		return err

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// completing is how many regions all workers together complete at a time at most.
+	// completing is the maximum number of regions that all workers together complete at a time.
 	completing = 32
-	// completingBytes bounds the files of them, in addition to one of any size, for each worker: what of a file is not written yet is
-	// in memory.
+	// completingBytes limits the size of these files for each worker, in addition to one file of any size: the unwritten part of a
+	// file is in memory.
 	completingBytes = 1 << 20
 )
 
-// takeRegions writes regions, one after the other, until all are taken.
+// takeRegions writes regions, one after the other, until none are left.
 //
-// Completing a file is waiting for answers, or for a disk, so the next ones are encoded meanwhile: up to most at a time, if
-// they are small, and one at a time more with each that went well, so that few are written in vain where nothing can be. A
-// file that failed is written again by itself, so that no worker merges two regions at a time.
+// Completing a file means waiting for responses, or for a disk. Meanwhile the next regions are encoded: up to most at a
+// time if they are small. The number rises by one with each success, so that little is written in vain where writing is
+// impossible. A failed file is rewritten alone, so that no worker merges two regions at a time.
 func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64, most int) error {
 	c := &completions{done: make(chan completion, most)}
 	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
@@ -26,7 +26,7 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 		p, err := now.w.encode(ctx, now.region, 0)
 		if err == nil {
 			bytes := p.bytes()
-			// Each but the first has its room.
+			// Each but the first is limited by size.
 			failed := c.wait(ctx, func() bool {
 				return c.count == 0 || c.count < min(most, 1+c.good) && c.bytes+bytes <= completingBytes
 			})
@@ -49,15 +49,15 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 	return nil
 }
 
-// completions are the regions of one worker that are being completed.
+// completions tracks the regions that one worker is completing.
 type completions struct {
 	done  chan completion
-	count int   // under way
-	bytes int64 // of them
-	good  int   // that went well
+	count int   // being completed
+	bytes int64 // their size
+	good  int   // completed without an error
 }
 
-// completion is one that has ended.
+// completion is a finished completion.
 type completion struct {
 	region tableRegion
 	bytes  int64
@@ -66,20 +66,20 @@ type completion struct {
 
 func (c *completions) none() bool { return c.count == 0 }
 
-// begin completes a region.
+// begin starts to complete a region.
 func (c *completions) begin(ctx context.Context, r tableRegion, p *pendingRegion, bytes int64) {
 	c.count, c.bytes = c.count+1, c.bytes+bytes
 	go func() { c.done <- completion{r, bytes, r.w.complete(ctx, p)} }()
 }
 
-// take waits for one.
+// take waits for one completion.
 func (c *completions) take() completion {
 	ended := <-c.done
 	c.count, c.bytes = c.count-1, c.bytes-ended.bytes
 	return ended
 }
 
-// wait waits for completions until there are few enough, and for those that have ended. What failed is written again.
+// wait waits until enough returns true, and takes completions that have ended. It writes failed regions again.
 func (c *completions) wait(ctx context.Context, enough func() bool) error {
 	for !enough() || len(c.done) > 0 {
 		ended := c.take()
@@ -93,7 +93,7 @@ func (c *completions) wait(ctx context.Context, enough func() bool) error {
 	return nil
 }
 
-// end waits for all of a worker that gives up.
+// end waits for all completions of a worker that gives up.
 func (c *completions) end() error {
 	var errs []error
 	for c.count > 0 {

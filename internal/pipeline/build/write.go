@@ -22,46 +22,46 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
+// Output is the destination of HFiles: Dir/family/name, written under Dir/_writing first.
 type Output struct {
 	FS       hdfsio.FS
 	Dir      string
 	FileMode fs.FileMode // default 0644
 	DirMode  fs.FileMode // default 0755
-	Retry    WriteRetry  // of files that could not be written
+	Retry    WriteRetry  // for files that could not be written
 
 	Identify bool // files get their ids also without a journal
-	Made     bool // Dir is there, and is not made again if another process has removed it
+	Made     bool // Dir exists, and is not created again if another process has removed it
 
-	// Writing is where files are that are not complete, below Dir. Default [WritingDir].
+	// Writing is the directory of incomplete files below Dir. Default [WritingDir].
 	Writing string
-	// Shared says that other processes may write the same files: one that is there and is the same byte for byte is kept, and
-	// what was written stays when the build fails.
+	// Shared means that other processes may write the same files: an existing file with the same bytes is kept, and written
+	// files stay when the build fails.
 	Shared bool
 
 	Policies Policies // of the families
 
-	Uploads *upload.Limiter // bounds what is written, if it is on HDFS
+	Uploads *upload.Limiter // limits the data written, if it is on HDFS
 }
 
-// WritingDir holds files that are not complete, and MergeDir what merges of
-// shares have noted, below the directory of the families. A name that begins with
-// LoadingPrefix is a directory of files that a load has cut or merged.
+// WritingDir is the directory of incomplete files, and MergeDir that of the records
+// of merges of shares, both below the parent directory of the families. A directory
+// whose name begins with LoadingPrefix holds files that a load has split or merged.
 const (
 	WritingDir    = "_writing"
 	MergeDir      = "_merge"
 	LoadingPrefix = "_loading-"
 )
 
-// TemporaryDir is where Hadoop's jobs write until they are committed.
+// TemporaryDir is the directory in which Hadoop's jobs write until they are committed.
 const TemporaryDir = "_temporary"
 
-// Reserved reports whether a directory of that name is not a family's.
+// Reserved reports whether a directory name is reserved, so that it is not a family's.
 func Reserved(name string) bool {
 	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
 }
 
-// CheckFamily refuses a family whose directory would have a reserved name.
+// CheckFamily returns an error for a family whose directory would have a reserved name.
 func CheckFamily(name string) error {
 	if Reserved(name) {
 		return fail.Errorf(fail.Config, "family %s: its name is reserved for unfinished files: choose another family name", name)
@@ -69,7 +69,7 @@ func CheckFamily(name string) error {
 	return nil
 }
 
-// writing returns where files are that are not complete.
+// writing returns the directory of incomplete files.
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
 
 func (o Output) withDefaults() Output {
@@ -83,7 +83,7 @@ func (o Output) withDefaults() Output {
 	return o
 }
 
-// Prepare makes the directories, several at a time.
+// Prepare creates the directories, several at a time.
 func (o Output) Prepare(ctx context.Context, families ...string) error {
 	const atATime = 8
 	for _, f := range families {
@@ -110,7 +110,7 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 	return nil
 }
 
-// Mkdir makes a directory below Dir, with its mode as it is, whatever the process's or the cluster's mask.
+// Mkdir creates a directory below Dir with exactly the mode DirMode, regardless of the umask of the process or cluster.
 func (o Output) Mkdir(ctx context.Context, name string) error {
 	mkdir := o.FS.MkdirAll
 	if o.Made {
@@ -124,21 +124,21 @@ func (o Output) Mkdir(ctx context.Context, name string) error {
 }
 
 // writers is pass 2 of one table: workers take regions, the largest first, merge each and
-// write its file. Those that find none any more help the others to encode.
+// write its file. Workers without a region help the others to encode.
 type writers struct {
 	plan   *cells.Plan
 	sort   sortedRows
 	from   int // ordinal of the table's first region in the sort
 	out    Output
-	sample int // rows to remember of each region, for verification
+	sample int // number of rows to sample from each region, for verification
 	events progress.Events
 	resume *Resume
-	gate   progress.Gate         // before each region
+	gate   progress.Gate         // passed before each region
 	only   func(region int) bool // by its ordinal in the sort; nil: all
 
 	decoder func() cells.RowDecoder // of packed rows
 
-	allowed func() error // before files get their names; nil: they may
+	allowed func() error // called before files get their names; nil: they may
 
 	helpers *encode.Idle
 
@@ -149,21 +149,21 @@ type writers struct {
 	times   *manifest.CellTimes
 	counts  regionCounts
 	samples []manifest.Sample
-	last    time.Time           // when a file was finished
-	claims  map[string][]uint64 // ids of the files that were to get a name
-	sinks   [][]*encode.Sink    // of regions that are encoded, for others
+	last    time.Time           // time of the last finished file
+	claims  map[string][]uint64 // ids of the files that were being renamed to a final name
+	sinks   [][]*encode.Sink    // of finished regions, for reuse
 
-	several   bool // other tables are written with it
-	uncounted bool // files of an older version: the journal does not have their counts
+	several   bool // other tables are written in the same build
+	uncounted bool // the journal of an older version lacks the counts of its files
 }
 
-// sortedRows are the rows of all regions, in order. Different regions may be merged concurrently.
+// sortedRows provides the rows of all regions, in order. Different regions may be merged concurrently.
 type sortedRows interface {
-	// Region merges one region; what was written of it is proven to be all of it when finish returns nil.
+	// Region merges one region; if finish returns nil, everything of the region was written.
 	Region(region int) (m *extsort.Merge, finish func(*encode.Region) error, err error)
-	// Size returns how many rows a region has and how many bytes they take, before duplicates are left out.
+	// Size returns the number of rows of a region and their size in bytes, before duplicates are left out.
 	Size(region int) (rows, bytes int64)
-	// LeftOut returns how many rows of a region were left out as duplicates before.
+	// LeftOut returns the number of rows of a region that were left out as duplicates earlier.
 	LeftOut(region int) int64
 }
 
@@ -177,15 +177,15 @@ func (s ownSort) Region(region int) (*extsort.Merge, func(*encode.Region) error,
 
 func (ownSort) LeftOut(int) int64 { return 0 }
 
-// pendingFile is an HFile that was encoded; its end may still be on the way.
+// pendingFile is an encoded HFile whose last bytes may still be in transit.
 type pendingFile struct {
 	manifest.File
-	writing string // name until it is complete
+	writing string // temporary name
 	sink    *lateWriter
 	out     *hdfsio.Overlapped
 }
 
-// bytes returns how large the files are.
+// bytes returns the total size of the files.
 func (p *pendingRegion) bytes() (n int64) {
 	for _, f := range p.files {
 		n += f.Bytes
@@ -193,7 +193,7 @@ func (p *pendingRegion) bytes() (n int64) {
 	return n
 }
 
-// pendingRegion is the files of one region, one of each family.
+// pendingRegion holds the files of one region, one for each family.
 type pendingRegion struct {
 	files []*pendingFile
 	part  encode.Region
@@ -201,8 +201,8 @@ type pendingRegion struct {
 	counts regionCounts
 }
 
-// abort gives the files up that have no name yet. What stays of them is in
-// _writing, which is removed with all that is in it.
+// abort discards the files that do not have their final names. Remains are in
+// _writing, which is removed with its contents.
 func (p *pendingRegion) abort() {
 	for _, f := range p.files {
 		f.abort()
@@ -210,12 +210,12 @@ func (p *pendingRegion) abort() {
 }
 
 func (p *pendingFile) abort() {
-	_ = p.out.Drain() // what is not wanted need not have arrived
+	_ = p.out.Drain() // unwanted data need not have arrived
 	_ = p.sink.Abort()
 }
 
-// complete finishes the files, verifies them and gives them their names: the
-// region is done when all have them.
+// complete finishes the files, verifies them and renames them to their final
+// names. The region is done when all files have these.
 func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	defer func() {
 		if err != nil {
@@ -266,15 +266,15 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	return w.resume.wrote(files, p, w.from)
 }
 
-// discard removes files that have no name yet, as far as it can: what stays is in _writing.
+// discard removes files without a final name if possible: remaining ones are in _writing.
 func (w *writers) discard(ctx context.Context, files []*pendingFile) {
 	for _, f := range files {
 		_ = w.out.FS.Remove(ctx, f.writing)
 	}
 }
 
-// finish ends one file and reads back what it says of itself; false when it
-// has no cells, and is not kept.
+// finish ends one file and verifies it by reading back its metadata. It returns
+// false if the file has no cells and is not kept.
 func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
 	err := f.out.Drain()
 	if err == nil && f.Cells > 0 {
@@ -292,7 +292,7 @@ func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
 	return true, nil
 }
 
-// Create starts an HFile, whose bytes count.
+// Create creates an HFile whose bytes count against the upload limit.
 func (o Output) Create(ctx context.Context, name string, c hdfsio.CreateOptions) (hdfsio.Writer, error) {
 	w, err := o.FS.Create(ctx, name, c)
 	if err != nil {

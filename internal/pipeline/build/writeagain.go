@@ -20,12 +20,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// WriteRetry says how persistently a file is written that could not be
-// written. It is given up only when both bounds are passed.
+// WriteRetry determines how often a failed write of a file is retried. It is
+// given up only when both limits are exceeded.
 type WriteRetry struct {
-	Attempts int           // writes of the file, default 6
-	Patience time.Duration // since its first failure, or since another file was finished; default 1 min
-	Pause    time.Duration // before the second write; doubled with each, up to 30 times as long; default 1 s
+	Attempts int           // number of writes of the file, default 6
+	Patience time.Duration // time since its first failure, or since another file was finished; default 1 min
+	Pause    time.Duration // before the second write; doubled with each retry, up to 30 times as long; default 1 s
 }
 
 func (r WriteRetry) withDefaults() WriteRetry {
@@ -35,15 +35,15 @@ func (r WriteRetry) withDefaults() WriteRetry {
 	return r
 }
 
-// longestPause is in pauses of the first length.
+// longestPause is a multiple of the first pause.
 const longestPause = 30
 
 // Persist repeats a write that failed with err until it succeeds or must be
-// given up. The write gets the number of those before it. When the context
-// ends, Persist returns its cause, also when a write has failed by then.
+// given up. The write receives the number of earlier writes. When the context
+// ends, Persist returns its cause, also if a write has failed by then.
 func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	r = r.withDefaults()
-	var before error // the cause of the last failure, if it was one that stays
+	var before error // the cause of the last failure, if it is a lasting one
 	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
 	since := time.Now()
 	for failed := 1; err != nil; failed++ {
@@ -74,8 +74,8 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 	return nil
 }
 
-// writeAgain writes the file of a region from the sorted rows until it is
-// there; an earlier write has failed.
+// writeAgain writes the file of a region from the sorted rows until it
+// succeeds, after an earlier write has failed.
 func (w *writers) writeAgain(ctx context.Context, r region, failed error) error {
 	name := path.Join(w.plan.Family.Name, w.plan.FileName(w.plan.Family.Name, r.i))
 	return w.out.Retry.Persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
@@ -93,8 +93,8 @@ func (w *writers) lastFinished() time.Time {
 	return w.last
 }
 
-// writeWhole makes a small file below the directory. It has the name only when
-// it is complete.
+// writeWhole creates a small file below the directory. The file has its name
+// only when it is complete.
 func (o Output) writeWhole(ctx context.Context, name string, content []byte) error {
 	write := func(attempt int) error {
 		writing := path.Join(o.Dir, name+".writing."+strconv.Itoa(attempt))
@@ -107,14 +107,14 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		}
 		if err != nil {
 			_ = f.Abort()
-			_ = o.FS.Remove(ctx, writing) // it may be complete, whatever was said of its end
+			_ = o.FS.Remove(ctx, writing) // it may be complete despite the error
 			return fail.With(fail.HDFS, err)
 		}
 		err = o.FS.Rename(ctx, writing, path.Join(o.Dir, name))
 		if err != nil {
 			_ = o.FS.Remove(ctx, writing)
 		}
-		// An earlier attempt's renaming can have been done, whatever its answer was.
+		// An earlier attempt's rename may have succeeded despite its error.
 		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.holds(ctx, name, content) {
 			return nil
 		}
@@ -123,7 +123,7 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
 }
 
-// holds says that a small file of the directory has this content.
+// holds reports whether a small file of the directory has the given content.
 func (o Output) holds(ctx context.Context, name string, content []byte) bool {
 	f, err := o.FS.Open(ctx, path.Join(o.Dir, name))
 	if err != nil {
@@ -134,7 +134,7 @@ func (o Output) holds(ctx context.Context, name string, content []byte) bool {
 	return err == nil && bytes.Equal(is, content)
 }
 
-// lasting gives the cause of a failure that stays until an operator acts.
+// lasting returns the cause of a failure that persists until an operator acts.
 func lasting(err error) error {
 	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
@@ -145,8 +145,8 @@ func lasting(err error) error {
 	return nil
 }
 
-// advice returns a text that says what to do about a lasting cause; the errors of HDFS
-// have theirs.
+// advice returns an operator's remedy for a lasting cause; errors of HDFS have
+// their own.
 func advice(cause error) string {
 	switch cause {
 	case fs.ErrNotExist:

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// region is work of pass 2: rows and bytes of a region, duplicates included.
+// region is a unit of work of pass 2: the rows and bytes of a region, duplicates included.
 type region struct {
 	i          int // in its table
 	rows, size int64
@@ -47,7 +47,7 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 			w.out.FS = l.Grouped()
 		}
 	}
-	// Indexes come last: which records have no row in the first table is known when this is written.
+	// Indexes are last: the records without a row in the first table are known only when that table is written.
 	data, indexes := regions, []tableRegion(nil)
 	if len(tables) > 1 {
 		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.IsIndex()), btoi(b.w.plan.IsIndex())) })
@@ -71,7 +71,7 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 	return err
 }
 
-// sortFiles puts the files into the order of their rows.
+// sortFiles sorts the files in the order of their rows.
 func (w *writers) sortFiles() {
 	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 }
@@ -103,7 +103,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// again writes the region from the sorted rows until its files are there, when an earlier write has failed.
+// again writes the region from the sorted rows until its files are complete, after an earlier write has failed.
 func (r tableRegion) again(ctx context.Context, failed error) error {
 	if failed == nil {
 		return nil
@@ -111,7 +111,7 @@ func (r tableRegion) again(ctx context.Context, failed error) error {
 	return r.w.writeAgain(ctx, r.region, failed)
 }
 
-// named adds the table to an error, if there are several.
+// named adds the table to an error, if there are several tables.
 func (w *writers) named(err error) error {
 	if err == nil || !w.several {
 		return err

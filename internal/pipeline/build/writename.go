@@ -13,9 +13,9 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// unname takes files back that have their names when another of their region
-// could not get its own; the region is written again. One that cannot be
-// removed now is remembered as ours.
+// unname removes files that have their final names when another file of their
+// region could not get its own; the region is written again. A file that cannot
+// be removed now is remembered as ours.
 func (w *writers) unname(ctx context.Context, files []*pendingFile) {
 	for _, f := range files {
 		name := path.Join(w.out.Dir, f.Name)
@@ -29,7 +29,7 @@ func (w *writers) unname(ctx context.Context, files []*pendingFile) {
 	}
 }
 
-// claim remembers a file that this job gave a name, though it counts as not written.
+// claim remembers a file that this job has renamed to its final name but that counts as not written.
 func (w *writers) claim(name string, id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,9 +39,9 @@ func (w *writers) claim(name string, id uint64) {
 	w.claims[name] = append(w.claims[name], id)
 }
 
-// name gives a complete file its name. A file that has the name already is
-// ours when its rename was answered by an error, or when a job continues that
-// was stopped between the rename and its record; it is written again.
+// name renames a complete file to its final name. An existing file of that name
+// is ours if its rename returned an error, or if the job was stopped between
+// the rename and its record; it is replaced.
 func (w *writers) name(ctx context.Context, p *pendingFile) error {
 	info, err := w.info(ctx, p)
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 	return err
 }
 
-// mayName is nil when files may get their names.
+// mayName returns nil when files may get their names.
 func (w *writers) mayName(ctx context.Context) error {
 	if w.allowed == nil {
 		return nil
@@ -78,7 +78,7 @@ func (w *writers) mayName(ctx context.Context) error {
 	return context.Cause(ctx) // it may have waited
 }
 
-// info describes a complete file. Its writer may know the description.
+// info describes a complete file. The writer may already have the description.
 func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
 	if info := p.sink.Info(); info != nil {
 		return info, nil
@@ -86,7 +86,7 @@ func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error)
 	return w.out.FS.Stat(ctx, p.writing)
 }
 
-// rename renames a file whose identity is known, 0 if it has none.
+// rename renames a file with a known id, 0 if it has none.
 func (w *writers) rename(ctx context.Context, from, to string, id uint64) error {
 	if r, ok := w.out.FS.(hdfsio.Renamer); ok && id != 0 {
 		return r.RenameFile(ctx, from, to, id)
@@ -94,8 +94,8 @@ func (w *writers) rename(ctx context.Context, from, to string, id uint64) error 
 	return w.out.FS.Rename(ctx, from, to)
 }
 
-// claimed reports whether the file of that name is one that this job renamed,
-// though the answer was another.
+// claimed reports whether the file of that name is one that this job renamed
+// although the rename returned an error.
 func (w *writers) claimed(ctx context.Context, name string) bool {
 	w.mu.Lock()
 	ids := w.claims[name]
@@ -111,8 +111,8 @@ func (w *writers) claimed(ctx context.Context, name string) bool {
 	return ok && slices.Contains(ids, id)
 }
 
-// shareName is for a file that another process has written too. The content follows from the plan, so what is there is kept
-// if it is whole, since it may be in use already, and is the file that is recorded; what is damaged is replaced.
+// shareName handles a file that another process has written too. The content follows from the plan, so an intact existing
+// file is kept, because it may already be in use, and is recorded; a damaged one is replaced.
 func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) error {
 	id, same, err := sameFile(ctx, w.out.FS, name, p.File)
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) er
 	return w.out.FS.Rename(ctx, p.writing, name)
 }
 
-// sameFile reports whether a file has the bytes of one that was written, and its id, 0 if it has none.
+// sameFile reports whether a file has the bytes of a written file, and returns its id, 0 if it has none.
 func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (id uint64, same bool, err error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// encode writes the rows of one region into files that do not have their
-// names yet. Each attempt has other names: the file of a failed one may
-// still be open to a lease. What failed is given up.
+// encode writes the rows of one region into files without their final names.
+// Each attempt uses names of its own: the file of a failed attempt may still
+// have a lease. The files of a failed attempt are aborted.
 func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
-	// A worker that has waited for others' files asks the gate after that.
+	// A worker that has waited for the files of others passes the gate after that.
 	if err := w.out.Uploads.Enter(ctx); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	return p, nil
 }
 
-// create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
+// create prepares the file of a region and family. It is created while rows are encoded, before its first bytes are written.
 func (w *writers) create(ctx context.Context, r region, family cells.FamilySpan, attempt int) *pendingFile {
 	name := w.plan.FileName(family.Name, r.i)
 	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.WritingOf(family.Name), name)}
@@ -76,7 +76,7 @@ func (w *writers) create(ctx context.Context, r region, family cells.FamilySpan,
 	return p
 }
 
-// encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
+// encodeRows appends the rows of a region to its files, and returns the number of rows that were left out.
 func (w *writers) encodeRows(ctx context.Context, r region, part *encode.Region, sinks []*encode.Sink) (dups int64, err error) {
 	rows := encode.NewPieceWriter(w.helpers, w.plan, part, sinks)
 	helped := w.helpers != nil && encode.Helped(w.plan)
@@ -101,7 +101,7 @@ func (w *writers) encodeRows(ctx context.Context, r region, part *encode.Region,
 	return m.Duplicates(), finish(part)
 }
 
-// takeSinks makes one for each family, or has those of a region that is encoded serve again.
+// takeSinks returns a sink for each family. It reuses the sinks of a finished region if there are any.
 func (w *writers) takeSinks(out func(family int) io.Writer) ([]*encode.Sink, error) {
 	w.mu.Lock()
 	n := len(w.sinks)
@@ -118,7 +118,7 @@ func (w *writers) takeSinks(out func(family int) io.Writer) ([]*encode.Sink, err
 	return sinks, nil
 }
 
-// giveSinks takes back those whose files are all finished without an error.
+// giveSinks returns sinks for reuse, if their files were finished without an error.
 func (w *writers) giveSinks(sinks []*encode.Sink) {
 	for _, s := range sinks {
 		if !s.Resets() {
@@ -130,9 +130,9 @@ func (w *writers) giveSinks(sinks []*encode.Sink) {
 	w.sinks = append(w.sinks, sinks)
 }
 
-// blockSize returns at least the size of the file to come, or nearly so: then the
-// file is one block and its write needs no change of pipeline. It is not much
-// more, because a DataNode without that much room is passed over.
+// blockSize returns an upper estimate of the size of the file: then the file is
+// one block and its write needs no change of pipeline. It is not much larger,
+// because a DataNode without that much space is skipped.
 func (w *writers) blockSize(f cells.FamilySpan, rows, raw int64) int64 {
 	const unit, most = 1 << 20, 8 << 30
 	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
@@ -141,7 +141,7 @@ func (w *writers) blockSize(f cells.FamilySpan, rows, raw int64) int64 {
 		perCell = max(perCell, int64(24+len(q)))
 	}
 	if f.Encoding == hfile.EncodingNone && rows > 0 {
-		perCell += raw / rows / 2 // the key again and again
+		perCell += raw / rows / 2 // the key is repeated in every cell
 	}
 	bound := raw + rows*int64(len(qualifiers))*perCell
 	if f.Compression != hfile.CompressionNone {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// writeTables is pass 2 on all tables, and their manifests.
+// writeTables is pass 2 on all tables. It also writes their manifests.
 func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *extsort.Sorter, totals sortTotals, o Options) ([]*manifest.Manifest, error) {
 	read := time.Now()
 	o.Events.Phase("write")
@@ -33,7 +33,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	if err := writeAll(ctx, o.Workers, all); err != nil {
 		return undo(rows.locate(ctx, err))
 	}
-	if err := o.allowed(); err != nil { // where no file was to be named, the manifest is
+	if err := o.allowed(); err != nil { // if no file was renamed, the manifest still is
 		return undo(err)
 	}
 	manifests := make([]*manifest.Manifest, len(tables))
@@ -67,7 +67,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	return manifests, endWriting(ctx, tables)
 }
 
-// Prepare makes the directories of all tables.
+// Prepare creates the directories of all tables.
 func Prepare(ctx context.Context, tables []Table) error {
 	for _, t := range tables {
 		if err := t.Out.Prepare(ctx, t.Plan.FamilyNames()...); err != nil {
@@ -77,7 +77,7 @@ func Prepare(ctx context.Context, tables []Table) error {
 	return nil
 }
 
-// endWriting removes the directories of files that are not complete.
+// endWriting removes the directories of incomplete files.
 func endWriting(ctx context.Context, tables []Table) error {
 	for _, t := range tables {
 		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())); err != nil {
@@ -87,16 +87,16 @@ func endWriting(ctx context.Context, tables []Table) error {
 	return nil
 }
 
-// forgetManifests removes those of tables that were written before another's could not be.
+// forgetManifests removes the manifests that were written before another table's manifest failed.
 func forgetManifests(ctx context.Context, tables []Table) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	for _, t := range tables {
-		_ = t.Out.FS.Remove(ctx, path.Join(t.Out.Dir, manifest.FileName)) // it may not be there
+		_ = t.Out.FS.Remove(ctx, path.Join(t.Out.Dir, manifest.FileName)) // it may not exist
 	}
 }
 
-// undo removes the files of a build that failed; one that can continue keeps them.
+// undo removes the files of a failed build; a resumable build keeps them.
 func (w *writers) undo(ctx context.Context) error {
 	if w.resume != nil {
 		return nil

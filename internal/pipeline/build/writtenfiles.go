@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// ChecksumOf returns the checksum of a file that the build wrote, for journals whose
-// load does not have it; 0 if it is not known.
+// ChecksumOf returns the checksum of a file that the build wrote, 0 if it is
+// unknown. It is for journals whose load record lacks it.
 func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 	for _, w := range d.Written {
 		for _, g := range append([]manifest.File{w.File}, w.Others...) {
@@ -29,8 +29,8 @@ func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 	return 0
 }
 
-// CheckWritten proves the files of earlier attempts. Those that are not as
-// they were written count as not written, with all of their region.
+// CheckWritten verifies the files of earlier attempts. The regions of missing
+// or damaged files count as not written.
 func (r *Resume) CheckWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
 	return r.CheckTables(ctx, []Table{{Out: out}}, gate, e)
 }
@@ -58,7 +58,7 @@ func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.
 	return r.lose(lost)
 }
 
-// lose notes that files are to be written again.
+// lose records that files must be written again.
 func (r *Resume) lose(regions map[int]bool) error {
 	if len(regions) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (r *Resume) lose(regions map[int]bool) error {
 	return r.Checkpoint.Lost(LostRecord{Regions: slices.Sorted(maps.Keys(regions))})
 }
 
-// outOf returns where the files of a region go, by its ordinal in the sort. One table needs no plan.
+// outOf returns the output of a region, given by its ordinal in the sort. A single table needs no plan.
 func outOf(tables []Table, ordinal int) Output {
 	for i, t := range tables {
 		if i == len(tables)-1 || ordinal < t.Plan.Ranges.Len() {
@@ -77,9 +77,9 @@ func outOf(tables []Table, ordinal int) Output {
 	return Output{}
 }
 
-// KeepWritten forgets the files of earlier attempts that are not there as
-// they were written, and removes what was not finished. A look that failed
-// says nothing of a file.
+// KeepWritten forgets the files of earlier attempts that are missing or differ
+// from what was written, and removes unfinished files. If a file cannot be
+// examined, it returns the error and forgets nothing.
 func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
 	return r.KeepTables(ctx, []Table{{Out: out}})
 }

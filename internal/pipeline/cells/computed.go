@@ -11,10 +11,10 @@ import (
 	"bulkload/pkg/source"
 )
 
-// computed gives the values of an expression. It belongs to one goroutine.
+// computed evaluates an expression. It belongs to one goroutine.
 type computed struct {
 	program *expression.Program
-	columns []int // of the fields
+	columns []int // of the program's fields
 	fields  [][]byte
 	buf     []byte
 }
@@ -31,7 +31,7 @@ func (p *Plan) newComputed(e keygen.Expr) (*computed, error) {
 	return c, nil
 }
 
-// computedSlots returns the expressions of slots, by slot; nil if none has one.
+// computedSlots returns the expressions of slots, by slot; nil if no slot has one.
 func (p *Plan) computedSlots() (list []*computed, err error) {
 	for i, s := range p.Slots {
 		if s.expr == nil {
@@ -47,7 +47,7 @@ func (p *Plan) computedSlots() (list []*computed, err error) {
 	return list, nil
 }
 
-// of takes the fields of a record, nil for NULL.
+// of returns the fields of a record, nil for NULL.
 func (c *computed) of(b *source.Batch, row int) [][]byte {
 	for i, column := range c.columns {
 		switch text := b.Field(row, column); {
@@ -62,7 +62,7 @@ func (c *computed) of(b *source.Batch, row int) [][]byte {
 	return c.fields
 }
 
-// append appends the value of a slot. Where empty, the record has no such cell.
+// append appends the value of a slot. If empty is true, the record does not have the cell.
 func (c *computed) append(data []byte, s *Slot, kept kept, b *source.Batch, row int) (out []byte, empty bool, err error) {
 	at := len(data)
 	out, null, err := c.program.Append(data, c.of(b, row))
@@ -81,7 +81,7 @@ func (c *computed) append(data []byte, s *Slot, kept kept, b *source.Batch, row 
 	return out, false, nil
 }
 
-// fail names the cell in an error about its value, and the column if it is made of one.
+// fail adds the cell to an error about its value, and the column if it is computed from one.
 func (s *Slot) fail(err error) error {
 	e := &keygen.FieldError{}
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
@@ -93,10 +93,10 @@ func (s *Slot) fail(err error) error {
 	return e
 }
 
-// A Filter says which records have rows. It belongs to one goroutine.
+// A Filter decides which records have rows. It belongs to one goroutine.
 type Filter struct{ c *computed }
 
-// NewFilter returns the plan's, nil if all records have rows.
+// NewFilter returns the plan's filter, nil if all records have rows.
 func (p *Plan) NewFilter() (*Filter, error) {
 	if p.Filter == nil {
 		return nil, nil
@@ -108,7 +108,7 @@ func (p *Plan) NewFilter() (*Filter, error) {
 	return &Filter{c}, nil
 }
 
-// Keeps reports whether a record has rows. The error says why that is not known: the record is bad.
+// Keeps reports whether a record has rows. If the filter cannot be evaluated, it returns an error: the record is bad.
 func (f *Filter) Keeps(b *source.Batch, row int) (bool, error) {
 	if f == nil {
 		return true, nil

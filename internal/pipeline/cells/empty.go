@@ -1,9 +1,9 @@
 package cells
 
-// kept says which values of a slot become a cell that has no byte.
+// kept determines which empty values of a slot become an empty cell.
 type kept struct{ empty, null bool }
 
-// has reports whether a value without a byte is a cell. null says that it is NULL.
+// has reports whether an empty value becomes a cell. null means that the value is NULL.
 func (k kept) has(null bool) bool {
 	if null {
 		return k.null
@@ -11,8 +11,8 @@ func (k kept) has(null bool) bool {
 	return k.empty
 }
 
-// kept appends the handling of empty values, by slot, in a file. nulls reports whether that has NULL as well as an empty
-// text. An empty text can be a cell; an empty number is none.
+// kept appends, by slot, which empty values become cells in a file. nulls reports whether the file distinguishes NULL from
+// empty text. An empty text can be a cell; an empty number cannot.
 func (p *Plan) kept(dst []kept, nulls bool) []kept {
 	for i := range p.Slots {
 		s := &p.Slots[i]
@@ -21,7 +21,7 @@ func (p *Plan) kept(dst []kept, nulls bool) []kept {
 	return dst
 }
 
-// StoresEmpty reports whether an empty text is a cell, but for columns that say otherwise, in a file that has NULL or not.
+// StoresEmpty reports whether empty text becomes a cell, except in columns with a setting of their own. nulls reports whether the file has NULL.
 func (p *Plan) StoresEmpty(nulls bool) bool { return storesEmpty(p.Empty, nulls) }
 
 func storesEmpty(empty string, nulls bool) bool { return empty == "store" || empty == "" && nulls }

@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// WarnKey warns of flaws in a plan's keys before a row is read: how
-// they would be in the regions, and how long they are.
+// WarnKey logs warnings about a plan's keys before a row is read: about their
+// distribution over the regions, and about their length.
 func (p *Plan) WarnKey(e progress.Events) {
 	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
 	if err != nil {
@@ -25,17 +25,17 @@ func (p *Plan) WarnKey(e progress.Events) {
 	}
 }
 
-// KeyOptions configures the explanation of keys.
+// KeyOptions are the options of [NewKeyMaker].
 type KeyOptions struct {
 	Splits [][]byte // of the table; default: one region for each salt, if the spec's salt takes its modulus from the job
-	Unique string   // column whose values all differ, for what is said of collisions; empty: nothing is said
+	Unique string   // column with unique values, for statements about collisions; empty: no such statements
 }
 
-// A KeyMaker makes the keys of single records, and says how. It belongs to
-// one goroutine.
+// A KeyMaker makes and explains the keys of single records. It belongs to one
+// goroutine.
 type KeyMaker struct {
 	Spec   string
-	Report *keygen.Report // what is known without a record
+	Report *keygen.Report // statements that hold for all records
 
 	program *keygen.Program
 	at      []int // column of each field
@@ -85,8 +85,8 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	return m, nil
 }
 
-// Key returns the key of a record, whose fields belong to the columns. It is
-// valid until the next call.
+// Key returns the key of a record, whose fields are in the order of the
+// columns. It is valid until the next call.
 func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	for i, c := range m.at {
 		m.fields[i] = record[c]
@@ -99,34 +99,34 @@ func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	return m.key, fail.With(fail.BadRows, err)
 }
 
-// NoKey returns the error of a record whose key has no byte: HBase has no such row.
+// NoKey returns the error for a record with an empty key: HBase has no such row.
 func NoKey() error { return &keygen.FieldError{Err: keygen.ErrNoKey} }
 
-// An ExplainedKey is a key with its parts and the region it falls in.
+// An ExplainedKey is a key with its parts and the region that it belongs to.
 type ExplainedKey struct {
-	Key    string        `json:"key"` // printable ASCII as it is, other bytes as \xNN
+	Key    string        `json:"key"` // printable ASCII unchanged, other bytes as \xNN
 	Bytes  int           `json:"bytes"`
 	Parts  []KeyPart     `json:"parts"`
 	Region *RegionOfKeys `json:"region,omitempty"` // nil if the regions are not known
 }
 
-// KeyPart is one part of a key with its bytes.
+// KeyPart is the value of one part of a spec.
 type KeyPart struct {
 	Part  string `json:"part"`
 	Value string `json:"value"`
 	Bytes int    `json:"bytes"`
 }
 
-// RegionOfKeys is a region of a table by its bounds.
+// RegionOfKeys identifies a region of a table by its bounds.
 type RegionOfKeys struct {
 	Number int     `json:"number"` // from 1
 	Of     int     `json:"of"`
 	Start  string  `json:"start"`
 	End    string  `json:"end"`
-	Share  float64 `json:"share,omitempty"` // of all rows as expected, if that can be determined
+	Share  float64 `json:"share,omitempty"` // expected share of all rows, if it can be determined
 }
 
-// Explain is Key with how it came about.
+// Explain returns the key of a record with its parts and its region.
 func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	key, err := m.Key(record)
 	if err != nil {
@@ -148,8 +148,8 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	return x, nil
 }
 
-// Salts returns the number of values of the salt with which keys begin, 0 if they begin
-// with something else.
+// Salts returns the number of values of the salt with which keys begin, 0 if
+// they do not begin with a salt.
 func (p *Plan) Salts() int {
 	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)
 	switch {

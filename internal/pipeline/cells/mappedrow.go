@@ -10,18 +10,18 @@ import (
 	"bulkload/pkg/source"
 )
 
-// MaxCell is the greatest cell that clients and servers take
-// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4).
-// A bulk load is not checked by the server, so it is here.
+// MaxCell is the maximum size of a cell that clients and servers accept
+// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4). The
+// server does not check a bulk load, so this package does.
 const MaxCell = 10 << 20
 
 // mappedRow makes the values of a record's cells in the maker's buffer, for
-// plans that need more than the columns' bytes in another order. The error is
-// a [*keygen.FieldError] about the column at fault.
+// plans that do more than reorder the columns' bytes. The error is a
+// [*keygen.FieldError] about the invalid column.
 func (m *RowMaker) mappedRow(b *source.Batch, row int) error {
 	data := m.values[:0]
 	var err error
-	none := -1 // its sign is lost with the first cell
+	none := -1 // negative until the first cell
 	for i := range m.plan.Slots {
 		s := &m.plan.Slots[i]
 		at := len(data)
@@ -61,7 +61,7 @@ func (m *RowMaker) mappedRow(b *source.Batch, row int) error {
 			return m.tooLong(i, len(data)-at)
 		}
 	}
-	// Of a wide row, another record may have the cells.
+	// Another record of a wide row may have cells.
 	if none < 0 && len(m.plan.wide) == 0 {
 		return m.noCell()
 	}
@@ -108,10 +108,10 @@ func (m *RowMaker) object(dst []byte, members []member, kept kept, b *source.Bat
 	return append(dst, '}'), nil
 }
 
-// textRow finds the values of a record's cells in the batch.
+// textRow locates the values of a record's cells in the batch.
 func (m *RowMaker) textRow(b *source.Batch, row int) error {
 	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
-	none := -1 // its sign is lost with the first cell
+	none := -1 // negative until the first cell
 	for i, c := range m.plan.order {
 		n := int(spans[c].Len)
 		if n == 0 && !m.kept[i].has(spans[c].IsNull()) {
@@ -128,7 +128,7 @@ func (m *RowMaker) textRow(b *source.Batch, row int) error {
 	return nil
 }
 
-// noCell returns the error of a record that would leave no trace in the table: a row is there by its cells.
+// noCell returns the error for a record that would leave no trace in the table: a row without cells does not exist.
 func (m *RowMaker) noCell() error {
 	for i := range m.kept {
 		if !m.kept[i].empty {
@@ -147,7 +147,7 @@ func (m *RowMaker) tooLong(slot, n int) error {
 	return e
 }
 
-// member is one member of a JSON object that a record becomes.
+// member is one member of the JSON object that a record becomes.
 type member struct {
 	column int
 	name   []byte // as JSON, with the colon
@@ -155,7 +155,7 @@ type member struct {
 
 func newMember(name string, column int) member {
 	text, err := celltype.AppendJSON(nil, []byte(name))
-	if err != nil { // the name of a column in no encoding
+	if err != nil { // the column's name is not valid text
 		text, _ = celltype.AppendJSON(nil, []byte(string([]rune(name))))
 	}
 	return member{column: column, name: append(text, ':')}

@@ -13,9 +13,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Plan is all that the content of the HFiles depends on besides the inputs.
+// A Plan holds everything that determines the content of the HFiles, apart from the inputs.
 type Plan struct {
-	Table      string      // for names; may be empty in a build
+	Table      string      // for file names; may be empty in a build
 	Family     spec.Family // the first of the families
 	Families   []FamilySpan
 	Ranges     *partition.Ranges
@@ -23,26 +23,26 @@ type Plan struct {
 	Modulus    int      // of salts
 	Columns    []string // of the records, in their order
 	Timestamp  int64    // milliseconds
-	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
+	Empty      string   // how empty text is stored: skip, store, or "": store in files that have NULL as well
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
-	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table is part of each other's
+	Filter     keygen.Expr // selects the records that have rows; nil: all. Includes the filter of the job's first table
 	Salt       spec.Salt   // the secret of salted(x)
-	Near       Near        // where the files are to be
-	Packed     *Packed     // how rows are unpacked; nil: they are values of slots
-	Tables     []string    // inputs that are tables, as they were given; a run does not say
+	Near       Near        // the hosts on which files are to be written
+	Packed     *Packed     // how rows are unpacked; nil: rows are values of slots
+	Tables     []string    // inputs that are tables, as the user gave them; not set in a run
 
-	Slots  []Slot // what a record becomes
-	order  []int  // columns of the slots, for records that only need to be put in order
-	mapped bool   // they need more
-	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
+	Slots  []Slot // the cells that a record becomes
+	order  []int  // columns of the slots, for records whose columns are only reordered
+	mapped bool   // records need more than reordering
+	wide   []int  // columns with qualifiers in the records: rows are made of all records of a key
 	timing timing
 }
 
-// NewPlan makes a plan from a spec, the columns of its inputs, the family's
-// settings and the split points. The spec's own settings of the family have
-// been applied to it by [spec.Spec.ApplyTo]. A job of several families has the
-// settings of each among f and more; f's are those of one that is not there.
+// NewPlan returns the plan of a spec, the columns of its inputs, the family's
+// settings and the split points. [spec.Spec.ApplyTo] has applied the spec's own
+// settings to the family. A job of several families finds the settings of each
+// among f and more; a family without any gets f's.
 func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
 	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
 	if p.Timestamp == 0 {
@@ -75,18 +75,18 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 	return p, p.MapCells(s.Mapping, s.FamilyName(), append(more, f))
 }
 
-// OwnFilter reports whether the table has a filter besides the job's, which is the first table's.
+// OwnFilter reports whether the table has a filter other than the job's, which is the first table's.
 func (p *Plan) OwnFilter(first *Plan) bool {
 	return p.Filter != nil && (first.Filter == nil || p.Filter.String() != first.Filter.String())
 }
 
-// Joins reports whether rows are made of all records of a key: each record has other cells, or a version of the row's cells.
+// Joins reports whether rows are made of all records of a key: each record contributes cells of its own, or a version of the row's.
 func (p *Plan) Joins() bool { return len(p.wide) > 0 || p.KeepsVersions() }
 
 // KeepsVersions reports whether records of a key are versions of one row.
 func (p *Plan) KeepsVersions() bool { return p.Duplicates == extsort.KeepAll }
 
-// MostVersions returns how many versions of a cell the files can have, 0 where they have one of each.
+// MostVersions returns the maximum number of versions of a cell in the files, 0 if each cell has one.
 func (p *Plan) MostVersions() (n int) {
 	if !p.KeepsVersions() {
 		return 0
@@ -97,7 +97,7 @@ func (p *Plan) MostVersions() (n int) {
 	return n
 }
 
-// checkVersions refuses families that keep one version of a cell, and those whose number of versions is not known.
+// checkVersions refuses families that keep only one version of a cell, or whose number of versions is unknown, if the plan keeps versions.
 func (p *Plan) checkVersions() error {
 	for _, f := range p.Families {
 		switch {
@@ -120,8 +120,8 @@ func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 	return q
 }
 
-// HFileOptions returns the writer's for every file of a family. The job's
-// timestamp replaces each clock, so the same plan gives the same bytes.
+// HFileOptions returns the options for writing the files of a family. The job's
+// timestamp replaces every clock, so the same plan gives the same bytes.
 func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
 		Family:      []byte(f.Name),
@@ -144,32 +144,32 @@ func (p *Plan) FileName(family string, region int) string {
 	return hfile.Name("%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region))
 }
 
-// Timed reports whether cells have times of their own: a timestamp, a time to live or both. Stamped is of the timestamp, Expires of the time to
-// live.
+// Timed reports whether cells have times of their own: a timestamp, a time to live or both. Stamped reports on the timestamp, Expires on the
+// time to live.
 func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 }
 func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
 func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
 
-// RowPolicy returns how rows with the same key are merged.
+// RowPolicy returns the policy for rows with the same key in a merge.
 func (p *Plan) RowPolicy() extsort.Policy {
 	if p.Joins() {
-		return extsort.KeepAll // it is about cells
+		return extsort.KeepAll // the plan's policy applies to cells
 	}
 	return p.Duplicates
 }
 
-// IsIndex reports whether the rows are entries of an index: one of a record has its key in the first table.
+// IsIndex reports whether the rows are index entries, which hold the key of the record's row in the first table.
 func (p *Plan) IsIndex() bool {
 	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
-// CellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
+// CellByCell reports whether cells are written one by one, because they have times of their own, come from several records of a row, or are packed.
 func (p *Plan) CellByCell() bool { return p.Timed() || p.Joins() || p.Packed != nil }
 
-// Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
+// Near returns the server, host:port, of a row's region: the region's files are written on that host. nil: anywhere.
 type Near func(row []byte) string
 
-// Of returns the server of a row, empty if it is not known.
+// Of returns the server of a row, empty if it is unknown.
 func (n Near) Of(row []byte) string {
 	if n == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// RowForm makes that form of a row again, from what a table gives.
+// RowForm rebuilds the sorted form of a row from the cells of a table.
 type RowForm struct {
 	buf     []byte
 	data    []byte
@@ -14,7 +14,7 @@ type RowForm struct {
 	offsets []uint32
 }
 
-// Append gives the row's form, valid until the next call; values are in the
+// Append returns the row's form, valid until the next call. Values are in the
 // order of qualifiers, nil for no cell.
 func (f *RowForm) Append(key []byte, values [][]byte) []byte {
 	f.lengths, f.offsets, f.data = f.lengths[:0], f.offsets[:0], f.data[:0]

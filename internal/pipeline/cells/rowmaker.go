@@ -9,33 +9,33 @@ import (
 	"bulkload/pkg/source"
 )
 
-// RowMaker makes the row that each record has in one table. It belongs to one goroutine.
+// RowMaker makes the row of each record in one table. It belongs to one goroutine.
 type RowMaker struct {
 	plan    *Plan
 	from    int       // ordinal of the table's first region in the sort
-	first   *RowMaker // of the first table, which has made its row before; of that itself
-	source  *RowMaker // of the first table whose rows have the same values, which makes them; of that itself
+	first   *RowMaker // of the first table, whose row is made before; the maker itself for that table
+	source  *RowMaker // of the first table whose rows have the same values, which makes them; may be the maker itself
 	program *keygen.Program
 	keyCols []int // columns of the key's fields
 	fields  [][]byte
 	lengths []int    // of a record's values, in the order of slots
-	offsets []uint32 // and where they are in data
-	values  []byte   // those of a mapped record
-	kept    []kept   // by slot, what becomes a cell without a byte
+	offsets []uint32 // their positions in data
+	values  []byte   // the values of a mapped record
+	kept    []kept   // by slot, which empty values become cells
 
-	computed []*computed // by slot, of those that are; nil if none is
+	computed []*computed // by slot, for expressions; nil if there are none
 
 	filter *Filter // the table's own, which includes the job's; nil if it has none
-	Passes bool    // it leaves the last record out
-	Passed int64   // records of the batch that it leaves out
+	Passes bool    // the filter leaves out the last record
+	Passed int64   // records of the batch that the filter leaves out
 
 	// the row made last
 	Key    []byte
-	data   []byte // the batch's, or values
+	data   []byte // the batch's data, or values
 	Region int    // in the sort
 }
 
-// NewRowMakers makes one for each table; their regions follow one another in the sort.
+// NewRowMakers returns a maker for each table; their regions follow one another in the sort.
 func NewRowMakers(plans []*Plan) ([]*RowMaker, error) {
 	var list []*RowMaker
 	from := 0
@@ -57,7 +57,7 @@ func NewRowMakers(plans []*Plan) ([]*RowMaker, error) {
 	return list, nil
 }
 
-// SetNulls says whether the file of the next records has NULL as well as empty texts.
+// SetNulls sets whether the file of the next records distinguishes NULL from empty text.
 func SetNulls(tables []*RowMaker, nulls bool) {
 	for _, m := range tables {
 		m.kept = m.plan.kept(m.kept[:0], nulls)
@@ -80,8 +80,8 @@ func newRowMaker(p *Plan, from int) (*RowMaker, error) {
 	return m, err
 }
 
-// Make makes the row of a record, unless the table's own filter leaves it out. What it makes is valid until the next call, as far as the
-// batch is. The error says why the record has none.
+// Make makes the row of a record, unless the table's own filter leaves it out. The row is valid until the next call, and only as long as
+// the batch is. The error is the reason why the record has no row.
 func (m *RowMaker) Make(b *source.Batch, row int) error {
 	if m.filter != nil {
 		keep, err := m.filter.Keeps(b, row)
@@ -113,8 +113,8 @@ func (m *RowMaker) Make(b *source.Batch, row int) error {
 	return err
 }
 
-// Add puts the row that was made last into the sort, which has got the values of last before, of the same record, and gives the one
-// whose values it has then.
+// Add adds the last row to the sort. last is the maker whose values of the same record were added before, nil if none were. If the
+// values are equal, the sort shares them. Add returns the maker whose values the sort has then.
 func (m *RowMaker) Add(out *extsort.Writer, seq uint64, last *RowMaker) (*RowMaker, error) {
 	v := m.source
 	if v == last {
@@ -130,8 +130,8 @@ func (m *RowMaker) Add(out *extsort.Writer, seq uint64, last *RowMaker) (*RowMak
 	return v, nil
 }
 
-// findSources finds the tables whose rows have the values of an earlier table's, which has a row of every record: these are made once, and held
-// once in memory.
+// findSources finds the tables whose rows have the same values as those of an earlier table that has a row of every record: these values are
+// computed once and stored once in memory.
 func findSources(tables []*RowMaker) {
 	for i, m := range tables {
 		m.source = m
@@ -144,12 +144,12 @@ func findSources(tables []*RowMaker) {
 	}
 }
 
-// sameValues reports whether the values of both are the bytes of the same columns.
+// sameValues reports whether the values of both makers are the bytes of the same columns.
 func (m *RowMaker) sameValues(o *RowMaker) bool {
 	return !m.plan.mapped && !o.plan.mapped && slices.Equal(m.plan.order, o.plan.order) && slices.Equal(m.kept, o.kept)
 }
 
-// HasCell reports whether the row that was made last has a cell: a wide row may get them of other records alone.
+// HasCell reports whether the last row has a cell: a wide row may get its cells from other records only.
 func (m *RowMaker) HasCell() bool {
 	for _, n := range m.lengths[:len(m.plan.Slots)] {
 		if n >= 0 {

@@ -13,34 +13,34 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// Slot is one cell that a record may become. A row's payload in the sort has
-// a value for each slot of the plan, in their order, which is that of cells
-// in a table: by family, then by qualifier.
+// Slot is a cell that a record may become. A row's payload in the sort has a
+// value for each slot of the plan, in the order of the slots, which is the
+// order of cells in a table: by family, then by qualifier.
 type Slot struct {
 	family    string
 	qualifier string
 	Name      []byte // the qualifier
 	// QualifierOf is the column whose value is the qualifier, -1 for none. The
-	// values of such columns follow those of all slots, in their order.
+	// values of these columns follow the values of all slots, in their order.
 	QualifierOf int
-	column      int                // of the record; -1 for what is not made of one column
+	column      int                // of the record; -1 if the value is not made from one column
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
 	members     []member           // of a JSON object
-	expr        keygen.Expr        // a value that is computed
-	rowKey      bool               // the key of the record's row in the first table
-	empty       string             // what an empty text becomes, as in a plan
+	expr        keygen.Expr        // of a computed value
+	rowKey      bool               // the value is the key of the record's row in the first table
+	empty       string             // how empty text is stored, as in a plan
 	nulls       bool               // NULL becomes an empty cell
 }
 
-// FamilySpan is the slots of one family.
+// FamilySpan is the range of slots of one family.
 type FamilySpan struct {
 	spec.Family
 	From, To int
 }
 
-// MapCells makes the plan's slots and families. The settings of families that
-// are not given are the same as of the plan's own.
+// MapCells creates the plan's slots and families. Families without settings get
+// the settings of the plan's own family.
 func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) error {
 	var errs []error
 	bad := func(i int, c spec.CellSpec, err error) {
@@ -160,8 +160,8 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 	return p.checkVersions()
 }
 
-// spread finds the families of the slots, and whether records need more than
-// to be put in order.
+// spread determines the families of the slots, and whether records need more
+// than reordering.
 func (p *Plan) spread(settings []spec.Family) {
 	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.Timed()
 	for i, s := range p.Slots {
@@ -185,7 +185,7 @@ func (p *Plan) spread(settings []spec.Family) {
 	p.Family = p.Families[0].Family
 }
 
-// FamilyNames returns the plan's families in order.
+// FamilyNames returns the names of the plan's families in order.
 func (p *Plan) FamilyNames() []string {
 	var names []string
 	for _, f := range p.Families {
@@ -194,10 +194,10 @@ func (p *Plan) FamilyNames() []string {
 	return names
 }
 
-// NumValues returns how many values a row has in the sort.
+// NumValues returns the number of values of a row in the sort.
 func (p *Plan) NumValues() int { return len(p.Slots) + len(p.wide) + p.timing.values() }
 
-// Carries says of each column of the records whether a row holds its value in addition to the key.
+// Carries reports, for each column of the records, whether a row holds its value in addition to the key.
 func (p *Plan) Carries() []bool {
 	held := make([]bool, len(p.Columns))
 	hold := func(column int) {
@@ -222,8 +222,8 @@ func (p *Plan) Carries() []bool {
 	return held
 }
 
-// CellNames returns the cell names of the slots, for a manifest; nil where columns and
-// family give.
+// CellNames returns the names of the slots, for a manifest; nil if columns and
+// family determine them.
 func (p *Plan) CellNames() []spec.CellName {
 	if !p.Mapping.Given() {
 		return nil
@@ -235,7 +235,7 @@ func (p *Plan) CellNames() []spec.CellName {
 	return names
 }
 
-// without returns a list less what another has.
+// without returns list without the elements of drop.
 func without(list, drop []string) []string {
 	dropped := make(map[string]bool, len(drop))
 	for _, name := range drop {

@@ -12,13 +12,13 @@ import (
 	"bulkload/pkg/source"
 )
 
-// timing says which columns are the time and the life of a record's cells.
-// What they hold follows the slots' values in a row's payload, 8 bytes each;
-// a life may be missing.
+// timing names the columns of the timestamp and the TTL of a record's cells.
+// Their values follow the slots' values in a row's payload, 8 bytes each; a TTL
+// may be missing.
 type timing struct {
 	stamp, ttl int           // columns of the record, -1 for none
-	dates      *keygen.Dates // of the stamp
-	unit       int64         // of the life, in milliseconds
+	dates      *keygen.Dates // of the timestamp
+	unit       int64         // of the TTL, in milliseconds
 }
 
 func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, errs []error) {
@@ -43,7 +43,7 @@ func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, e
 	return t, errs
 }
 
-// values returns how many values they are.
+// values returns the number of time values in a row.
 func (t timing) values() (n int) {
 	if t.stamp >= 0 {
 		n++
@@ -54,7 +54,7 @@ func (t timing) values() (n int) {
 	return n
 }
 
-// times appends a record's time and life to the maker's values.
+// times appends a record's timestamp and TTL to the maker's values.
 func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
 	t := &m.plan.timing
 	next := len(m.plan.Slots) + len(m.plan.wide)
@@ -93,7 +93,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 			why = "is no time to live: it must be above 0"
 		case why == "" && v > math.MaxInt64/t.unit:
 			why = "is out of range"
-		case why == "" && v*t.unit > math.MaxInt64-stamp: // HBase adds them, and takes a sum that wraps for one in the past
+		case why == "" && v*t.unit > math.MaxInt64-stamp: // HBase adds them, and takes an overflowing sum for a time in the past
 			why = "is out of range: the cell's timestamp and it are above 2^63-1 ms"
 		}
 		if why != "" {
@@ -108,14 +108,14 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 // milliseconds, counted from the cell's timestamp.
 const ttlTag = 8
 
-// RowTime is when the cells of a row are, and how long.
+// RowTime holds the timestamp and the expiry of a row's cells.
 type RowTime struct {
 	Stamp   int64
 	Expires int64 // milliseconds since 1970, 0 for never
 	Tags    []byte
 }
 
-// Read takes a row's time from its values.
+// Read reads a row's time from its values.
 func (r *RowTime) Read(p *Plan, values [][]byte) {
 	rest := values[len(p.Slots)+len(p.wide):]
 	r.Stamp, r.Expires, r.Tags = p.Timestamp, 0, r.Tags[:0]

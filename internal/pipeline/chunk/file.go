@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A file of chunks is their frames in order, then the index, then the footer:
+// A file of chunks consists of their frames in order, the index, and the footer:
 //
 //	index:  per region with chunks: uvarint regions passed over, uvarint bytes of its frames
 //	footer: u32 length of the index | u32 CRC32C of it | u32 regions | "BLCHUNK1"   (little-endian)
@@ -17,19 +17,19 @@ const (
 	fileMagic  = "BLCHUNK1"
 	footerSize = 3*4 + len(fileMagic)
 	mostIndex  = 64 << 20
-	readSize   = 64 << 10 // of reads, but for those of chunks, which are larger
+	readSize   = 64 << 10 // of reads, except of chunks, which are larger
 )
 
-// FileWriter is a [Sink] that writes a file of chunks, in their order. It does not buffer.
+// FileWriter is a [Sink] that writes a file of chunks, in order. It does not buffer.
 type FileWriter struct {
 	frames  *FrameWriter
 	w       io.Writer
 	bytes   int64
 	regions int
-	ends    []int64 // after each region's frames, as far as there are some
+	ends    []int64 // after each region's frames, up to the current region
 }
 
-// NewFileWriter returns a writer of a file with a number of regions to w.
+// NewFileWriter returns a writer of a file with the given number of regions.
 func NewFileWriter(w io.Writer, regions int) *FileWriter {
 	return &FileWriter{frames: NewFrameWriter(w), w: w, regions: regions}
 }
@@ -49,7 +49,7 @@ func (f *FileWriter) Chunk(key, value []byte) error {
 	return nil
 }
 
-// pad ends the regions before one.
+// pad ends the regions before region n.
 func (f *FileWriter) pad(n int) {
 	for len(f.ends) < n {
 		f.ends = append(f.ends, f.bytes)
@@ -78,14 +78,14 @@ func (f *FileWriter) Finish() error {
 	return err
 }
 
-// File is a file of chunks that was opened. Any number of goroutines may use it.
+// File is an open file of chunks. It is safe for concurrent use.
 type File struct {
 	r    io.ReaderAt
 	name string
 	ends []int64
 }
 
-// OpenFile reads the index of a file of chunks with a size and a number of regions. Messages call it name.
+// OpenFile reads the index of a file of chunks with the given size and number of regions. Messages call it name.
 func OpenFile(r io.ReaderAt, size int64, regions int, name string) (*File, error) {
 	bad := func(what string) error { return damaged("%s: %s", name, what) }
 	if size < int64(footerSize) {
@@ -148,7 +148,7 @@ func readAt(r io.ReaderAt, b []byte, at int64, name string) error {
 	return nil
 }
 
-// Region returns the source of a region's chunks.
+// Region returns a source of the region's chunks.
 func (f *File) Region(region int) *FrameReader {
 	from := int64(0)
 	if region > 0 {
@@ -159,7 +159,7 @@ func (f *File) Region(region int) *FrameReader {
 	return NewFrameReader(bufio.NewReaderSize(io.NewSectionReader(f.r, from, size), int(min(size, readSize))), name)
 }
 
-// Size returns how many bytes the frames of a region take.
+// Size returns the number of bytes of a region's frames.
 func (f *File) Size(region int) int64 {
 	if region == 0 {
 		return f.ends[0]

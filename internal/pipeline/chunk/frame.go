@@ -28,24 +28,24 @@ func (f *FrameWriter) Chunk(key, value []byte) error {
 	return err
 }
 
-// A Source gives chunks by region and first key.
+// A Source returns chunks by region and first key.
 type Source interface {
-	// Next gives a chunk in buffers that it may take from the arguments. They are the caller's. io.EOF is the end.
+	// Next returns the next chunk. It may use the arguments as buffers. The result belongs to the caller. The error is io.EOF at the end.
 	Next(key, value []byte) ([]byte, []byte, error)
 }
 
-// FrameReader is a [Source] of the chunks that FrameWriter wrote. Reads are as large as the chunks.
+// FrameReader is a [Source] of the output of a [FrameWriter]. Reads are as large as the chunks.
 type FrameReader struct {
 	r     io.Reader
 	at    int64 // bytes read
-	began int64 // where the current chunk begins
+	began int64 // offset of the current chunk
 	name  string
 }
 
-// NewFrameReader reads r, which messages call name.
+// NewFrameReader returns a reader of r, which messages call name.
 func NewFrameReader(r io.Reader, name string) *FrameReader { return &FrameReader{r: r, name: name} }
 
-// Next implements [Source]. An end inside of a frame is [ErrDamaged].
+// Next implements [Source]. It returns [ErrDamaged] if the input ends inside of a frame.
 func (f *FrameReader) Next(key, value []byte) ([]byte, []byte, error) {
 	key, err := f.nextKey(key)
 	if err == nil {
@@ -82,7 +82,7 @@ func (f *FrameReader) nextValue(value []byte) ([]byte, error) {
 	return value, f.short(err)
 }
 
-// short says of an error within a frame what it means.
+// short converts an error that occurs within a frame.
 func (f *FrameReader) short(err error) error {
 	switch {
 	case err == nil:
@@ -101,10 +101,10 @@ func (f *FrameReader) length() (int64, error) {
 	return int64(binary.BigEndian.Uint32(b[:])), err
 }
 
-// firstRead is how much room a length gets before any of its bytes is there.
+// firstRead limits the memory that is allocated for a length before any of its bytes arrives.
 const firstRead = 1 << 20
 
-// bytes appends n bytes. Its buffer grows with the bytes received, not with the announced length.
+// bytes appends n bytes. The buffer grows with the bytes that have arrived, regardless of the length.
 func (f *FrameReader) bytes(dst []byte, n int64) ([]byte, error) {
 	for int64(len(dst)) < n {
 		at := len(dst)

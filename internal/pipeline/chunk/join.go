@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Joined is the source of several sources' chunks, by region and first key. It holds the keys of the chunks that come next, and
-// no more of them.
+// Joined is a source of the chunks of several sources, by region and first key. It holds only the keys of their next chunks.
 type Joined struct {
 	heads []joinedHead // a heap by key
 	began bool
@@ -18,7 +17,7 @@ type joinedHead struct {
 	key    []byte
 }
 
-// Join joins sources.
+// Join returns a source that joins sources.
 func Join(sources ...*FrameReader) *Joined {
 	j := &Joined{}
 	for _, s := range sources {
@@ -70,7 +69,7 @@ func (j *Joined) begin() error {
 	return nil
 }
 
-// next reads the next key into the room given; a source without one is nil.
+// next reads the next key into the given buffer; at the end, it sets the source to nil.
 func (h *joinedHead) next(key []byte) error {
 	var err error
 	if h.key, err = h.source.nextKey(key); errors.Is(err, io.EOF) {
@@ -80,7 +79,7 @@ func (h *joinedHead) next(key []byte) error {
 	return err
 }
 
-// sink restores the heap below a place.
+// sink restores the heap order below i.
 func (j *Joined) sink(i int) {
 	for {
 		least := i

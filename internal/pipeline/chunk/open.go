@@ -10,20 +10,20 @@ import (
 	"github.com/golang/snappy"
 )
 
-// openChunk gives the rows of one chunk; it is an [extsort.Feed].
+// openChunk returns the rows of one chunk; it is an [extsort.Feed].
 type openChunk struct {
-	at       string // what messages call it
+	at       string // its name in messages
 	arrivals *arrivals
 	run      *runState
 	value    []byte
 	rest     []byte // of its blocks
 	head     header
-	rows     uint32 // given so far
+	rows     uint32 // returned so far
 	raw      uint64
-	seq      uint64 // of the row before
+	seq      uint64 // of the previous row
 	last     []byte // key of the last row that was unpacked
-	limit    []byte // key before which the chunk ends; nil: the next one of its run has not come
-	unique   bool   // a key comes once
+	limit    []byte // first key of the run's next chunk, before which this one must end; nil: that chunk has not arrived
+	unique   bool   // each key occurs once
 }
 
 // Next implements [extsort.Feed].
@@ -52,7 +52,7 @@ func (c *openChunk) Next(dst []byte) ([]byte, error) {
 	return dst, c.check(dst)
 }
 
-// check walks over the rows of a block: they are whole, in order and in the region.
+// check checks that the rows of a block are complete, in order and in the region.
 func (c *openChunk) check(block []byte) error {
 	last := c.last // after the first row, a part of the block
 	counts := &c.run.counts
@@ -81,7 +81,7 @@ func (c *openChunk) check(block []byte) error {
 		c.arrivals.total.Sum += sum
 		at += len(row)
 	}
-	// Rows rise, and the first one's key was compared: the last is the only one that can leave the region.
+	// Keys are ascending, and the first one was compared: only the last can be outside of the region.
 	if o := c.arrivals.o.Bounds; !o.has(last) {
 		return damaged("%s: a key of %d bytes is outside of the region, which ends before %s", c.at, len(last), keyText(o.End))
 	}
@@ -92,13 +92,13 @@ func (c *openChunk) check(block []byte) error {
 	return nil
 }
 
-// endsBefore notes where the next chunk of the run begins, and says whether what was unpacked is before it.
+// endsBefore records the first key of the run's next chunk, and reports whether the rows unpacked so far are before it.
 func (c *openChunk) endsBefore(first []byte) bool {
 	c.limit = append(c.limit[:0], first...)
 	return bytes.Compare(c.last, first) < 0
 }
 
-// end proves that the chunk had what its header says, and gives its room back.
+// end checks the chunk's contents against its header, and releases its buffer.
 func (c *openChunk) end() error {
 	if c.rows != c.head.rows || c.raw != uint64(c.head.raw) {
 		return damaged("%s has %d rows of %d bytes, its header says %d of %d", c.at, c.rows, c.raw, c.head.rows, c.head.raw)

@@ -10,40 +10,40 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Bounds are the bounds of a region: keys from Start on, before End; nil for none.
+// Bounds are the bounds of a region's keys: Start (inclusive) and End (exclusive); nil for none.
 type Bounds struct{ Start, End []byte }
 
-// has reports whether a key is within.
+// has reports whether a key is within the bounds.
 func (b Bounds) has(key []byte) bool {
 	return bytes.Compare(key, b.Start) >= 0 && (b.End == nil || bytes.Compare(key, b.End) < 0)
 }
 
-// RegionOptions say how the chunks of a region are merged.
+// RegionOptions are the options of merging the chunks of a region.
 type RegionOptions struct {
 	Bounds     Bounds
 	Shared     int // leading bytes that all keys of the region share
 	Duplicates extsort.Policy
-	// LeftOut is called with each row that is left out as a duplicate, as [extsort.Merge.Row] gives it. Default: not called.
+	// LeftOut is called with each row that is left out as a duplicate, in the form of [extsort.Merge.Row]. Default: not called.
 	LeftOut func(row []byte)
-	// Expect has the expected counts of each run in the region. Default: unknown; then a missing run is not detected.
+	// Expect holds each run's counts in the region. Default: unknown; then a run that is missing as a whole is not detected.
 	Expect map[uint32]Counts
 }
 
 // Reader merges the chunks of a source, region by region. It belongs to one goroutine.
 type Reader struct {
 	source     Source
-	key, value []byte // the chunk that comes next
+	key, value []byte // of the next chunk
 	region     int
 	first      []byte
 	head       header
 	pending    bool
 	ended      bool
 
-	spare [][]byte // values whose rows are merged
+	spare [][]byte // buffers of values whose rows are merged
 	name  func(run uint32) string
 }
 
-// NewReader reads a source. Messages call a run by name; nil: by its number.
+// NewReader returns a reader of a source. name returns the name of a run for messages; nil: its number.
 func NewReader(s Source, name func(run uint32) string) *Reader {
 	if name == nil {
 		name = func(run uint32) string { return fmt.Sprintf("run %d", run) }
@@ -51,7 +51,7 @@ func NewReader(s Source, name func(run uint32) string) *Reader {
 	return &Reader{source: s, name: name}
 }
 
-// Next returns the region of the chunk that comes next; io.EOF is the end. What a merge has left of the region before is an error.
+// Next returns the region of the next chunk. The error is io.EOF at the end. It is an error if a merge has left chunks of the previous region.
 func (r *Reader) Next() (region int, err error) {
 	if err := r.peek(); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (r *Reader) Next() (region int, err error) {
 	return r.region, nil
 }
 
-// peek sees to a chunk that comes next.
+// peek reads the next chunk unless it is already read.
 func (r *Reader) peek() error {
 	if r.pending {
 		return nil
@@ -86,8 +86,8 @@ func (r *Reader) peek() error {
 	return nil
 }
 
-// Merge merges the chunks of a region that come next; there may be none. What it gives is valid until the next call. The region
-// is proven to be complete when the merge ends without an error; [Merged] has its counts.
+// Merge merges the next chunks if they are of the given region; there may be none. Its rows are valid until the next call.
+// [Merged.Whole] checks, after the merge has ended without an error, that the region is complete.
 func (r *Reader) Merge(region int, o RegionOptions) (*Merged, error) {
 	a := &arrivals{reader: r, region: region, o: o, runs: map[uint32]*runState{}}
 	m := &Merged{arrivals: a}
@@ -105,14 +105,14 @@ type Merged struct {
 // Counts returns the counts of the rows merged so far, duplicates included.
 func (m *Merged) Counts() Counts { return m.arrivals.total }
 
-// runState counts the rows read of a run in one region.
+// runState is the state of a run in one region.
 type runState struct {
 	counts Counts
-	newest *openChunk // nil before the first
+	newest *openChunk // nil before the first chunk
 	ended  bool
 }
 
-// arrivals are the chunks of one region.
+// arrivals iterates over the chunks of one region.
 type arrivals struct {
 	reader *Reader
 	region int
@@ -161,7 +161,7 @@ func (a *arrivals) Next() ([]byte, extsort.Feed, error) {
 	return r.first, c, nil
 }
 
-// Whole reports whether all chunks of the region came, once the merge has ended.
+// Whole reports, after the merge has ended, whether all chunks of the region arrived. If not, it returns an error.
 func (m *Merged) Whole() error {
 	a := m.arrivals
 	if err := m.Err(); err != nil {
@@ -192,5 +192,5 @@ func (m *Merged) Whole() error {
 	return nil
 }
 
-// keyText returns a bound in a message: bounds are the table's, not data.
+// keyText formats a bound for a message: bounds belong to the table, they are not data.
 func keyText(key []byte) string { return rowkey.String(key) }

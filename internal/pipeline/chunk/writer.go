@@ -14,36 +14,36 @@ import (
 )
 
 const (
-	// DefaultSize is the default of [Options].Size.
+	// DefaultSize is the default of [Options.Size].
 	DefaultSize = 512 << 10
-	// MinSize is the least of them.
+	// MinSize is the minimum of [Options.Size].
 	MinSize = blockSize
-	// blockSize is the raw size from which on a block is closed.
+	// blockSize is the raw size at which a block is closed.
 	blockSize = 64 << 10
 )
 
-// A Sink takes chunks. Key and value are valid during the call.
+// A Sink receives chunks. Key and value are valid during the call.
 type Sink interface {
 	Chunk(key, value []byte) error
 }
 
-// Options of a [Writer].
+// Options are the options of a [Writer].
 type Options struct {
-	// Run is the number of the run, which no other of the same merge has.
+	// Run is the number of the run, unique within a merge.
 	Run uint32
-	// Size is the raw size from which on a chunk is closed, in bytes. A merge holds about half of it for each run. Default
+	// Size is the raw size, in bytes, at which a chunk is closed. A merge holds about half of it for each run. Default
 	// [DefaultSize], at least [MinSize].
 	Size int
 }
 
-// A Writer cuts the regions of one run into chunks. It belongs to one goroutine and keeps its buffers from region to region.
+// A Writer cuts the regions of one run into chunks. It belongs to one goroutine and reuses its buffers from region to region.
 type Writer struct {
 	sink  Sink
 	o     Options
 	key   []byte // of the current chunk
 	value []byte
 	block []byte
-	last  []byte // the row key before, when the block that it was in is gone
+	last  []byte // key of the previous row, kept after its block is packed
 	head  header
 }
 
@@ -56,7 +56,7 @@ func NewWriter(sink Sink, o Options) *Writer {
 	return &Writer{sink: sink, o: o}
 }
 
-// Region writes the rows of a region, which come after those of the regions before. The merge is read to its end, and not closed.
+// Region writes the rows of a region, which must be after the regions written before. It reads the merge to its end, and does not close it.
 func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 	var c Counts
 	w.head = header{run: w.o.Run}
@@ -72,7 +72,7 @@ func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 			}
 			w.begin(region, key)
 		}
-		// Rows of one key stay in one chunk, so that no chunk of a run begins where the one before ends.
+		// Rows with the same key stay in one chunk, so that no chunk of a run begins with the last key of the previous one.
 		w.last = append(w.last[:0], key...)
 		w.block = append(w.block, row...)
 		w.head.rows++
@@ -91,7 +91,7 @@ func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 	return c, w.flush(&c, true)
 }
 
-// raw returns the size of the current chunk before it is packed.
+// raw returns the uncompressed size of the current chunk.
 func (w *Writer) raw() int { return int(w.head.raw) + len(w.block) }
 
 // begin starts a chunk with the key of its first row.
@@ -101,7 +101,7 @@ func (w *Writer) begin(region int, key []byte) {
 	w.head.rows, w.head.flags, w.head.raw = 0, 0, 0
 }
 
-// pack closes the current block.
+// pack compresses and closes the current block.
 func (w *Writer) pack() error {
 	n := len(w.value)
 	need := blockHeader + s2.MaxEncodedLen(len(w.block))
@@ -118,7 +118,7 @@ func (w *Writer) pack() error {
 	return nil
 }
 
-// flush gives the chunk to the sink.
+// flush passes the chunk to the sink.
 func (w *Writer) flush(c *Counts, last bool) error {
 	if len(w.block) > 0 {
 		if err := w.pack(); err != nil {

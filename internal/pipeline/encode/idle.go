@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 )
 
-// Idle are the workers of pass 2 that have no region left to take: they
-// encode rows for those that have. It is an [hfile.Helpers].
+// Idle is the set of workers of pass 2 that have no region left. They encode
+// rows for workers that have one. It is an [hfile.Helpers].
 type Idle struct {
 	work   chan func()
 	busy   atomic.Int64 // workers that have regions
@@ -13,11 +13,11 @@ type Idle struct {
 	queued atomic.Int64 // in work
 }
 
-// queuedEach is how many things each helper may have to do besides the one that it does: with one, it waits for more while its
-// caller appends what is done. The waiting caller takes them back.
+// queuedEach is the number of work items that may be queued for each helper besides its current one. With only one, a helper
+// would wait for more while its caller appends finished work. A waiting caller takes queued items back.
 const queuedEach = 4
 
-// NewIdle is for n workers. All of them have regions at the beginning.
+// NewIdle returns an Idle for n workers. All of them have regions at the beginning.
 func NewIdle(n int) *Idle {
 	h := &Idle{work: make(chan func(), queuedEach*n)}
 	h.busy.Store(int64(n))
@@ -27,17 +27,17 @@ func NewIdle(n int) *Idle {
 // Count implements [hfile.Helpers].
 func (h *Idle) Count() int { return int(h.count.Load()) }
 
-// Do implements [hfile.Helpers]: beyond [queuedEach] for each helper the caller does it.
+// Do implements [hfile.Helpers]. If more than [queuedEach] items per helper are queued, it refuses, and the caller does the work.
 func (h *Idle) Do(work func()) bool {
 	if h.queued.Add(1) > queuedEach*h.count.Load() {
 		h.queued.Add(-1)
 		return false
 	}
-	h.work <- work // there is room: queued is at most queuedEach*n
+	h.work <- work // there is space: queued is at most queuedEach*n
 	return true
 }
 
-// Wait implements [hfile.Helpers]: it does queued work itself until done is closed.
+// Wait implements [hfile.Helpers]. It executes queued work until done is closed.
 func (h *Idle) Wait(done <-chan struct{}) {
 	for {
 		select {
@@ -48,14 +48,14 @@ func (h *Idle) Wait(done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case work := <-h.work: // the waiting caller has a region, so it is open
+		case work := <-h.work: // the waiting caller has a region, so the channel is open
 			h.queued.Add(-1)
 			work()
 		}
 	}
 }
 
-// Help is the rest of a worker's time: it ends when no worker has a region.
+// Help executes queued work until no worker has a region. A worker calls it after its last region.
 func (h *Idle) Help() {
 	h.count.Add(1)
 	h.Leave()
@@ -65,7 +65,7 @@ func (h *Idle) Help() {
 	}
 }
 
-// Leave says that a worker has no region any more.
+// Leave records that a worker has no more regions.
 func (h *Idle) Leave() {
 	if h.busy.Add(-1) == 0 {
 		close(h.work)

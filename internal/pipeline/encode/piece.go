@@ -13,15 +13,15 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// piece is rows of a region that follow one another, and what they are for its files: it is taken apart in any goroutine. It
-// belongs to one goroutine at a time.
+// piece is a sequence of rows of a region, decoded for its files. Any goroutine may decode it, but only one at a time may
+// use it.
 type piece struct {
-	open   func() (*extsort.Merge, error) // merges the rows, or
-	buffer *pieceBuffer                   // they are here
+	open   func() (*extsort.Merge, error) // returns a merge of the rows; used if buffer is nil
+	buffer *pieceBuffer                   // copied rows
 	done   chan struct{}
 
 	sinks   []*Sink
-	sampled bool // keys and sums are asked for
+	sampled bool // keys and sums are needed
 	lengths []int32
 
 	rows    []*hfile.Rows // of each family
@@ -38,7 +38,7 @@ func newPiece(plan *cells.Plan, sinks []*Sink, sampled bool) *piece {
 	return &piece{sinks: sinks, sampled: sampled, done: make(chan struct{}, 1), lengths: make([]int32, plan.NumValues()), rows: make([]*hfile.Rows, len(sinks))}
 }
 
-// takeApart makes the rows of the files.
+// takeApart decodes the rows for the files.
 func (p *piece) takeApart() {
 	p.keys, p.sums, p.digest, p.records, p.noCells, p.dups = p.keys[:0], p.sums[:0], manifest.Digest{}, 0, 0, 0
 	for i, s := range p.sinks {
@@ -54,7 +54,7 @@ func (p *piece) takeApart() {
 	p.done <- struct{}{}
 }
 
-// merged takes rows as they are merged.
+// merged adds rows while they are merged.
 func (p *piece) merged() error {
 	m, err := p.open()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *piece) merged() error {
 	return m.Err()
 }
 
-// copied takes rows that were copied with their headers, as [extsort.Merge.Record] gives them.
+// copied adds rows that were copied with their headers, in the form of [extsort.Merge.Record].
 func (p *piece) copied() error {
 	const header = extsort.RecordHeader
 	for b := p.buffer.records; len(b) > 0; {
@@ -89,10 +89,10 @@ func (p *piece) copied() error {
 	return nil
 }
 
-// errRecords is of rows that are not in a buffer as they were copied into it.
+// errRecords reports that the rows of a buffer are not as they were copied.
 var errRecords = errors.New("rows were not copied as they are")
 
-// add takes one row: its key, its payload, and both as the digest has them.
+// add adds one row: its key, its payload, and both in the form of the digest.
 func (p *piece) add(key, payload, row []byte) error {
 	p.records++
 	values, cells, err := extsort.Lengths(payload, p.lengths)
@@ -125,9 +125,9 @@ func (p *piece) add(key, payload, row []byte) error {
 	return nil
 }
 
-// Helped reports whether rows of one region can be encoded by several workers:
-// not with times of their own, nor joined of several records, nor with settings
-// that are encoded cell by cell.
+// Helped reports whether several workers can encode rows of one region. They
+// cannot if rows have times of their own or are joined from several records, or
+// if a family's settings require encoding cell by cell.
 func Helped(p *cells.Plan) bool {
 	if p.CellByCell() {
 		return false

@@ -7,30 +7,30 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// PieceWriter writes a region piece by piece. Workers that have no region take pieces apart ahead of it: it appends them in
-// the order of keys, so the files are the same however many workers there are.
+// PieceWriter writes a region in pieces. Workers without a region decode pieces ahead of it. It appends them in the order
+// of keys, so the files do not depend on the number of workers.
 type PieceWriter struct {
 	helpers *Idle
 	plan    *cells.Plan
 	part    *Region
 	sinks   []*Sink
-	ahead   []*piece // that others may be taking apart, in order
+	ahead   []*piece // that others may be decoding, in order
 	spare   []*piece
 	buffers []*pieceBuffer // that are free
 	Dups    int64          // rows that were left out
 }
 
-// pieces are the rows of a region in the order of keys. They belong to the goroutine that writes it.
+// pieces iterates over the rows of a region in the order of keys. It belongs to the goroutine that writes the region.
 type pieces interface {
-	// next has p hold the next rows; false at the end.
+	// next puts the next rows into p. It returns false at the end.
 	next(r *PieceWriter, p *piece) (bool, error)
-	// encode appends rows at once, some or all; false at the end. It uses no helpers.
+	// encode appends rows directly, some or all. It returns false at the end. It uses no helpers.
 	encode(ctx context.Context, r *PieceWriter) (bool, error)
 	// end is called when all rows are appended.
 	end(r *PieceWriter) error
 }
 
-// NewPieceWriter writes a region into sinks, and notes in part what its rows come to.
+// NewPieceWriter returns a writer of a region into sinks. It records the totals of the rows in part.
 func NewPieceWriter(h *Idle, plan *cells.Plan, part *Region, sinks []*Sink) *PieceWriter {
 	return &PieceWriter{helpers: h, plan: plan, part: part, sinks: sinks}
 }
@@ -112,7 +112,7 @@ func (r *PieceWriter) append(p *piece) error {
 	return nil
 }
 
-// piece gives one that is free.
+// piece returns a free piece.
 func (r *PieceWriter) piece() *piece {
 	if n := len(r.spare); n > 0 {
 		p := r.spare[n-1]
@@ -122,13 +122,13 @@ func (r *PieceWriter) piece() *piece {
 	return newPiece(r.plan, r.sinks, r.part.most > 0)
 }
 
-// pieceBuffer is memory of rows that were copied. It is used until no file needs them any more.
+// pieceBuffer holds copied rows. It is in use until no file needs them.
 type pieceBuffer struct {
 	records []byte
 	uses    int
 }
 
-// buffer gives one that is free, used once.
+// buffer returns a free buffer with one use.
 func (r *PieceWriter) buffer() *pieceBuffer {
 	b := &pieceBuffer{}
 	if n := len(r.buffers); n > 0 {

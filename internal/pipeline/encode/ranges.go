@@ -8,18 +8,18 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// pieceBytes is about how many bytes of rows a piece has.
+// pieceBytes is the approximate number of bytes of rows in a piece.
 const pieceBytes = 512 << 10
 
-// rangedRows are sorted rows that merge ranges of a region separately.
+// rangedRows provides sorted rows that can be merged by ranges of a region.
 type rangedRows interface {
-	// Ranges returns the ranges of a region, of about that many rows each; nil if they cannot be.
+	// Ranges returns ranges of a region with about the given number of rows each; nil if it cannot be cut.
 	Ranges(region, rows int) []extsort.Range
-	// MergeRange merges one; what it shows stays valid while the rows are written.
+	// MergeRange merges one range. Its rows stay valid while they are written.
 	MergeRange(region int, r extsort.Range) (*extsort.Merge, error)
 }
 
-// rangePieces are ranges of rows in memory.
+// rangePieces iterates over ranges of rows in memory.
 type rangePieces struct {
 	sort   rangedRows
 	region int // in the sort
@@ -27,8 +27,8 @@ type rangePieces struct {
 	rows   int64 // of all of them
 }
 
-// Ranges writes a region of a number of rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
-// are not.
+// Ranges writes a region of the given number of rows and bytes, by its number in the sort, in ranges that the sort cuts, if all of its
+// rows are in memory. done is false if they are not.
 func (r *PieceWriter) Ranges(ctx context.Context, sort any, region int, rows, size int64) (done bool, err error) {
 	ranged, ok := sort.(rangedRows)
 	if !ok || rows == 0 {
@@ -81,7 +81,7 @@ func (p *rangePieces) end(r *PieceWriter) error {
 	return nil
 }
 
-// mergedPieces are rows that one goroutine merges, from disk or from other processes: it copies them.
+// mergedPieces iterates over rows that one goroutine merges, from disk or from other processes. It copies them.
 type mergedPieces struct{ merge *extsort.Merge }
 
 func (p mergedPieces) next(r *PieceWriter, to *piece) (bool, error) {

@@ -10,36 +10,36 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Region has the counts that one region adds to the job's totals.
+// Region holds the totals of one region.
 type Region struct {
 	Digest  manifest.Digest
 	Sum     manifest.RowSum         // of packed rows
 	decoder func() cells.RowDecoder // of packed rows
-	Dups    int64                   // cells left out of rows of several records
-	Times   *manifest.CellTimes     // nil where the job's time is every cell's
+	Dups    int64                   // cells left out of rows with several records
+	Times   *manifest.CellTimes     // nil if all cells have the job's time
 	sampler
 
 	Joined  int64 // records of wide rows that are not the first of their row
-	NoCells int64 // rows that have none
+	NoCells int64 // rows without cells
 
-	merged func(rows int64) // notified of rows now and then
-	Taken  int64            // that were reported
+	merged func(rows int64) // called with additional rows from time to time
+	Taken  int64            // rows reported
 
-	reported int64 // of the merge under way
+	reported int64 // of the current merge
 }
 
-// NewRegion starts at a number of rows, and calls merged with further rows now and then.
+// NewRegion returns a Region that samples the given number of rows. It calls merged with the number of additional rows from time to time.
 func NewRegion(samples int, merged func(rows int64), decoder func() cells.RowDecoder) Region {
 	return Region{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
 }
 
-// Samples returns the rows that are remembered.
+// Samples returns the sampled rows.
 func (p *Region) Samples() []manifest.Sample { return p.sampler.rows }
 
-// ReportEvery is the number of rows between two reports of progress and checks of the context: a power of two.
+// ReportEvery is the number of rows between progress reports and checks for cancellation: a power of two.
 const ReportEvery = 1 << 12
 
-// tell is called with the count of rows of a merge before each is merged.
+// tell is called with the number of rows before each row of a merge. It reports progress and checks for cancellation.
 func (p *Region) tell(ctx context.Context, n int) error {
 	if n%ReportEvery != 0 {
 		return nil
@@ -51,19 +51,19 @@ func (p *Region) tell(ctx context.Context, n int) error {
 	return nil
 }
 
-// report reports the number of rows of the current merge that are merged.
+// report reports that n rows of the current merge are merged.
 func (p *Region) report(n int64) {
 	p.add(n - p.reported)
 	p.reported = n
 }
 
-// end is report of all rows of a merge, which has ended.
+// end reports all n rows of a merge that has ended.
 func (p *Region) end(n int64) {
 	p.report(n)
 	p.reported = 0
 }
 
-// add reports a number of further merged rows.
+// add reports n more merged rows.
 func (p *Region) add(n int64) {
 	if p.merged != nil {
 		p.merged(n)
@@ -71,8 +71,8 @@ func (p *Region) add(n int64) {
 	p.Taken += n
 }
 
-// Encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
-// gives true if there may be more.
+// Encode appends the merged rows to the HFiles of their families, until the end or until stop, which is called from time to time,
+// returns true. It returns true if there may be more rows.
 func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink, stop func() bool) (more bool, err error) {
 	if plan.Joins() {
 		return false, p.encodeWide(ctx, m, plan, sinks)
@@ -113,7 +113,7 @@ func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan,
 		if plan.Timed() {
 			at.Read(plan, values)
 			p.Times = p.Times.Join(&manifest.CellTimes{Min: at.Stamp, Max: at.Stamp, Expires: at.Expires})
-			if plan.Expires() { // which servers do not give
+			if plan.Expires() { // servers do not return the TTL
 				row = form.Append(m.Key(), values[:len(values)-1])
 			}
 		}
@@ -129,10 +129,10 @@ func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan,
 	return false, m.Err()
 }
 
-// encodePacked is encode for packed rows.
+// encodePacked is Encode for packed rows.
 func (p *Region) encodePacked(ctx context.Context, m *extsort.Merge, sinks []*Sink) error {
 	rows := p.decoder()
-	last := -1 // family of the cell before in the row
+	last := -1 // family of the previous cell in the row
 	add := func(family int, c *hfile.Cell) error {
 		if family >= len(sinks) {
 			return fmt.Errorf("%w: a cell of family %d", extsort.ErrCorrupt, family)

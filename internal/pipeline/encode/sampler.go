@@ -9,11 +9,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// sampleKeyBytes bounds the bytes of the keys that are remembered of a region.
+// sampleKeyBytes limits the total size of the sampled keys of a region.
 const sampleKeyBytes = 64 << 10
 
-// sampler keeps a few rows of a region, spread over all of it: every n-th,
-// with n doubling whenever there are too many, or their keys too long.
+// sampler keeps a few rows, spread over the whole region: every n-th, where n
+// doubles whenever there are too many rows or their keys are too long.
 type sampler struct {
 	most  int
 	step  int64
@@ -32,7 +32,7 @@ func (s *sampler) add(key, row []byte, at *cells.RowTime) {
 	s.seen++
 }
 
-// addAll adds rows that have the job's time and whose sums are known.
+// addAll adds rows with the job's time and known sums.
 func (s *sampler) addAll(keys [][]byte, sums []uint64) {
 	for i := 0; s.most > 0 && i < len(keys); {
 		n := int64(1)
@@ -46,7 +46,7 @@ func (s *sampler) addAll(keys [][]byte, sums []uint64) {
 	}
 }
 
-// due returns how many rows come before the next one that may be kept.
+// due returns the number of rows before the next one that may be kept.
 func (s *sampler) due() int64 {
 	s.step = max(s.step, 1)
 	if past := s.seen % s.step; past > 0 {
@@ -55,7 +55,7 @@ func (s *sampler) due() int64 {
 	return 0
 }
 
-// keep remembers a row, and forgets others, or not it, where there are too many.
+// keep keeps a row. If there are too many rows, it drops some, possibly this one.
 func (s *sampler) keep(key []byte, sum uint64, at *cells.RowTime) {
 	if len(s.rows) >= s.most {
 		s.halve()
@@ -69,7 +69,7 @@ func (s *sampler) keep(key []byte, sum uint64, at *cells.RowTime) {
 	}
 }
 
-// halve forgets every other row.
+// halve drops every other row.
 func (s *sampler) halve() {
 	kept := s.rows[:0]
 	s.bytes = 0

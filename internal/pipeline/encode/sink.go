@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// Sink is the HFile of one family while rows are written to it: by
-// templates if all cells have one time, else cell by cell.
+// Sink is the HFile of one family while rows are written to it: by templates if
+// all cells have one time, else cell by cell.
 type Sink struct {
 	plan   *cells.Plan
 	family cells.FamilySpan
@@ -19,7 +19,7 @@ type Sink struct {
 	cell   *hfile.Writer
 	name   []byte
 	quals  [][]byte
-	Rows   int64 // that have a cell in the family
+	Rows   int64 // rows that have a cell in the family
 }
 
 func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
@@ -35,7 +35,7 @@ func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
 	return s, err
 }
 
-// NewSinks makes one for each family.
+// NewSinks returns a sink for each family.
 func NewSinks(p *cells.Plan, out func(family int) io.Writer) ([]*Sink, error) {
 	var sinks []*Sink
 	for i, f := range p.Families {
@@ -48,14 +48,14 @@ func NewSinks(p *cells.Plan, out func(family int) io.Writer) ([]*Sink, error) {
 	return sinks, nil
 }
 
-// Resets reports whether another file can follow, and Reset begins it.
+// Resets reports whether the sink can be reused for another file, which Reset begins.
 func (s *Sink) Resets() bool { return s.row != nil }
 func (s *Sink) Reset(out io.Writer) {
 	s.row.Reset(out)
 	s.Rows = 0
 }
 
-// Share has helpers encode rows of the file, if they can.
+// Share lets helpers encode rows of the file, if the file supports it.
 func (s *Sink) Share(h *Idle) {
 	if s.row != nil {
 		s.row.Share(h)
@@ -65,7 +65,7 @@ func (s *Sink) Share(h *Idle) {
 // Finish ends the file.
 func (s *Sink) Finish() (hfile.Stats, error) { return s.hfile.Finish() }
 
-// append adds the family's cells of a row; values has the values of all slots.
+// append appends the family's cells of a row; values are those of all slots.
 func (s *Sink) append(key []byte, values [][]byte, at *cells.RowTime) error {
 	values = values[s.family.From:s.family.To]
 	if !hasCell(values) {
@@ -97,7 +97,7 @@ func hasCell(values [][]byte) bool {
 	return false
 }
 
-// WriteError distinguishes a failed write from rows that no HFile can hold.
+// WriteError distinguishes a failed write from rows that an HFile cannot hold.
 func WriteError(err error) error {
 	if err == nil {
 		return nil
@@ -108,8 +108,8 @@ func WriteError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// writerRoom is the memory that a worker of pass 2 needs in addition to the sort: an HFile's
-// blocks, index, bloom chunk and output buffers.
+// writerRoom is the memory that a worker of pass 2 needs for a family besides
+// the sort: an HFile's blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
 // WriterRoom returns the memory that a worker of pass 2, which writes one region at a time, needs for the families of any of the plans.

@@ -15,14 +15,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxWideRow bounds what the records of one key take together while they are
-// put in the order of their qualifiers, wideCellSize for each value included.
+// maxWideRow limits the memory for the records of one key while they are sorted
+// by their qualifiers, including wideCellSize for each value.
 const (
 	maxWideRow   = 32 << 20
 	wideCellSize = 112
 )
 
-// wideRow gathers the records of one key, whose cells make one row.
+// wideRow collects the records of one key, whose cells make one row.
 type wideRow struct {
 	key     []byte
 	data    []byte // payloads, one after the other
@@ -45,7 +45,7 @@ type wideCell struct {
 	seq                    uint64
 }
 
-// encodeWide is encode for plans whose rows are made of all records of a key.
+// encodeWide is Encode for plans whose rows are made of all records of a key.
 func (p *Region) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink) error {
 	w := &wideRow{values: make([][]byte, plan.NumValues())}
 	var form []byte
@@ -89,7 +89,7 @@ func (w *wideRow) add(m *extsort.Merge) error {
 	return nil
 }
 
-// writeWide writes the row that was gathered; form is a buffer for its digest.
+// writeWide writes the collected row; form is a buffer for its digest.
 func (p *Region) writeWide(w *wideRow, plan *cells.Plan, sinks []*Sink, form []byte) ([]byte, error) {
 	if err := w.sort(plan); err != nil {
 		return form, err
@@ -133,8 +133,8 @@ func (p *Region) writeWide(w *wideRow, plan *cells.Plan, sinks []*Sink, form []b
 	return form, nil
 }
 
-// sort takes the records apart into cells in the order of family and
-// qualifier, those of one place in input order, versions the newest first.
+// sort splits the records into cells in the order of family and qualifier. Cells
+// with the same family and qualifier are in input order, versions from new to old.
 func (w *wideRow) sort(plan *cells.Plan) error {
 	w.cells = w.cells[:0]
 	const tagSize = 2 + 1 + 8
@@ -176,8 +176,8 @@ func (w *wideRow) sort(plan *cells.Plan) error {
 	return nil
 }
 
-// decide leaves one cell of each place, or as many versions as the family keeps. Equal ones are not duplicates: what
-// does not follow from the qualifier comes with every record of a key.
+// decide keeps one cell for each family and qualifier, or as many versions as the family keeps. Equal cells are not
+// duplicates: values that do not depend on the qualifier occur in every record of a key.
 func (w *wideRow) decide(plan *cells.Plan) (dups int64, err error) {
 	kept := w.cells[:0]
 	versions := 0 // of the place
@@ -216,13 +216,12 @@ func (w *wideRow) decide(plan *cells.Plan) (dups int64, err error) {
 }
 
 // AppendWideKey begins the form of a wide row for digests: its key, then for each cell family,
-// qualifier and value, each after its length, and the timestamp if it is the
-// cell's own.
+// qualifier and value, each preceded by its length, and the timestamp if it is the cell's own.
 func AppendWideKey(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(key))), key...)
 }
 
-// AppendWideCell continues it with a cell.
+// AppendWideCell appends a cell to that form.
 func AppendWideCell(dst []byte, family string, qualifier, value []byte, stamp int64, stamped bool) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(family))), family...)
 	dst = append(binary.AppendUvarint(dst, uint64(len(qualifier))), qualifier...)

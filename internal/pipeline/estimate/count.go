@@ -21,28 +21,28 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A tally has the counts of some rows, each with a weight.
+// A tally holds the counts of some rows, each of which may represent several.
 type tally struct {
 	rows     float64 // that have a key
-	input    float64 // bytes of the records, as [source.Batch.Bytes] counts
+	input    float64 // bytes of the records, as in [source.Batch.Bytes]
 	bytes    float64 // of keys and values
 	keyBytes float64
 	minKey   int // length of the shortest key
-	maxKey   int // and of the longest
+	maxKey   int // length of the longest key
 	longKeys float64
 	regions  []regionTally
-	cells    []float64                      // values that are cells, by column
-	packed   struct{ cells, names float64 } // of rows that have their cells with them: how many, and bytes of their families and qualifiers
+	cells    []float64                      // values that become cells, by column
+	packed   struct{ cells, names float64 } // of packed rows: number of cells, and bytes of their families and qualifiers
 	hot      hotKeys
-	keys     *partition.KeySample // nil if no split points are wanted
+	keys     *partition.KeySample // nil if no split points are needed
 
-	seen   int64 // records that were really read
-	bad    int64 // and those that have no row
+	seen   int64 // records actually read
+	bad    int64 // records without a row
 	places int
-	whole  bool // all of the input was counted
+	whole  bool // the whole input was counted
 
-	lacking   []string // chosen columns that no record has had
-	cutPacked bool     // packed files were read in part
+	lacking   []string // chosen columns that no record had
+	cutPacked bool     // compressed files were read in part
 }
 
 type regionTally struct {
@@ -54,7 +54,7 @@ func newTally(regions, columns int) *tally {
 	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns)}
 }
 
-// reset makes a tally of another place of it.
+// reset clears the tally for another place.
 func (t *tally) reset(keys *partition.KeySample) {
 	clear(t.regions)
 	clear(t.cells)
@@ -62,7 +62,7 @@ func (t *tally) reset(keys *partition.KeySample) {
 	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
 }
 
-// merge adds another's counts, each row with a weight.
+// merge adds another tally, multiplied by factor.
 func (t *tally) merge(o *tally, factor float64) {
 	t.rows += o.rows * factor
 	t.input += o.input * factor
@@ -87,22 +87,22 @@ func (t *tally) merge(o *tally, factor float64) {
 	t.seen += o.seen
 }
 
-// counting makes the keys of a part of the input and counts them. Nothing is
+// counting computes and counts the keys of a part of the input. Nothing is
 // sorted or kept, so it is several times as fast as a build's first pass.
 type counting struct {
 	plan   *cells.Plan
 	in     *source.Input
 	o      build.Options
 	places []countPlace
-	step   int64  // of the sample of keys; 0: none
+	step   int64  // of the sample of keys; 0: no sample
 	query  []int  // columns of the query key
 	held   []bool // columns whose values count as bytes of a row; nil: all
 
 	next  atomic.Int64
 	mu    sync.Mutex
 	total *tally
-	ready map[int]*counted // places that were counted before one that comes first
-	done  int              // places that were added
+	ready map[int]*counted // places counted before an earlier place
+	done  int              // places added
 	free  []*tally
 }
 
@@ -111,8 +111,8 @@ type counted struct {
 	factor float64
 }
 
-// run counts all places. What comes out does not depend on the number of
-// workers: places are added in their order.
+// run counts all places. The result does not depend on the number of workers:
+// places are added in their order.
 func (c *counting) run(ctx context.Context) (*tally, error) {
 	columns := len(c.plan.Columns)
 	c.total, c.ready = newTally(c.plan.Ranges.Len(), columns), map[int]*counted{}
@@ -138,7 +138,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 	return c.total, nil
 }
 
-// add takes a place that was counted, and gives back the tallies that are free.
+// add adds a counted place, and every later one that is ready, and recycles their tallies.
 func (c *counting) add(i int, t *tally, factor float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,13 +177,13 @@ type countWorker struct {
 	keyCols []int
 	fields  [][]byte
 	buf     []byte
-	query   []byte // the query key's values, each but the first after querySep
+	query   []byte // the query key's values, separated by querySep
 	t       *tally
-	store   bool // empty texts of the current file are cells
+	store   bool // empty text in the current file becomes cells
 	filter  *cells.Filter
 }
 
-// querySep stands between the values of a query key. No UTF-8 has it.
+// querySep separates the values of a query key. It does not occur in UTF-8.
 const querySep = 0xff
 
 func (c *counting) newWorker() (*countWorker, error) {
@@ -215,7 +215,7 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 		} else {
 			read += b.Bytes
 		}
-		// A batch is a little less than a chunk: no second one for what is missing.
+		// A batch is a little less than a chunk: no second one is read for the difference.
 		if read >= p.limit-p.limit/4 {
 			return errCounted
 		}
@@ -285,7 +285,7 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	return nil
 }
 
-// row counts a row of a region, with the bytes of its key and values.
+// row counts a row of a region. size is the number of bytes of its key and values.
 func (t *tally) row(region int, key []byte, size int64) {
 	r := &t.regions[region]
 	r.rows++
@@ -316,10 +316,10 @@ func (w *countWorker) hot(b *source.Batch, row int) {
 	w.t.hot.add(xxhash.Sum64(text), text, 1)
 }
 
-// bad sets a record aside, or gives the error that ends the count.
+// bad rejects a record, or returns the error that ends the count.
 func (w *countWorker) bad(b *source.Batch, row int, err error) error {
 	return w.o.Budget.Reject(build.RowError(b, row, err))
 }
 
-// errCounted ends the reading of a place when no more of it is wanted.
+// errCounted ends the reading of a place after enough bytes.
 var errCounted = errors.New("enough of the place was read")

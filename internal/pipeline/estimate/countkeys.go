@@ -14,12 +14,12 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// heavyKeys is how many query keys an estimate names.
+// heavyKeys is the number of query keys that an estimate lists.
 const heavyKeys = 5
 
-// countKeys counts the keys of the input or of a part of it. When split points
-// are asked for, they are found from the keys, put into the plan, and the same
-// rows are counted for their regions.
+// countKeys counts the keys of the input or of a part of it. If split points
+// are requested, it derives them from the keys, stores them in the plan, and
+// counts the same rows for the new regions.
 func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) {
 	c := &counting{plan: s.Plan, in: s.Input, o: o.Options, query: indexes(s.Plan.Columns, o.query)}
 	if !o.Exact {
@@ -57,7 +57,7 @@ func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) 
 	return s.finishCount(again, t, err)
 }
 
-// finishCount notes how much was counted, and judges the bad records of all of the input.
+// finishCount records how much was counted. If the whole input was, it evaluates the budget of bad records.
 func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
 		if err := s.Options.Budget.Finish(s.Input.Records()); err != nil {
 			return nil, s.Options.ReadError(err)
 		}
-		o := build.Options{Missing: s.Options.Missing} // what may be missing is among the warnings
+		o := build.Options{Missing: s.Options.Missing} // missing columns are reported by a warning
 		if err := o.AllColumns(s.Input.Lacking(), t.seen-t.bad); err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
 	return t, nil
 }
 
-// expectRows is about how many rows the places have.
+// expectRows returns the approximate number of rows in the places.
 func (c *counting) expectRows(s *scaled) int64 {
 	rows, perByte := 0.0, float64(s.Rows)/float64(max(s.ValueBytes, 1))
 	files, splits := s.Input.Files(), s.Input.Splits()
@@ -98,7 +98,7 @@ func (c *counting) expectRows(s *scaled) int64 {
 	return int64(rows)
 }
 
-// unpacked returns the unpacked size of a byte of packed text.
+// unpacked returns the compression ratio of text: uncompressed bytes per compressed byte.
 func (s *scaled) unpacked() float64 {
 	text, packed := s.Extent.Text, int64(0)
 	files := s.Input.Files()
@@ -115,14 +115,14 @@ func (s *scaled) unpacked() float64 {
 	return float64(max(text, 0)) / float64(max(packed, 1))
 }
 
-// count takes the number of rows from the count of keys, which saw more of
+// count sets the number of rows from the count of keys, which has read more of
 // the input than the sample.
 func (s *scaled) count(t *tally) {
 	s.TotalRows = int64(math.Round(t.rows))
 	s.Foresee()
 }
 
-// tell puts what was counted into an estimate.
+// tell stores the counts in an estimate.
 func (e *Estimate) tell(plan *cells.Plan, t *tally) {
 	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
 	e.Rows = int64(math.Round(t.rows))
@@ -143,7 +143,7 @@ func (e *Estimate) tell(plan *cells.Plan, t *tally) {
 	}
 }
 
-// indexes returns where names are among others.
+// indexes returns the positions of names in all.
 func indexes(all, names []string) []int {
 	at := make([]int, 0, len(names))
 	for _, name := range names {

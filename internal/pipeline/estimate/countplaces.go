@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// countSplit is how far apart places of text are at least. It is the length
-	// of a split in a plan's input, and smaller than a build's, so that a sample
-	// of a small input comes from many places too.
+	// countSplit is the minimum distance between places of text, in bytes. It is
+	// the length of a split in a plan's input, and smaller than a build's, so that
+	// a sample of a small input is taken from many places too.
 	countSplit = 1 << 20
-	// countText is how much of a large input a count reads, and countPlaces from
-	// how many places: rows sorted by their key are then as good as any others.
+	// countText is the number of bytes that a count reads of a large input, and countPlaces the
+	// number of places: rows that are sorted by their key are then sampled as well as any others.
 	countText   = 128 << 20
 	countPlaces = 256
-	// countWhole is up to where inputs are read whole that have no places:
-	// packed files, which can be read from the beginning only, and Parquet,
+	// countWhole is the size up to which inputs without places are read whole:
+	// compressed files, which can only be read from the beginning, and Parquet,
 	// whose row groups are long.
 	countWhole = 3 * countText
-	// countSeed makes samples the same every time.
+	// countSeed makes samples reproducible.
 	countSeed = 1
 )
 
-// A countPlace is a part of the input that is counted: the beginning of a split,
-// and what it stands for. Both are in the split's own measure, which is bytes
-// of text or rows of Parquet.
+// A countPlace is a counted part of the input: the beginning of a split, with
+// the amount of input that it represents. Both are in the split's own unit,
+// bytes of text or rows of Parquet.
 type countPlace struct {
 	split  int
-	limit  int64   // how much of it is read; MaxInt64 for all
-	stands float64 // how much of the input it stands for; 0: for itself
+	limit  int64   // how much to read; MaxInt64 for all
+	stands float64 // how much of the input it represents; 0: only itself
 }
 
-// wholeInput has every split, for itself.
+// wholeInput returns a place for every split, each representing itself.
 func wholeInput(in *source.Input) []countPlace {
 	places := make([]countPlace, len(in.Splits()))
 	for i := range places {
@@ -43,12 +43,12 @@ func wholeInput(in *source.Input) []countPlace {
 	return places
 }
 
-// choosePlaces picks what a count of about text bytes reads. The splits of
-// each kind (text, packed text, Parquet) are laid end to end and cut into
-// pieces of the same length, and a point of each piece, chosen by lot, names a
-// split. So every row has the same chance, whatever lengths files have and in
-// whatever order rows come. packed is what one byte of packed text unpacks to,
-// row the bytes of a row of Parquet.
+// choosePlaces chooses the places that a count of about text bytes reads. The
+// splits of each kind (text, compressed text, Parquet) are concatenated and cut
+// into pieces of the same length, and a random point of each piece selects a
+// split. Every row therefore has the same chance, whatever the lengths of files
+// and the order of rows. packed is the uncompressed size of one byte of
+// compressed text, row the bytes of a row of Parquet.
 func choosePlaces(in *source.Input, text int64, packed, row float64) []countPlace {
 	kinds := make([][]kindSplit, 3)
 	bytes := make([]float64, 3)
@@ -80,11 +80,11 @@ func choosePlaces(in *source.Input, text int64, packed, row float64) []countPlac
 		if len(splits) == 0 {
 			continue
 		}
-		measure := 0.0 // the kind's length in its own measure
+		measure := 0.0 // the kind's length in its own unit
 		for _, s := range splits {
 			measure += s.size
 		}
-		read := measure * most / all // of it, all kinds in proportion
+		read := measure * most / all // to read of this kind, in proportion to its size
 		n := countPlaces
 		if kind > 0 {
 			n = min(n, len(splits))
@@ -95,18 +95,18 @@ func choosePlaces(in *source.Input, text int64, packed, row float64) []countPlac
 	return places
 }
 
-// kindSplit is a split with its length in the measure of its kind.
+// kindSplit is a split with its length in the unit of its kind.
 type kindSplit struct {
 	split int
 	size  float64
 }
 
-// drawPlaces draws n places from splits of total bytes, if read bytes
-// are to be read in all. A split that is drawn twice is read for two.
+// drawPlaces draws n places from splits of total length, of which read is to be
+// read altogether. For a split that is drawn twice, twice as much is read.
 func drawPlaces(splits []kindSplit, total, read float64, n int) []countPlace {
 	rng := rand.New(rand.NewPCG(countSeed, uint64(len(splits))))
 	var places []countPlace
-	at, end := 0, splits[0].size // the current split, and where it ends
+	at, end := 0, splits[0].size // the current split, and its end
 	for i := range n {
 		point := total * (float64(i) + rng.Float64()) / float64(n)
 		for point >= end && at < len(splits)-1 {

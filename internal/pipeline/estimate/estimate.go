@@ -15,15 +15,15 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Estimate is the predicted result of a build, estimated from a sample that
-// was read, sorted and encoded as the build would.
+// Estimate is the predicted result of a build, based on a sample that was read,
+// sorted and encoded as in the build.
 type Estimate struct {
-	Schema     int    `json:"schema"` // version of this form: 1
+	Schema     int    `json:"schema"` // version of this format: 1
 	Table      string `json:"table,omitempty"`
-	Index      string `json:"index,omitempty"` // name of the index that the table is; empty: it is none
+	Index      string `json:"index,omitempty"` // name of the index if the table is one; else empty
 	Key        string `json:"key"`
 	Files      int    `json:"files"`
-	InputBytes int64  `json:"input_bytes"` // of the files as they are there
+	InputBytes int64  `json:"input_bytes"` // of the files as stored
 
 	Reading *progress.Reading `json:"reading,omitempty"` // how the files are read
 
@@ -37,42 +37,42 @@ type Estimate struct {
 	HFileBytes int64         `json:"hfile_bytes"`
 	Spills     bool          `json:"spills"`
 	SpillBytes int64         `json:"spill_bytes"`
-	SpillMost  int64         `json:"spill_most_bytes"` // of those bytes, on disk at a time
+	SpillMost  int64         `json:"spill_most_bytes"` // the peak of SpillBytes on disk
 	Runs       int64         `json:"runs"`
-	MoreMemory int64         `json:"more_memory"`  // that would be needed so that nothing spills
+	MoreMemory int64         `json:"more_memory"`  // additional memory with which nothing would spill
 	Memory     int64         `json:"memory_bytes"` // peak, resident
-	OpenTime   time.Duration `json:"open_ns"`      // finding files and where to cut them; as it was
+	OpenTime   time.Duration `json:"open_ns"`      // finding files and their splits; measured
 	ReadTime   time.Duration `json:"read_ns"`      // pass 1, the sort included
 	WriteTime  time.Duration `json:"write_ns"`     // pass 2
 	Workers    int           `json:"workers"`
 
-	// Rows, regions and what follows are of a count of keys, larger than the sample.
-	Exact       bool    `json:"exact"` // all of the input was counted
+	// Rows, regions and the following fields are from a count of keys, which is larger than the sample.
+	Exact       bool    `json:"exact"` // the whole input was counted
 	CountedRows int64   `json:"counted_rows"`
 	CountPlaces int     `json:"counted_places"`
-	BadRecords  int64   `json:"bad_records"` // among those that were counted
+	BadRecords  int64   `json:"bad_records"` // among the counted records
 	KeyLength   Lengths `json:"key_length"`
 
 	Modulus       int               `json:"modulus"`                  // of salts
 	Splits        []rowkey.Key      `json:"splits"`                   // of the regions
 	Suggested     bool              `json:"suggested"`                // the splits are quantiles of the keys
-	Skew          float64           `json:"skew"`                     // times its fair share is too much for a region
+	Skew          float64           `json:"skew"`                     // a region with more than this multiple of its fair share is too large
 	MaxRegionSize int64             `json:"max_region_bytes"`         // at which a region splits
-	MaxRegionFrom string            `json:"max_region_bytes_setting"` // what says so
+	MaxRegionFrom string            `json:"max_region_bytes_setting"` // the origin of MaxRegionSize
 	Regions       []RegionEstimate  `json:"regions"`
 	QueryColumns  []string          `json:"query_columns"`
 	HeavyKeys     []HeavyKey        `json:"heavy_keys"` // the query keys with the most rows, the heaviest first
 	Warnings      []preflight.Check `json:"warnings"`
 
-	// Tables are the further tables of a job of several, in the order of loading. What is read and sorted is read and sorted for
-	// all of them: runs, more_memory, memory, open and read stand in each as they are of all together. The others are its own.
+	// Tables are the estimates of the further tables of a job, in the order of loading. Reading and sorting are common to all tables:
+	// runs, more_memory, memory, open and read have the common values in each estimate. The other fields are the table's own.
 	Tables []*Estimate `json:"tables,omitempty"`
 }
 
-// All returns the estimates of all tables of the job, its own first.
+// All returns the estimates of all tables of the job, e first.
 func (e *Estimate) All() []*Estimate { return slices.Concat([]*Estimate{e}, e.Tables) }
 
-// Time returns the time of the whole build, of all tables.
+// Time returns the time of the whole build, for all tables.
 func (e *Estimate) Time() time.Duration {
 	all := e.OpenTime + e.ReadTime + e.WriteTime
 	for _, t := range e.Tables {
@@ -88,7 +88,7 @@ type Lengths struct {
 	Mean float64 `json:"mean"`
 }
 
-// RegionEstimate is one region's part of the rows.
+// RegionEstimate is the estimate of one region.
 type RegionEstimate struct {
 	Start rowkey.Key `json:"start"` // empty for the first region
 	End   rowkey.Key `json:"end"`   // empty for the last
@@ -96,45 +96,45 @@ type RegionEstimate struct {
 	Bytes int64      `json:"bytes"` // of its HFile
 	Share float64    `json:"share"` // of the rows
 
-	seen int64 // rows that were really counted
+	seen int64 // rows actually counted
 }
 
-// HeavyKey is a query key that many rows have.
+// HeavyKey is a query key with many rows.
 type HeavyKey struct {
-	Values []string `json:"values"` // of the query columns, cut after 256 bytes
+	Values []string `json:"values"` // of the query columns, truncated to 256 bytes
 	Rows   int64    `json:"rows"`
-	Share  float64  `json:"share"` // of the rows; up to 0.0005 too low where query keys are many
+	Share  float64  `json:"share"` // of the rows; up to 0.0005 too low if there are many query keys
 }
 
 const (
-	// processMemory is the memory of a process in addition to its budget: the program,
+	// processMemory is the memory of a process besides its budget: the program,
 	// stacks, tables of the runtime.
 	processMemory = 20 << 20
-	// sampleText is how much of the input a sample has: half a second's work,
-	// and long against what a worker takes to start.
+	// sampleText is the number of bytes of input in a sample: half a second's
+	// work, and long compared with the start of a worker.
 	sampleText = 48 << 20
-	// A row takes longer in a build than in a sample: rows that stay in memory
-	// outgrow processor caches and touch fresh pages, runs on disk compete with
-	// the kernel's writing. Measured over ten builds of check and opinion, 1 to
-	// 50 M rows: 1.03 to 1.5 in memory, 0.94 to 1.2 spilled.
+	// Processing a row takes longer in a build than in a sample: rows that stay in
+	// memory outgrow processor caches and touch fresh pages, runs on disk compete
+	// with the kernel's writing. Measured over ten builds of check and opinion, 1
+	// to 50 M rows: 1.03 to 1.5 in memory, 0.94 to 1.2 spilled.
 	memoryFactor = 1.2
 	spillFactor  = 1.05
-	// buildSplit is the length of a build's split of text: [source.Options]'s
-	// default, longer than those of a plan's input.
+	// buildSplit is the length of a build's split of text: the default of
+	// [source.Options], longer than the splits of a plan's input.
 	buildSplit = 8 << 20
 )
 
-// BuildOptions has the resources of the build, and what the user wants
-// to know of it.
+// BuildOptions are the settings of the build, and the user's settings for its
+// estimate.
 type BuildOptions struct {
 	build.Options
-	Exact     bool    // count the keys of all of the input
-	Suggest   int     // have split points for so many regions found, in place of the plan's; default 0: no
-	Skew      float64 // warn of regions with more than so many times their fair share, default 2
+	Exact     bool    // count the keys of the whole input
+	Suggest   int     // number of regions to find split points for, in place of the plan's; default 0: none
+	Skew      float64 // warn of regions with more than this multiple of their fair share, default 2
 	MaxRegion int64   // bytes at which a region splits, default 10 GiB
 
-	maxRegionFrom string    // what says so
-	spillLimit    spec.Size // that the job will have; the sample has none
+	maxRegionFrom string    // the origin of MaxRegion
+	spillLimit    spec.Size // of the job; the sample has none
 	query         []string  // columns of the query key
 	readers       int       // of the sample, default Workers
 	sample        int64     // bytes of text to build, default sampleText
@@ -161,10 +161,10 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	return o
 }
 
-// scaled makes an estimate of the build of a sample.
+// scaled estimates a build from a sample.
 type scaled struct{ *build.Sample }
 
-// estimate scales what the sample took to the whole input, as it was counted.
+// estimate scales the sample's measurements to the whole input, by its counted rows.
 func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	e := newEstimate(s.Plan, o)
 	e.SampledRows, e.SampledText, e.Places = s.Rows, s.TextBytes, s.Places
@@ -190,14 +190,14 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 		e.MoreMemory = times(s.SortedBytes) + e.Rows*extsort.IndexSize - s.Sort.Memory
 	}
 	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(encode.WriterRoom(s.Plan), s.Input.ReaderMemory())
-	// A sort of n rows takes n log n.
+	// Sorting n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {
 		whole = memoryFactor
 		deeper = math.Log2(float64(max(s.TotalRows, 2))) / math.Log2(float64(max(s.Kept(), 2)))
 	}
 	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
-	// A file is made durable, and its directory when it gets its name.
+	// A file is synced, and its directory when the file is renamed.
 	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
 	busy := parallel(sizes, s.Options.Workers)
 	if encode.Helped(s.Plan) {
@@ -207,13 +207,13 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	return e
 }
 
-// newEstimate returns an empty estimate.
+// newEstimate returns an estimate without counts.
 func newEstimate(plan *cells.Plan, o BuildOptions) *Estimate {
 	return &Estimate{Schema: 1, Table: plan.Table, Key: plan.Key.String(), Workers: o.Workers, Memory: processMemory + o.HeapFloor()/2, Modulus: plan.Modulus,
 		Suggested: o.Suggest > 0, Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
 }
 
-// divide gives each region its part of the bytes of all HFiles' blocks, by what was counted of it, and the shares of those that get rows.
+// divide distributes the bytes of all HFiles' blocks over the regions, by their counts, and returns the shares of the regions that get rows.
 func (e *Estimate) divide(plan *cells.Plan, t *tally, blocks float64) (shares []float64) {
 	overhead := int64(len(plan.Families)) * build.FileOverhead
 	for i := range e.Regions {
@@ -227,15 +227,15 @@ func (e *Estimate) divide(plan *cells.Plan, t *tally, blocks float64) (shares []
 	return shares
 }
 
-// readSeconds returns the time that reading the sample took, of all workers together.
+// readSeconds returns the time for reading the sample, sum over all workers.
 func (s *scaled) readSeconds() float64 {
 	if s.TimedRows == 0 {
-		return s.ReadTime.Seconds() // of rows so few that there is nothing to report
+		return s.ReadTime.Seconds() // too few rows for a better value
 	}
 	return s.ReadTime.Seconds() * float64(s.Rows) / float64(s.TimedRows)
 }
 
-// splitSizes are proportional to the work of each split.
+// splitSizes returns sizes that are proportional to the work of each split.
 func (s *scaled) splitSizes() []float64 {
 	sizes := make([]float64, 0, len(s.Input.Splits()))
 	files, last := s.Input.Files(), -1
@@ -256,7 +256,7 @@ func (s *scaled) splitSizes() []float64 {
 	return sizes
 }
 
-// packedSize returns the size of text files as they are there.
+// packedSize returns the stored size of text files.
 func (s *scaled) packedSize() (n int64) {
 	for _, f := range s.Input.Files() {
 		if !f.Format.Traits().Rows {
@@ -266,9 +266,9 @@ func (s *scaled) packedSize() (n int64) {
 	return n
 }
 
-// parallel returns how many workers are busy on average when they take pieces of
-// these sizes, the largest first: fewer than there are where pieces are few
-// or one is large.
+// parallel returns how many workers are busy on average when they take pieces
+// of these sizes, the largest first: fewer than there are if pieces are few or
+// one is large.
 func parallel(sizes []float64, workers int) float64 {
 	sizes = slices.Clone(sizes)
 	slices.SortFunc(sizes, func(a, b float64) int { return int(math.Copysign(1, b-a)) })
@@ -290,11 +290,11 @@ func parallel(sizes []float64, workers int) float64 {
 	return sum / slices.Max(busy)
 }
 
-// ownShare is the part of a region's pass 2 that one worker does, whatever helps it:
-// the merge, the digest, and the copy of rows for others.
+// ownShare is the part of a region's pass 2 that one worker does regardless of
+// helpers: the merge, the digest, and the copy of rows for others.
 const ownShare = 0.3
 
-// helped is parallel where workers without a piece help with those of others.
+// helped is parallel if workers without a piece help with the pieces of others.
 func helped(sizes []float64, workers int) float64 {
 	sum := 0.0
 	for _, n := range sizes {

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// hotKeysKept is how many query keys a count keeps in sight: one whose rows
-	// are more than a share of 1/hotKeysKept of all is certainly among them.
+	// hotKeysKept is the number of query keys that a count tracks: a key with more
+	// than the fraction 1/hotKeysKept of all rows is certainly among them.
 	hotKeysKept = 2048
-	// hotKeyText is how much of a query key's text is remembered.
+	// hotKeyText is the number of bytes of a query key's text that are kept.
 	hotKeyText = 256
 )
 
 // hotKeys finds the query keys with the most rows in memory that does not
 // depend on their number: the frequent-items summary of Misra and Gries. When
-// it is full, the count of the middle entry is taken off every entry and those
-// that have nothing left are forgotten. So a count is never too high, and too
-// low by at most lost, which is below the sum of all counts / hotKeysKept.
+// it is full, the count of the middle entry is subtracted from every entry, and
+// entries without a rest are dropped. A count is therefore never too high, and
+// too low by at most lost, which is below the sum of all counts / hotKeysKept.
 //
-// The zero value is empty. It belongs to one goroutine.
+// The zero value is empty. A hotKeys belongs to one goroutine.
 type hotKeys struct {
 	index   map[uint64]int32 // entries by hash
 	entries []hotEntry
@@ -52,7 +52,7 @@ func (h *hotKeys) add(hash uint64, text []byte, rows float64) {
 	h.text = append(h.text, text...)
 }
 
-// shrink leaves at most hotKeysKept entries.
+// shrink reduces the entries to at most hotKeysKept.
 func (h *hotKeys) shrink() {
 	h.counts = h.counts[:0]
 	for _, e := range h.entries {
@@ -66,7 +66,7 @@ func (h *hotKeys) shrink() {
 	for _, e := range h.entries {
 		if e.count -= middle; e.count > 0 {
 			at := uint32(len(text))
-			text = append(text, h.text[e.at:e.at+e.n]...) // what is kept only moves to the left
+			text = append(text, h.text[e.at:e.at+e.n]...) // kept text only moves to the left
 			e.at = at
 			h.index[e.hash] = int32(len(kept))
 			kept = append(kept, e)
@@ -75,7 +75,7 @@ func (h *hotKeys) shrink() {
 	h.entries, h.text = kept, text
 }
 
-// merge adds another's counts, each row with a weight.
+// merge adds the counts of another, multiplied by factor.
 func (h *hotKeys) merge(o *hotKeys, factor float64) {
 	for _, e := range o.entries {
 		h.add(e.hash, o.text[e.at:e.at+e.n], e.count*factor)
@@ -83,7 +83,7 @@ func (h *hotKeys) merge(o *hotKeys, factor float64) {
 	h.lost += o.lost * factor
 }
 
-// reset makes it empty and keeps its memory.
+// reset empties it and keeps its memory.
 func (h *hotKeys) reset() {
 	clear(h.index)
 	h.entries, h.text, h.lost = h.entries[:0], h.text[:0], 0

@@ -15,16 +15,16 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Rows count the rows of a build that has no input of records, but rows with all their cells. They belong to one goroutine.
+// Rows counts the rows of a build whose input is not records but rows with all their cells. It belongs to one goroutine.
 type Rows struct{ t *tally }
 
-// NewRows counts for these regions.
+// NewRows returns an empty count for these regions.
 func NewRows(r *partition.Ranges) *Rows { return &Rows{newTally(r.Len(), 0)} }
 
-// Row has the counts of a row, apart from its key.
+// Row holds the sizes of a row apart from its key.
 type Row struct {
-	Bytes int64  // of its cells as the sort has them
-	Cells int    // how many
+	Bytes int64  // of its cells in the sort
+	Cells int    // number of cells
 	Names int    // bytes of their families and qualifiers
 	Query []byte // value of the query key
 }
@@ -38,43 +38,43 @@ func (r *Rows) Add(region int, key []byte, row Row) {
 	r.t.seen++
 }
 
-// Take adds the counts of others, each row with a weight, and empties them.
+// Take adds the counts of another, multiplied by factor, and empties it.
 func (r *Rows) Take(o *Rows, factor float64) {
 	r.t.merge(o.t, factor)
 	o.t.reset(nil)
 }
 
-// Mean returns how many bytes a row has on average, 0 if there is none.
+// Mean returns the average number of bytes of a row, 0 if there are no rows.
 func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
 
-// Bytes returns the bytes of keys and cells of all rows.
+// Bytes returns the number of bytes of keys and cells of all rows.
 func (r *Rows) Bytes() float64 { return r.t.bytes }
 
-// A RowBuild describes a build of packed rows, apart from their number.
+// A RowBuild holds the properties of a build of packed rows other than their count.
 type RowBuild struct {
 	Plan       *cells.Plan
-	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
+	MaxRegion  int64  // at which a region of its table splits, 0 if the table has no setting
 	Query      string // column of the query key
-	Files      int    // that are there
-	Places     int    // that are read
-	Whole      bool   // they are all there is
+	Files      int    // existing files
+	Places     int    // places that are read
+	Whole      bool   // the places cover everything
 	InputBytes int64
 	Bad        int64 // rows without a key
 
-	SampledRows int64   // that were built
-	HFileBytes  int64   // of them, without what files have besides their blocks
-	Duplicates  int64   // rows among them that have the key of another; rows of one key are there together
-	Part        float64 // of the bytes of all rows that they are
+	SampledRows int64   // rows that were built
+	HFileBytes  int64   // of the sampled rows, without the overhead of files
+	Duplicates  int64   // sampled rows with the key of another; rows with the same key are sampled together
+	Part        float64 // the sampled rows' share of the bytes of all rows
 
 	ReadTime, WriteTime time.Duration    // of all rows
 	Sort                extsort.Options  // of all rows
-	Forecast            extsort.Forecast // of their sort, which has so many bytes
+	Forecast            extsort.Forecast // of their sort
 	SortedBytes         int64
-	Packed              float64 // what a byte of the sort is on disk
-	WorkerMemory        int64   // of each worker besides the sort
+	Packed              float64 // bytes on disk for a byte of the sort
+	WorkerMemory        int64   // of each worker, besides the sort
 }
 
-// Estimate predicts the result of the build of the rows.
+// Estimate returns the estimate of the build.
 func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	o := BuildOptions{Options: build.Options{Workers: b.Sort.Workers, Memory: w.Memory}, Suggest: w.Suggest, Skew: w.Skew, spillLimit: w.SpillLimit, query: []string{b.Query}}
 	o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, b.MaxRegion)
@@ -103,7 +103,7 @@ func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	return e
 }
 
-// warnDuplicates says that rows have one key, as far as the sample has shown.
+// warnDuplicates warns of rows with the same key, as far as the sample shows them.
 func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
 	if b.Duplicates == 0 {
 		return preflight.Check{}

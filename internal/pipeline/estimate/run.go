@@ -15,20 +15,20 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Options is [WorkOptions] with further settings of an estimate.
+// Options are [build.WorkOptions] and the other settings of an estimate.
 type Options struct {
 	build.WorkOptions
-	Splits *[][]byte // of the regions; default: the table's, for which its cluster is asked
-	// TableSplits are the table splits of further tables, by name, where Splits are given; one that is not there is one region.
+	Splits *[][]byte // of the regions; default: the table's, from its cluster
+	// TableSplits are the split points of further tables, by name, if Splits is set; a table without an entry has one region.
 	TableSplits map[string][][]byte
-	Exact       bool      // count the keys of all of the input
-	Suggest     int       // find split points for so many regions; default 0: no
-	Skew        float64   // warn of regions with more than so many times their fair share, default 2
-	MaxRegion   spec.Size // at which a region splits; default the table's, else that of the configuration
+	Exact       bool      // count the keys of the whole input
+	Suggest     int       // number of regions to find split points for; default 0: none
+	Skew        float64   // warn of regions with more than this multiple of their fair share, default 2
+	MaxRegion   spec.Size // at which a region splits; default the table's setting, else the configuration's
 }
 
-// Regions returns the families' settings, the split points and the servers that a build of a spec has: the table's, or with split points
-// given [spec.DefaultFamily]'s and none. maxSize is at which a region splits, 0 if no table says.
+// Regions returns the families' settings, the split points and the servers for a build of a spec: the table's or, if split points
+// are given, [spec.DefaultFamily]'s settings and no servers. maxSize is the size at which a region splits, 0 if no table sets it.
 func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (shape build.Shape, maxSize int64, err error) {
 	shape.Families = spec.DefaultFamilies(s.Families())
 	if splits != nil {
@@ -44,7 +44,7 @@ func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte
 	return shape, maxSize, err
 }
 
-// Shapes returns the shapes of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
+// Shapes returns the shapes of all targets of a job, as [Regions] does, and the sizes at which their regions split.
 func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]build.Shape, []int64, error) {
 	targets := s.Targets()
 	shapes, maxSizes := make([]build.Shape, len(targets)), make([]int64, len(targets))
@@ -62,11 +62,11 @@ func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]bui
 	return shapes, maxSizes, nil
 }
 
-// Run opens the input of a spec and estimates its build. The regions and
-// the family's settings are the table's; with split points given, or to be
-// found for no table, no cluster is asked and the settings are
-// [DefaultFamily]'s. A job of several tables is estimated as it is built, by one
-// reading; split points are found for each of them.
+// Run opens the input of a spec and estimates its build. The regions and the
+// family's settings are the table's; if split points are given, or are to be
+// found without a table, it contacts no cluster and uses the settings of
+// [spec.DefaultFamily]. A job of several tables is estimated as it is built,
+// with one reading; split points are found for each table.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
 	targets := s.Targets()
 	shapes, maxSizes, err := Shapes(ctx, env, s, w)
@@ -75,7 +75,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	}
 	for i, t := range targets {
 		if w.Suggest > 1 && w.Splits != nil && len(shapes[i].Splits) == 0 && t.Regions == 0 {
-			targets[i].Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+			targets[i].Regions = w.Suggest // a table with n regions has n salts unless set otherwise
 		}
 	}
 	streams, err := streams.Find(ctx, env.Source, s.Inputs, w.Stdin, nil)
@@ -120,7 +120,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	return e, nil
 }
 
-// maxRegion returns the size at which a region splits, and the setting that says so. table is the table's own setting, 0 for none.
+// maxRegion returns the size at which a region splits, and the origin of that setting. table is the table's setting, 0 for none.
 func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from string) {
 	if w.MaxRegion > 0 {
 		return int64(w.MaxRegion), "as given"
@@ -128,7 +128,7 @@ func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from stri
 	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
 }
 
-// queryColumns returns the columns by which readers get rows.
+// queryColumns returns the columns by which readers query rows.
 func queryColumns(s spec.Job, plan *cells.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query

@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// tableWork is one of the tables that a build writes, with the facts that an estimate needs.
+// tableWork is one of the tables that a build writes, with its options.
 type tableWork struct {
 	plan  *cells.Plan
 	index string
-	o     BuildOptions // of all tables the same, but for what a table has of its own: query key, size of regions
+	o     BuildOptions // the same for all tables, except the table's own query key and size of regions
 }
 
-// buildTables samples the input once for all tables. The first one's estimate has the others'.
+// buildTables samples the input once for all tables. It returns the first table's estimate, which contains the others.
 func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Estimate, error) {
 	plans := make([]*cells.Plan, len(tables))
 	for i := range tables {
@@ -44,7 +44,7 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 		one := &scaled{s}
 		if len(tables) > 1 {
 			one = &scaled{s.Table(i)}
-			t.o.spillLimit = 0 // it bounds all tables together
+			t.o.spillLimit = 0 // it limits all tables together
 		}
 		counted, err := one.countKeys(ctx, t.o)
 		if err != nil {
@@ -60,7 +60,7 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 	return all[0], nil
 }
 
-// together puts into each estimate what is of all tables, and the others into the first.
+// together stores the common values in each estimate, and the other estimates in the first.
 func together(all []*Estimate, memory int64, limit spec.Size) {
 	sum := Estimate{}
 	need := -memory
@@ -68,7 +68,7 @@ func together(all []*Estimate, memory int64, limit spec.Size) {
 		sum.Memory, sum.ReadTime, sum.Runs = max(sum.Memory, e.Memory), max(sum.ReadTime, e.ReadTime), max(sum.Runs, e.Runs)
 		sum.Spills = sum.Spills || e.Spills
 		sum.SpillMost += e.SpillMost
-		need += e.MoreMemory + memory // that of its rows alone
+		need += e.MoreMemory + memory // for the table's own rows
 	}
 	for _, e := range all {
 		e.Memory, e.ReadTime, e.Runs = sum.Memory, sum.ReadTime, sum.Runs

@@ -17,11 +17,11 @@ import (
 
 const (
 	longKey     = 100 // bytes; a key is in every cell
-	enoughSeen  = 100 // rows of a region, before its share means something
-	fewSeen     = 20  // rows that a region should have had, before none means something
+	enoughSeen  = 100 // rows of a region, for a significant share
+	fewSeen     = 20  // rows expected of a region, for a significant absence
 	hotRows     = 1000
 	hotShare    = 0.01
-	nameShare   = 0.15    // of a cell, in names
+	nameShare   = 0.15    // part of a cell that is names
 	longFamily  = 8       // bytes
 	manyHFiles  = 100     // of a load
 	smallHFile  = 1 << 20 // bytes
@@ -29,7 +29,7 @@ const (
 	namedInText = 3       // regions or keys that a message names
 )
 
-// warn adds warnings that the user should read before the load.
+// warn adds the warnings that an operator should see before the load.
 func (e *Estimate) warn(plan *cells.Plan, t *tally, o BuildOptions) {
 	if t.rows == 0 {
 		return
@@ -46,7 +46,7 @@ func (e *Estimate) warn(plan *cells.Plan, t *tally, o BuildOptions) {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// from returns the text that names the base of a rate.
+// from describes the base of a rate.
 func (e *Estimate) from() string {
 	if e.Exact {
 		return fmt.Sprintf("of all %s", setting.Count(e.Rows, "row"))
@@ -54,7 +54,7 @@ func (e *Estimate) from() string {
 	return fmt.Sprintf("in a sample of %s", setting.Count(e.CountedRows, "row"))
 }
 
-// regionName returns a region's number, from 1, and start.
+// regionName returns a region's number, from 1, and its start.
 func (e *Estimate) regionName(i int) string {
 	if i == 0 {
 		return "1 (the first)"
@@ -62,7 +62,7 @@ func (e *Estimate) regionName(i int) string {
 	return fmt.Sprintf("%d (from %s)", i+1, rowkey.String(e.Regions[i].Start))
 }
 
-// named lists some of the regions, and says how many others there are.
+// named lists some of the regions, and the number of the others.
 func (e *Estimate) named(regions []int, say func(i int) string) string {
 	var texts []string
 	for _, i := range regions[:min(len(regions), namedInText)] {
@@ -74,7 +74,7 @@ func (e *Estimate) named(regions []int, say func(i int) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// which returns the regions for which something holds, the one with the most rows first.
+// which returns the regions for which holds returns true, the one with the most rows first.
 func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
 	var found []int
 	for i := range e.Regions {
@@ -147,7 +147,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 		"%d of %s get no row: %s (%s)", len(empty), setting.Count(len(e.Regions), "region"), e.named(empty, e.regionName), e.from())
 }
 
-// cellBytes returns the size of the counted rows' cells before encoding.
+// cellBytes returns the sizes of the counted rows' cells before encoding.
 func cellBytes(plan *cells.Plan, t *tally) (keys, names, all float64) {
 	cells, names := t.packed.cells, t.packed.names
 	for c, n := range t.cells {
@@ -169,7 +169,7 @@ func (e *Estimate) warnKeys(plan *cells.Plan, t *tally) preflight.Check {
 
 func (e *Estimate) warnNames(plan *cells.Plan, t *tally) preflight.Check {
 	if len(plan.Columns) == 0 {
-		return preflight.Check{} // rows have their names with them
+		return preflight.Check{} // rows carry their own names
 	}
 	_, names, all := cellBytes(plan, t)
 	if names/all < nameShare && len(plan.Family.Name) <= longFamily {
@@ -215,7 +215,7 @@ func (e *Estimate) warnBad() preflight.Check {
 		"%s without a row (%s)", setting.Count(e.BadRecords, "record"), e.from())
 }
 
-// warnColumns says which chosen columns no record has, of those that were read.
+// warnColumns warns of chosen columns that no record has, among those that were read.
 func (e *Estimate) warnColumns(t *tally) preflight.Check {
 	if len(t.lacking) == 0 {
 		return preflight.Check{}
@@ -224,7 +224,7 @@ func (e *Estimate) warnColumns(t *tally) preflight.Check {
 		"no record has %s (%s)", strings.Join(t.lacking[:min(len(t.lacking), namedInText)], ", "), e.from())
 }
 
-// warnSample says where the sample may be unlike the rest.
+// warnSample warns if the sample may not be representative.
 func (e *Estimate) warnSample(t *tally) preflight.Check {
 	if !t.cutPacked {
 		return preflight.Check{}
@@ -232,7 +232,7 @@ func (e *Estimate) warnSample(t *tally) preflight.Check {
 	return preflight.Doubtful("sample", setting.Textf("%s reads all of the input", setting.Exact), "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
 }
 
-// warnSpill compares a limit of the disk with the predicted size of the sorted runs.
+// warnSpill compares the disk limit with the expected spill.
 func (e *Estimate) warnSpill(limit spec.Size) preflight.Check {
 	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
 		return preflight.Check{}

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// weightText is how much of an input is read to weigh regions. They need to be known less well than what [Build] says of them: a
-	// region whose weight is wrong by a tenth makes its task as much longer.
+	// weightText is the number of bytes of an input that are read to weigh regions. Weights need less precision than an estimate: a
+	// region whose weight is wrong by a tenth makes its task longer by a tenth.
 	weightText = 24 << 20
-	// packedRow is how many times a row of Parquet is larger than its share of the file. It only spreads the sample over files of
-	// several formats.
+	// packedRow is the assumed ratio of the size of a Parquet row to its share of the file. It only affects how the sample is
+	// spread over files of several formats.
 	packedRow = 3
 )
 
-// Weights estimates the bytes of keys and values that each region of a build gets, from the keys of a sample: in the order of the regions,
-// those of further tables after those of the first, none below what half a row of the sample stands for. They are the same for the same
-// input and points, whatever the number of workers. Bad records are left out: a run, which reads all of the input, judges them. An input without rows
+// Weights estimates, from the keys of a sample, the bytes of keys and values that each region of a build gets. The order is that of the regions,
+// further tables after the first. No weight is below the amount that half a row of the sample represents. The weights depend only on the input and
+// the split points, not on the number of workers. Bad records are ignored: a run, which reads the whole input, evaluates them. An input without rows
 // has weights of 0.
 func Weights(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (all []int64, err error) {
 	for i, t := range s.Targets() {
@@ -71,7 +71,7 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 	return weights, nil
 }
 
-// ratios returns the unpacked size of a byte of packed text, and the approximate size of a row of Parquet.
+// ratios returns the uncompressed size of a byte of compressed text, and the approximate size of a Parquet row in bytes.
 func ratios(in *source.Input, e source.Extent) (packed, row float64) {
 	var packedSize, grouped int64
 	text, files := e.Text, in.Files()

@@ -1,5 +1,6 @@
-// Package exportdir manages the directory that one export writes to. A directory is taken if it is missing or empty. The job puts its own token
-// into it, by which later attempts, and the removal of the job, recognize it. Files are written below [Writing], and renamed when they are complete.
+// Package exportdir manages the directory that an export writes to. A job claims a directory that is missing or empty. It puts a token of its
+// own into it, by which later attempts, and the removal of the job, recognize the directory. Files are written below [Writing], and renamed when
+// they are complete.
 package exportdir
 
 import (
@@ -21,36 +22,36 @@ import (
 )
 
 const (
-	// Writing is the directory, below that of an export, of files that are not whole yet.
+	// Writing is the directory for incomplete files, below the export's directory.
 	Writing = "_writing"
-	// ManifestName is the manifest's name in the directory. Hadoop, Hive, Spark and bulkload pass over names that begin with an underscore.
+	// ManifestName is the manifest's name in the directory. Hadoop, Hive, Spark and bulkload ignore names that begin with an underscore.
 	ManifestName = "_manifest.json"
-	// PartPrefix begins the names of the files of regions.
+	// PartPrefix is the prefix of the names of regions' files.
 	PartPrefix = "part-"
 
-	claimName = "claim" // a file below Writing, which one job alone can make
+	claimName = "claim" // a file below Writing, which only one job can create
 	taken     = "another export writes to it or was killed: give its command again, or remove the directory"
 )
 
-// ErrNotEmpty is wrapped by the refusal of a directory that holds something.
+// ErrNotEmpty is wrapped by errors about a directory that is not empty.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Dir is a directory that one job has, from [Claim] until Finish or Remove has ended.
+// Dir is a directory that belongs to one job, from [Claim] until Finish or Remove has ended.
 type Dir struct {
 	FS   hdfsio.FS
 	Path string
 
-	made bool // the directory was, for the job
+	made bool // the directory was created for the job
 }
 
-// claim says which job writes an export.
+// claim identifies the job that writes an export.
 type claim struct {
 	Token string `json:"token"`
-	Made  bool   `json:"made"` // the directory, which was missing
+	Made  bool   `json:"made"` // the job created the directory, which was missing
 }
 
-// Claim takes a directory, which is missing or empty, for a job, which a token identifies. A directory that the job has taken before stays as it is, and is
-// given again.
+// Claim claims a directory, which is missing or empty, for the job that token identifies. If the job has already claimed the directory, Claim
+// leaves it unchanged and returns it with again set.
 func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, again bool, err error) {
 	d = &Dir{FS: fsys, Path: dir}
 	again, err = d.take(ctx, token)
@@ -78,7 +79,7 @@ func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
 	return false, d.claim(ctx, claim{token, d.made})
 }
 
-// empty refuses a directory that has something other than the place of files that are not whole, before the job puts its token there.
+// empty returns an error for a directory that contains anything other than the directory of incomplete files, before the job puts its token there.
 func (d *Dir) empty(infos []fs.FileInfo) error {
 	others := slices.DeleteFunc(slices.Clone(infos), func(i fs.FileInfo) bool { return i.Name() == Writing })
 	switch {
@@ -90,7 +91,7 @@ func (d *Dir) empty(infos []fs.FileInfo) error {
 	return nil
 }
 
-// read returns the claim of the job that has the directory, or fs.ErrNotExist if none has.
+// read returns the claim of the directory's job, or fs.ErrNotExist if there is none.
 func (d *Dir) read(ctx context.Context) (c claim, err error) {
 	f, err := d.FS.Open(ctx, path.Join(d.Path, Writing, claimName))
 	if err != nil {
@@ -103,7 +104,8 @@ func (d *Dir) read(ctx context.Context) (c claim, err error) {
 	return c, err
 }
 
-// claim writes the token under another name and renames it, so that it is whole when others see it. A name that is there is not replaced.
+// claim writes the token under a temporary name and renames it, so that others see only a complete file. The rename does not replace an
+// existing file.
 func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 	below := path.Join(d.Path, Writing)
 	if err := d.FS.MkdirAll(ctx, below, 0o755); err != nil {
@@ -117,7 +119,7 @@ func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		_ = d.FS.Remove(ctx, name)
-		// Directories that hold another's files stay.
+		// Directories that contain the files of others stay.
 		if d.FS.Remove(ctx, below) == nil && c.Made {
 			_ = d.FS.Remove(ctx, d.Path)
 		}
@@ -126,7 +128,7 @@ func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = d.FS.Remove(ctx, name) // of an attempt that was killed
+	_ = d.FS.Remove(ctx, name) // from an attempt that was killed
 	if err := hdfsio.WriteFile(ctx, d.FS, name, bytes.NewReader(b), hdfsio.CreateOptions{}); err != nil {
 		return err
 	}
@@ -152,8 +154,8 @@ func (d *Dir) refused(why string) error {
 	return fail.Errorf(fail.Config, "%s: %w: %s", d.Path, ErrNotEmpty, why)
 }
 
-// Retain removes the files of regions that keep does not name with their sizes, those that are being written, and a manifest. It returns the
-// names that are there.
+// Retain removes the files of regions, except files that keep names with their sizes, the files being written, and the manifest. It returns
+// the names of the files that exist.
 func (d *Dir) Retain(ctx context.Context, keep map[string]int64) (map[string]bool, error) {
 	there := map[string]bool{}
 	for _, dir := range []string{d.Path, path.Join(d.Path, Writing)} {
@@ -175,12 +177,12 @@ func (d *Dir) Retain(ctx context.Context, keep map[string]int64) (map[string]boo
 	return there, nil
 }
 
-// Finish ends a directory whose files are complete.
+// Finish removes the directory of incomplete files when all files are complete.
 func (d *Dir) Finish(ctx context.Context) error {
 	return fail.With(fail.HDFS, d.FS.RemoveAll(ctx, path.Join(d.Path, Writing)))
 }
 
-// Remove removes all that was written, also after ctx has ended; the directory too, if the job made it.
+// Remove removes all files of the export, also after ctx has ended, and the directory if the job created it.
 func (d *Dir) Remove(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -197,7 +199,7 @@ func (d *Dir) Remove(ctx context.Context) error {
 	return nil
 }
 
-// Held gives the directory if it has the token of a job; nil: it has not.
+// Held returns the directory if it has the token of the job, else nil.
 func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) {
 	d := &Dir{FS: fsys, Path: dir}
 	c, err := d.read(ctx)
@@ -208,7 +210,7 @@ func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) 
 	return d, err
 }
 
-// Fits refuses a directory that no job can take, or take again: it has files, and not the place of files that are not whole, or it is a file.
+// Fits returns an error for a directory that no job can claim, or claim again: it has files, but no directory of incomplete files.
 func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}
 	infos, err := fsys.ReadDir(ctx, dir)
@@ -221,7 +223,7 @@ func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	return fail.Listing(err)
 }
 
-// Free refuses a directory that is there and not empty.
+// Free returns an error for a directory that exists and is not empty.
 func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}
 	infos, err := fsys.ReadDir(ctx, dir)

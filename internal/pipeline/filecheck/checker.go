@@ -21,49 +21,49 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// A DamagedError is an HFile that is not what was written, or no sound HFile.
+// A DamagedError reports an HFile that differs from what was written, or is not valid.
 type DamagedError struct {
 	Path  string
-	Found []string // what was found, with offsets where there are any
+	Found []string // findings, with offsets if there are any
 }
 
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s", e.Path, strings.Join(e.Found, "; "))
 }
 
-// unsupportedError is an HFile that is not read: one that is encrypted, or of another version. It may be sound.
+// unsupportedError reports an HFile that cannot be read because it is encrypted or of another version. It may be intact.
 type unsupportedError struct{ of DamagedError }
 
 func (e *unsupportedError) Error() string { return e.of.Path + ": " + strings.Join(e.of.Found, "; ") }
 
 func (e *unsupportedError) Unwrap() error { return hfile.ErrUnsupported }
 
-// Target is a file to be checked, and what is known of it.
+// Target is a file to be checked, with its known properties.
 type Target struct {
 	manifest.File
 	Path      string // on the file system
-	MayBeGone bool   // it may be gone, which is not damage
-	ID        uint64 // of the file that was read, where the file system says one
+	MayBeGone bool   // a missing file is not damage
+	ID        uint64 // of the file that was read, if the file system has ids
 }
 
-// Checker reads whole HFiles before HBase gets them: one whose checksum
-// is known is compared with it, another is checked block by block and cell by
-// cell.
+// Checker reads whole HFiles before HBase gets them. It compares a file with
+// its checksum if that is known; otherwise it checks the file block by block
+// and cell by cell.
 type Checker struct {
 	FS     hdfsio.FS
-	Gate   progress.Gate // before each file
+	Gate   progress.Gate // passed before each file
 	Events progress.Events
 }
 
 const (
-	// leastWorkers and mostWorkers bound the files that are read at a time: more than one core has, since reading is waiting for
-	// DataNodes; the upper bound is one of memory.
+	// leastWorkers and mostWorkers limit the number of files that are read at a time: more than one core can process, since
+	// reading waits for DataNodes; the upper limit bounds memory.
 	leastWorkers, mostWorkers = 4, 8
-	// quickFile is the size up to which files are read with full concurrency.
+	// quickFile is the size up to which mostWorkers files are read at a time.
 	quickFile = 1 << 20
 )
 
-// atATime returns how many of the files are read at a time.
+// atATime returns the number of files to read at a time.
 func atATime(files []Target) int {
 	n := max(runtime.GOMAXPROCS(0), leastWorkers)
 	if !slices.ContainsFunc(files, func(f Target) bool { return f.Bytes > quickFile }) {
@@ -72,8 +72,8 @@ func atATime(files []Target) int {
 	return min(n, len(files), mostWorkers)
 }
 
-// All checks files, and fills in what it finds in them. Those that are damaged
-// are all found; an error says that a file could not be read.
+// All checks files, and stores their ids and checksums in them. It finds all
+// damaged files; it returns an error if a file could not be read.
 func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*DamagedError, err error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -104,7 +104,7 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 	return damaged, err
 }
 
-// damagedBlock marks a file as damaged if HDFS has no good replica of one of its blocks.
+// damagedBlock marks a file as damaged if HDFS has no intact replica of one of its blocks.
 func damagedBlock(name string, err error) error {
 	if b, ok := errors.AsType[*hdfsio.BlockError](err); ok {
 		return &DamagedError{name, []string{b.Error()}}
@@ -112,7 +112,7 @@ func damagedBlock(name string, err error) error {
 	return err
 }
 
-// one checks a file. It learns its checksum, if that was not known.
+// one checks a file. It stores the file's checksum, if that was unknown.
 func (p *Checker) one(ctx context.Context, f *Target) error {
 	file, err := p.FS.Open(ctx, f.Path)
 	if f.MayBeGone && errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (p *Checker) one(ctx context.Context, f *Target) error {
 	return p.Differs(ctx, file, f, sum)
 }
 
-// Differs says of a file that does not have its checksum what is wrong with it.
+// Differs returns an error that describes the damage of a file with a wrong checksum.
 func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint32) error {
 	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, want %08x", sum, f.CRC32C)}
 	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
@@ -155,7 +155,7 @@ func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint
 	return &DamagedError{f.Path, found}
 }
 
-// sumOf reads a file of about a number of bytes to its end.
+// sumOf reads a file of about the given number of bytes to its end.
 func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uint32, error) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	sum := uint32(0)
@@ -177,8 +177,8 @@ func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uin
 	}
 }
 
-// check validates a file by its own metadata, and returns the checksum of
-// the bytes that it has seen.
+// check checks a file against its own metadata, and returns the checksum of its
+// bytes.
 func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, error) {
 	at, ok := file.(io.ReaderAt)
 	if !ok {
@@ -205,13 +205,13 @@ func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, e
 	return r.end(f.Bytes)
 }
 
-// quoted is a row or a value in a finding.
+// quoted matches a row or a value in a finding.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// withoutValues takes the table's data out of the first findings.
+// withoutValues removes the table's data from the first findings.
 func withoutValues(found []string) []string {
 	const most = 3
-	found = slices.Compact(slices.Clone(found)) // two passes may find the same
+	found = slices.Compact(slices.Clone(found)) // two passes may find the same problem
 	var kept []string
 	for _, s := range found[:min(most, len(found))] {
 		kept = append(kept, quoted.ReplaceAllString(s, "…"))
@@ -222,8 +222,8 @@ func withoutValues(found []string) []string {
 	return kept
 }
 
-// ReadBack reads every byte of a file that was written, and compares their
-// checksum. So what is known of the bytes that were sent is true of the file.
+// ReadBack reads every byte of a written file and compares the checksum. If it
+// succeeds, the file has the bytes that were sent.
 func ReadBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) error {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package filecheck reads HFiles whole before HBase gets them. A file whose
-// checksum a manifest knows is compared with it; another is checked block by block
-// and cell by cell, as package hfile does it. [ReadMeta] reads only what a file
-// says of itself.
+// Package filecheck reads HFiles whole before HBase gets them. It compares a file
+// with its checksum if a manifest has that; otherwise it checks the file block by
+// block and cell by cell with package hfile. [ReadMeta] reads only a file's
+// metadata.
 package filecheck

@@ -17,17 +17,17 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// Opener opens files. A file system is one.
+// Opener opens files. Every file system is an Opener.
 type Opener interface {
 	Open(ctx context.Context, name string) (fs.File, error)
 }
 
-// OpenHFile opens an HFile of a file system; the caller closes what it returns with the reader.
+// OpenHFile opens an HFile of a file system. The caller closes the returned closer.
 func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
 	return openHFile(ctx, fsys, name, 0)
 }
 
-// openHFile is OpenHFile, but reads a file of up to a number of bytes as a whole.
+// openHFile is OpenHFile, but reads a file of at most small bytes as a whole.
 func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
@@ -59,17 +59,17 @@ func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfi
 	return r, f, nil
 }
 
-// Meta is an HFile's own account of itself, with its first and last row.
+// Meta holds an HFile's metadata, with its first and last row.
 type Meta struct {
 	hfile.Meta
 	FirstRow, LastRow, Family []byte
 }
 
-// smallFile is the size in bytes up to which ReadMeta reads a file at once. Trailer, index and blocks are read in no order
-// otherwise, and on HDFS each step back is a new connection to a DataNode.
+// smallFile is the size in bytes up to which ReadMeta reads a file at once. Otherwise trailer, index and blocks are
+// read in random order, and on HDFS each backward seek needs a new connection to a DataNode.
 const smallFile = 256 << 10
 
-// ReadMeta opens an HFile far enough to know it: trailer, index, file info.
+// ReadMeta reads an HFile's metadata: trailer, index, file info.
 func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
 	r, f, err := openHFile(ctx, fsys, name, smallFile)
 	if err != nil {
@@ -83,7 +83,7 @@ func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
 	return m, err
 }
 
-// HFileMeta is the metadata of an HFile, for display and for programs.
+// HFileMeta is an HFile's metadata in printable form.
 type HFileMeta struct {
 	File        string      `json:"file"`
 	Version     string      `json:"version"`
@@ -94,7 +94,7 @@ type HFileMeta struct {
 	Bloom       string      `json:"bloom"`
 	BloomKeys   int64       `json:"bloom_keys"`
 	IndexLevels int         `json:"index_levels"`
-	FirstRow    string      `json:"first_row"` // printable bytes, others as \xNN
+	FirstRow    string      `json:"first_row"` // printable bytes unchanged, others as \xNN
 	LastRow     string      `json:"last_row"`
 	Info        []InfoEntry `json:"info"`
 }
@@ -103,10 +103,10 @@ type HFileMeta struct {
 type InfoEntry struct {
 	Key  string `json:"key"`
 	Hex  string `json:"hex"`
-	Text string `json:"text"` // as its meaning prints
+	Text string `json:"text"` // formatted by its meaning
 }
 
-// DescribeHFile gives an HFile's account of itself.
+// DescribeHFile returns an HFile's metadata in printable form.
 func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
 	m := r.Meta()
 	first, last, err := r.Rows()

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// checkedReader sees what a check reads: the checksum of the file's bytes, in
-// their order, and the first error that is the file system's and no damage.
-// It belongs to one goroutine.
+// checkedReader observes the reads of a check: it computes the checksum of the
+// file's bytes, in their order, and keeps the first error of the file system,
+// which is not damage. It belongs to one goroutine.
 type checkedReader struct {
 	ctx  context.Context
 	at   io.ReaderAt
 	told func(bytes int64)
 
-	next int64 // bytes before it are in sum
+	next int64 // bytes before this offset are in sum
 	sum  uint32
 	err  error
 }
@@ -43,7 +43,7 @@ func (r *checkedReader) add(b []byte) {
 	}
 }
 
-// end reads what the check has not read in its order, and gives the checksum.
+// end reads the rest of the file, which the check has not read in order, and returns the checksum.
 func (r *checkedReader) end(size int64) (uint32, error) {
 	buf := make([]byte, min(512<<10, size-r.next))
 	for r.next < size {
@@ -55,9 +55,9 @@ func (r *checkedReader) end(size int64) (uint32, error) {
 	return r.sum, nil
 }
 
-// pieces reads a file of HDFS in pieces and keeps the newest of them: a check
-// goes back to indexes and blooms again and again, and on HDFS each step back
-// is a new connection. It belongs to one goroutine.
+// pieces reads an HDFS file in pieces and caches the most recently used: a
+// check often returns to indexes and blooms, and on HDFS each backward seek
+// needs a new connection. It belongs to one goroutine.
 type pieces struct {
 	at   io.ReaderAt
 	size int64
@@ -95,8 +95,8 @@ func (c *pieces) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// piece gives the i-th piece of the file, which takes the place of the one
-// that was not used for longest.
+// piece returns the i-th piece of the file. It replaces the least recently used
+// piece.
 func (c *pieces) piece(i int64) ([]byte, error) {
 	c.age++
 	if p, ok := c.held[i]; ok {

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/model/manifest"
 )
 
-// Written reads back what was written: length, trailer, index and file info.
+// Written verifies a written file: it reads back length, trailer, index and file info.
 func Written(ctx context.Context, fsys Opener, name string, want manifest.File) error {
 	meta, err := ReadMeta(ctx, fsys, name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Adopted has the files of a job that succeeded.
+// Adopted is the result of a successful job.
 type Adopted struct {
 	Manifests []*manifest.Manifest  // one of each table
 	Regions   []build.WrittenRecord // regions with files, under their names in the staging directory
@@ -24,7 +24,7 @@ type Adopted struct {
 	Tasks     []TaskRun // maps, then reduces
 }
 
-// committed reports whether the job's output is complete: its ApplicationMaster writes that last.
+// committed reports whether the job's output is complete: its ApplicationMaster writes the _SUCCESS file last.
 func committed(ctx context.Context, fsys hdfsio.FS, dir string) (bool, error) {
 	_, err := fsys.Stat(ctx, path.Join(dir, outName, successName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all 
 	return all, nil
 }
 
-// parts returns the counts of the parts that maps have read.
+// parts returns the records of all maps' input.
 func parts(maps []*MapDone) (all []*build.PartRead) {
 	for _, m := range maps {
 		all = append(all, &m.PartRead)
@@ -68,14 +68,15 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 	return all
 }
 
-// judge checks whether the records that all maps have read may be built.
+// judge returns an error if the input that all maps have read must not be built.
 func judge(maps []*MapDone, p *share.Plan) error {
 	return build.Judge(parts(maps), p.Job)
 }
 
-// Adopt takes the output of a job whose output is complete: it compares the rows that reduces have written with those that maps have read, gives the HFiles
-// their names in the staging directory, where each of several tables has its own directory, and makes the manifests. Rejects and
-// filtered are the local files for bad records and for those that the filter leaves out, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
+// Adopt takes over the complete output of a job: it compares the output of the reduces with the input of the maps, renames the HFiles to their names
+// in the staging directory, where of several tables each has a directory of its own, and creates the manifests. rejects and filtered are the local
+// files for bad records and for records that the filter leaves out, empty for none. After an error, or a crash, it may be called again. Other files
+// of the job stay.
 func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, filtered string) (*Adopted, error) {
 	from := path.Join(dir, outName)
 	job, plans, err := w.Plan.Resolve(ctx)
@@ -131,8 +132,8 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, 
 	return a, nil
 }
 
-// take gives an HFile its name in the staging directory. A file that has the name already was taken before; a different one is from an earlier
-// attempt, which did not finish.
+// take renames an HFile to its name in the staging directory. If the file has the name already, an earlier call took it; another file of
+// that name is from an earlier, unfinished attempt and is replaced.
 func take(ctx context.Context, out build.Output, from string, f manifest.File) error {
 	name := path.Join(out.Dir, f.Name)
 	there, err := out.FS.Stat(ctx, name)

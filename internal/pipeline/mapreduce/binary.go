@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// ownBinary returns the program that tasks run: this one, if it is linked statically.
+// ownBinary returns the path of the program that tasks run: this program, if it does not depend on the node's libraries.
 func ownBinary() (string, error) {
 	name, err := os.Executable()
 	if err == nil {
@@ -21,7 +21,7 @@ func ownBinary() (string, error) {
 	return name, fail.With(fail.Config, checkBinary(name))
 }
 
-// checkBinary refuses a program that nodes may not be able to run.
+// checkBinary returns an error for a program that nodes may be unable to run.
 func checkBinary(name string) error {
 	f, err := elf.Open(name)
 	if err != nil {
@@ -39,7 +39,7 @@ func checkBinary(name string) error {
 	return nil
 }
 
-// processorOf returns the processor architecture of a program, as Go names it.
+// processorOf returns the processor that a program is built for, as a GOARCH.
 func processorOf(name string) (string, error) {
 	f, err := elf.Open(name)
 	if err != nil {

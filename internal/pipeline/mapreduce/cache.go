@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// clientCache returns the ticket cache for Hadoop's client, empty for its own default. For a keytab, which stays here, it creates one that only
-// the user can read, until release.
+// clientCache returns the name of the ticket cache for Hadoop's client, empty for its default. For a keytab, which is not passed on, it
+// creates a cache that only the user can read, and that release removes.
 func clientCache(env *cluster.Env) (name string, release func(), err error) {
 	release = func() {}
 	if env.Identity.Keytab == "" {

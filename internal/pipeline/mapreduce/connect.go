@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// connect finds YARN's servers by the configuration of Hadoop's client.
+// connect returns a client of YARN's servers, located by the configuration of Hadoop's client.
 func connect(env *cluster.Env) (*yarn.Client, error) {
 	conf, err := yarnConf(env.Conf)
 	if err != nil {
@@ -36,7 +36,7 @@ func connect(env *cluster.Env) (*yarn.Client, error) {
 	return c, fail.With(fail.Config, err)
 }
 
-// yarnConf reads the files of YARN and MapReduce in addition to those of HDFS.
+// yarnConf reads the files of YARN and MapReduce in addition to the base configuration.
 func yarnConf(base *hdfsio.Conf) (*hdfsio.Conf, error) {
 	lookup := base.Env
 	if lookup == nil {

@@ -1,11 +1,11 @@
-// Package mapreduce builds HFiles as one MapReduce job on YARN, by Hadoop Streaming. The result equals that of a build in one process, byte
-// for byte, whatever the number of tasks and of their attempts.
+// Package mapreduce builds HFiles as one MapReduce job on YARN, with Hadoop Streaming. The result is that of a build in one process,
+// byte for byte, regardless of the number of tasks and attempts.
 //
 // A map task is pass 1 on a share of the input (package share): it sorts its rows and writes them as chunks (package chunk), whose keys
-// begin with the number of their region. Hadoop moves the chunks and gives each reduce task the chunks of its regions, in order. A reduce task
-// is pass 2: it merges chunks as they come and writes HFiles. Each reduce describes its work in a file of its output, which Hadoop
-// commits together with the HFiles, for one attempt of each task. Each attempt of a map describes its work in the job's
-// directory. [Adopt] compares all descriptions before a file is taken.
+// begin with the number of their region. Hadoop moves the chunks and passes each reduce task the chunks of its regions, in order. A
+// reduce task is pass 2: it merges chunks as they arrive and writes HFiles. A reduce describes its work in a file of its output, which
+// Hadoop commits together with the HFiles, for one attempt of each task. Each attempt of a map describes its work in the job's directory.
+// [Adopt] compares all descriptions with each other before it takes over a file.
 //
 // A job's directory is
 //
@@ -18,8 +18,8 @@
 //	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles (of several tables <table>/<family>/),
 //	                    _SUCCESS when the job has
 //
-// Every submission has its own tag, and so a directory that no other writes: a job that is forgotten can waste time, not
-// do harm.
+// Every submission has a tag of its own, and therefore a directory that no other writes: a forgotten job can waste time, but
+// do no harm.
 //
-// [Process] runs in a container, [Engine] submits a job and watches it.
+// [Process] runs in a container, [Engine] submits a job and monitors it.
 package mapreduce

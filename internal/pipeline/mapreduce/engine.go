@@ -23,18 +23,18 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Settings configures a job on YARN. The plan chooses values for zeros.
+// Settings are the settings of a job on YARN. The plan determines those that are zero.
 type Settings struct {
 	Queue         string
 	MapMemory     int // of containers, MiB
 	ReduceMemory  int
 	Maps, Reduces int
-	Hadoop        string // program or home directory of Hadoop's client; default: it is searched
-	// KillOnStop kills the application when the process gets a signal to stop. Default: the application continues, and the same command attaches to it.
+	Hadoop        string // program or home of Hadoop's client; default: searched for
+	// KillOnStop kills the application when the process is asked to stop. Default: the application continues, and the same command attaches to it.
 	KillOnStop bool
 }
 
-// Validate refuses invalid numbers.
+// Validate returns an error for invalid numbers.
 func (s Settings) Validate() error {
 	for name, n := range map[setting.Name]int{setting.MapMemory: s.MapMemory, setting.ReduceMemory: s.ReduceMemory} {
 		if n != 0 && (n < LeastMemory || n > 1<<20) {
@@ -47,23 +47,23 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// Submission is the journal's record of a submitted job.
+// Submission is the journal's record of a job.
 type Submission struct {
-	Tag         string // of the application, of no other
+	Tag         string // of the application, unique
 	Dir         string // of the job, a URI
-	Application string // empty before it is known
+	Application string // empty until it is known
 	Maps        int
 	Reduces     int
-	Weights     []int64 // estimated bytes of each region, by which regions were packed
+	Weights     []int64 // estimated bytes of each region, by which regions were packed into reduces
 }
 
-// Journal records submissions. Each call returns when the record is on disk.
+// Journal records the progress of submissions. Each call returns when the record is on disk.
 type Journal interface {
 	// Submitting is called before a job is submitted.
 	Submitting(Submission) error
 	// Submitted is called when its application is known.
 	Submitted(Submission) error
-	// Ended is called when the application has ended without output, and is no longer used.
+	// Ended is called when the application has ended without output and has been cleaned up.
 	Ended(s Submission, how string) error
 }
 
@@ -73,22 +73,22 @@ type Engine struct {
 	Env      *cluster.Env
 	Events   progress.Events
 	Journal  Journal
-	Begun    *Submission // by an earlier process, if its end is not known; nil: none
-	Samples  int         // rows of each region to remember
+	Begun    *Submission // by an earlier process, if its end is unknown; nil: none
+	Samples  int         // number of rows to sample from each region
 	Rejects  string      // local file of bad records; empty: none
 	Filtered string      // local file of records that the filter leaves out; empty: none
 	Poll     time.Duration
 
-	program string // the program of tasks; empty: this one
+	program string // path of the program that tasks run; empty: this program
 	yarn    *yarn.Client
 	fs      hdfsio.FS
 }
 
-// defaultPoll is the interval of requests to the cluster.
+// defaultPoll is the interval between queries to the cluster.
 const defaultPoll = time.Second
 
-// Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
-// at. The plan is requested when a job is submitted. [Engine.Forget] removes the job's other files.
+// Build runs the job, or resumes the one that an earlier process has begun, and takes its output over into the staging directory,
+// which is at. It calls plan when a job is to be submitted. [Forget] removes the job's other files.
 func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
 	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
 	c, err := connect(e.Env)
@@ -145,7 +145,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	return a, nil
 }
 
-// Forget removes the files of a job apart from its HFiles.
+// Forget removes the files of a job other than its HFiles.
 func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
 	fsys, name, err := env.Resolve(s.Dir)
 	if err != nil {
@@ -190,15 +190,15 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 	return nil
 }
 
-// newTag returns a tag that no other job has.
+// newTag returns a unique tag.
 func newTag() string {
 	var b [8]byte
 	rand.Read(b[:]) // it does not fail
 	return "bulkload-" + hex.EncodeToString(b[:])
 }
 
-// find looks for the job that an earlier process has begun. It returns nil if there is none, or if it ended without output; over reports that its output
-// is complete.
+// find looks for the job that an earlier process has begun. It returns nil if there is none or if it has ended without output; over
+// reports whether its output is complete.
 func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error) {
 	if e.Begun == nil {
 		return nil, false, nil
@@ -208,7 +208,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	// The output is more reliable than any server: it is complete if this file exists.
+	// The output takes precedence over the servers: the job has succeeded if it is complete.
 	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
 		e.Events.Note("an earlier application completed the build", "application", begun.Application)
 		return &begun, over, err
@@ -246,7 +246,7 @@ func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
 	return e.Journal.Ended(s, how)
 }
 
-// unreachable returns the error for a cluster that does not report the state of a job.
+// unreachable returns the error for a cluster that does not report the outcome of a job.
 func (e *Engine) unreachable(s Submission, err error) error {
 	if errors.Is(err, yarn.ErrDenied) {
 		return fail.With(fail.Check, fmt.Errorf("ask about %s: %w", cmp.Or(s.Application, s.Tag), err))
@@ -254,7 +254,7 @@ func (e *Engine) unreachable(s Submission, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("the outcome of %s is unknown: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
 }
 
-// outcome describes how an application without output has ended; it is empty while the application runs.
+// outcome describes how an application without output has ended. It returns "" for one that still runs.
 func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	a, err := e.yarn.Application(ctx, s.Application)
 	switch {
@@ -267,7 +267,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
-	// The ResourceManager no longer knows it; MapReduce's history server may.
+	// The ResourceManager has forgotten it; MapReduce's history server may know it.
 	j, err := e.yarn.Job(ctx, s.Application)
 	switch {
 	case err == nil && j.State == "SUCCEEDED":
@@ -281,7 +281,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 		s.Application, s.Dir, setting.Restart))
 }
 
-// noOutput returns the error of an application that reports success, but whose output is incomplete.
+// noOutput returns an error if an application that reports success has no complete output.
 func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	l, err := e.Env.Conf.Resolve(s.Dir)
 	if err != nil {
@@ -293,7 +293,7 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, but %s is missing: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
-// stopped handles a process that gets a signal to stop while its job runs.
+// stopped handles a request to stop the process while its job runs.
 func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	cause := context.Cause(ctx)
 	if !e.KillOnStop {

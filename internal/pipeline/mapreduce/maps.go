@@ -13,9 +13,9 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Descriptions of maps are in the job's directory and not in its output: of a job with reduces, an ApplicationMaster that takes the place
-// of another does not take over what maps have committed (JobImpl.scheduleTasks of Hadoop 3.4 asks for it only without reduces). So each
-// attempt that ended has one, and they must agree.
+// Descriptions of maps are in the job's directory and not in its output: in a job with reduces, a new ApplicationMaster does not take
+// over the maps' committed output from its predecessor (JobImpl.scheduleTasks of Hadoop 3.4 requests that only without reduces). Each
+// attempt that ended therefore has a description, and they must agree.
 func mapFile(attempt string) string    { return attempt + ".json" }
 func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
 
@@ -23,11 +23,11 @@ func filteredFile(attempt string) string { return attempt + ".filtered.jsonl" }
 
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
-// errNoMap is the error of a map without an ended attempt.
+// errNoMap reports a map without a finished attempt.
 var errNoMap = errors.New("no attempt of a map wrote its description")
 
-// readMaps reads the descriptions of all maps of a job's directory, in the order of the input. Of several attempts of one map the last is
-// given.
+// readMaps reads the descriptions of all maps from a job's directory, in the order of the input. If a map has several attempts, it
+// returns the last.
 func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapDone, error) {
 	dir = path.Join(dir, mapsName)
 	entries, err := fsys.ReadDir(ctx, dir)
@@ -64,7 +64,7 @@ func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapD
 	return all, nil
 }
 
-// agrees reports whether two attempts of one map have read the same records and written the same rows.
+// agrees reports whether two attempts of a map have read the same input and written the same rows.
 func (d *MapDone) agrees(o *MapDone) bool {
 	return d.PartRead.Agrees(&o.PartRead) && reflect.DeepEqual(d.Regions, o.Regions)
 }

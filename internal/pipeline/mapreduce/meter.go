@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// The counters of a job: for progress only, since attempts that failed and reduces without rows are not counted.
+// The counters of a job. They are for progress only: failed attempts and reduces without rows are not counted.
 const (
 	counterGroup   = "bulkload"
 	counterRows    = "records_read"
@@ -21,10 +21,10 @@ const (
 	counterWritten = "bytes_written"
 )
 
-// reportEvery is the interval of an attempt's reports. An attempt without progress does not report, so that Hadoop's timeout ends it.
+// reportEvery is the interval between an attempt's reports. An attempt without progress reports nothing, so that Hadoop's timeout ends it.
 const reportEvery = 3 * time.Second
 
-// meter reports the progress of a task to its ApplicationMaster.
+// meter reports a task's progress to its ApplicationMaster.
 type meter struct {
 	w     io.Writer
 	phase atomic.Pointer[string]
@@ -46,7 +46,7 @@ func newMeter(w io.Writer) *meter {
 
 func (m *meter) setPhase(name string) { m.phase.Store(&name) }
 
-// events feed the meter.
+// events returns the events that feed the meter.
 func (m *meter) events() progress.Events {
 	return progress.Events{
 		OnPhase:   m.setPhase,
@@ -72,7 +72,7 @@ func (m *meter) run() {
 	}
 }
 
-// report writes the changes since the last report. Errors of writing are ignored.
+// report reports the changes since the last report. It ignores errors.
 func (m *meter) report() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

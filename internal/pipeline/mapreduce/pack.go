@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/pipeline/share"
 )
 
-// Default sizes of tasks. A task costs about five seconds of a core before it does anything, so that few large
-// ones are better than many small ones.
+// Default sizes of the parts of the work. A task costs about five seconds of a core before it starts to work, so a few large tasks are
+// better than many small ones.
 const (
 	bytesPerMap    = 256 << 20
 	bytesPerReduce = 512 << 20
@@ -20,37 +20,37 @@ const (
 
 // Container is the size of a task's container, in MiB.
 type Container struct {
-	Memory int // all of it
-	Heap   int // of the JVM in it
+	Memory int // total
+	Heap   int // of the container's JVM
 }
 
-// Default sizes of containers, in MiB. The JVM of a task moves few large records.
+// Default sizes of containers, in MiB. The JVM of a task moves a few large records.
 const (
 	// DefaultMapMemory and DefaultReduceMemory suffice for the sort of a map's share, and for a chunk of each map.
 	DefaultMapMemory    = 1024
 	DefaultReduceMemory = 1024
-	// LeastMemory is the least memory of a container.
+	// LeastMemory is the minimum of a container.
 	LeastMemory = 512
 
 	mapHeap    = 160
 	reduceHeap = 192
-	// jvmRoom is the memory that a JVM takes in addition to its heap, and that Hadoop's child takes to start the program.
+	// jvmRoom is the memory of a JVM besides its heap, and of Hadoop's child process that starts the program.
 	jvmRoom = 128
 )
 
-// program returns the bytes of a container that are left for the program, which may exceed its own budget by an eighth.
+// program returns the program's part of a container, in bytes: the program may exceed its own budget by an eighth.
 func (c Container) program() spec.Size {
 	left := max(c.Memory-c.Heap-jvmRoom, 64)
 	return spec.Size(left-left/8) << 20
 }
 
-// tasksFor returns the number of tasks of some size for a number of bytes.
+// tasksFor returns the number of tasks of size each for the given number of bytes.
 func tasksFor(bytes, each int64, most int) int {
 	return int(min(max((bytes+each-1)/each, 1), int64(most)))
 }
 
-// packRegions cuts regions into at most n consecutive ranges, so that the heaviest range is as light as possible: large
-// regions are alone, small ones together. Ranges no heavier than enough are not cut further, though there were fewer than n.
+// packRegions cuts regions into at most n consecutive ranges, so that the heaviest range is as light as n ranges allow: large regions
+// are alone, small ones together. Ranges no heavier than enough are not cut further, even if there are fewer than n.
 func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
 	n = min(max(n, 1), len(weights))
 	most := lightest(weights, n)
@@ -80,7 +80,7 @@ func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
 	return all
 }
 
-// lightest returns the least possible weight of the heaviest of n consecutive ranges.
+// lightest returns the minimum, over all cuts into n consecutive ranges, of the heaviest range's weight.
 func lightest(weights []int64, n int) int64 {
 	low, high := slices.Max(weights), int64(0)
 	for _, w := range weights {
@@ -104,7 +104,7 @@ func lightest(weights []int64, n int) int64 {
 	return low
 }
 
-// halve cuts two weights or more where the heavier side is lightest: before which, and what the first side has.
+// halve cuts two or more weights so that the heavier side is as light as possible. It returns the index of the cut and the weight of the first side.
 func halve(weights []int64) (to int, left int64) {
 	most, sum, all := int64(math.MaxInt64), int64(0), int64(0)
 	for _, w := range weights {
@@ -118,8 +118,8 @@ func halve(weights []int64) (to int, left int64) {
 	return to, left
 }
 
-// reduceRanges returns the regions of each reduce. Without weights every region counts as much as any other, and all of them as the input. The
-// number of reduces is chosen when it is 0.
+// reduceRanges returns the regions of each reduce. Without weights every region weighs the same, and all of them as much as the input. If
+// the number of reduces is 0, it is chosen.
 func reduceRanges(weights []int64, regions int, input int64, reduces int) []build.Regions {
 	total := int64(0)
 	for _, w := range weights {
@@ -135,12 +135,12 @@ func reduceRanges(weights []int64, regions int, input int64, reduces int) []buil
 	return packRegions(weights, tasksFor(total, bytesPerReduce, regions), bytesPerReduce)
 }
 
-// chunkSize returns the size at which a reduce can hold a chunk of every map in half of its memory.
+// chunkSize returns a chunk size such that a reduce holds a chunk of every map within half of its memory.
 func chunkSize(memory spec.Size, maps int) int {
 	return min(max(int(int64(memory)/2/int64(maps)), chunk.MinSize), chunk.DefaultSize)
 }
 
-// cutWork cuts a plan into tasks. It chooses values for numbers that are zero.
+// cutWork cuts a plan into tasks. Numbers that are zero are chosen.
 func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
 	regions := p.Regions()
 	if maps == 0 {

@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// Prediction has the predicted tasks, memory and time of a job on YARN.
+// Prediction holds the predicted resources of a job on YARN.
 type Prediction struct {
 	Maps         int           `json:"maps"`
 	Reduces      int           `json:"reduces"`
 	MapMemory    int           `json:"map_memory_mb"` // of a container, MiB
 	ReduceMemory int           `json:"reduce_memory_mb"`
 	ShuffleBytes int64         `json:"shuffle_bytes"`
-	CoreTime     time.Duration `json:"core_ns"` // of all containers together
+	CoreTime     time.Duration `json:"core_ns"` // sum over all containers
 }
 
-// Measured constants of jobs: processor time of a task before it does anything, that of the ApplicationMaster, and the bytes of packed rows
-// for each byte of text.
+// Measured values of jobs: processor time of a task before it starts to work, processor time of the ApplicationMaster, and bytes of packed
+// rows for each byte of text.
 const (
 	taskTime    = 4500 * time.Millisecond
 	masterTime  = 10 * time.Second
 	packedShare = 0.6
 )
 
-// Predict predicts a job whose work in one process takes a given time, all cores together. Shares are the shares of the regions in its
-// rows.
+// Predict predicts a job whose work takes the given time in one process, over all cores. shares are the regions' shares of its rows.
 func (s Settings) Predict(input, text int64, shares []float64, work time.Duration) Prediction {
 	p := Prediction{MapMemory: cmp.Or(s.MapMemory, DefaultMapMemory), ReduceMemory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), ShuffleBytes: int64(packedShare * float64(text))}
 	p.Maps = cmp.Or(s.Maps, tasksFor(input, bytesPerMap, mostMaps))

@@ -37,7 +37,7 @@ type Process struct {
 	Log *slog.Logger
 }
 
-// task is the running attempt.
+// task is a running attempt.
 type task struct {
 	Process
 	streaming.Task
@@ -46,15 +46,15 @@ type task struct {
 	plans []*cells.Plan
 	env   *cluster.Env
 	fs    hdfsio.FS
-	out   string // output directory of the attempt
+	out   string // the attempt's output directory
 	meter *meter
 	began time.Time
 }
 
-// Map runs a map task. It also writes its error to the job's directory.
+// Map executes a map task. It also writes its error into the job's directory.
 func (p Process) Map(ctx context.Context) error { return p.run(ctx, true, (*task).doMap) }
 
-// Reduce runs a reduce task.
+// Reduce executes a reduce task.
 func (p Process) Reduce(ctx context.Context) error { return p.run(ctx, false, (*task).doReduce) }
 
 func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Context) error) (err error) {
@@ -83,7 +83,7 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	if v := firstPermanent(earlier); v != nil {
 		return fmt.Errorf("the job cannot succeed any more: %w", v.err())
 	}
-	// Memory beyond the budget is collected before YARN kills the container for it.
+	// Memory beyond the budget is garbage-collected before the container is killed for it.
 	memory := t.work.ReduceMemory
 	if isMap {
 		memory = t.work.MapMemory
@@ -102,11 +102,11 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	return errors.Join(err, writeVerdict(ctx, t.fs, l.Path, t.Attempt, err))
 }
 
-// open reads the configuration that the job was submitted with.
+// open reads the configuration of the submitted job.
 func (t *task) open() (err error) {
 	conf := &hdfsio.Conf{Env: func(name string) (string, bool) {
 		if name == "HADOOP_USER_NAME" && t.User != "" {
-			return t.User, true // the process may be of another
+			return t.User, true // the process may run as another user
 		}
 		return t.Process.Env(name)
 	}}
@@ -132,7 +132,7 @@ func (t *task) open() (err error) {
 	return err
 }
 
-// resolve prepares the task's build. Reduces read tables only for new keys, to know the families of the snapshot.
+// resolve mounts and resolves the plan. Reduces mount tables only if rows get new keys: they need the families of the snapshot.
 func (t *task) resolve(ctx context.Context) (err error) {
 	if t.Task.Map || t.work.Plan.NewKeys != nil {
 		if err := t.work.Plan.Mount(ctx, t.env); err != nil {
@@ -184,7 +184,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
-	if d.FilteredFile = ""; read.FilteredFile != "" { // that path is on the node
+	if d.FilteredFile = ""; read.FilteredFile != "" { // the file on the node
 		d.LeftOut = filteredFile(t.Attempt)
 		if err := t.keepRejects(ctx, read.FilteredFile, path.Join(l.Path, d.LeftOut)); err != nil {
 			return fail.With(fail.HDFS, err)
@@ -194,7 +194,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
 }
 
-// item returns the share that the task's line names.
+// item returns the share that the task's input line names.
 func (t *task) item() (share.Of, error) {
 	const longest = 100
 	lines := bufio.NewScanner(io.LimitReader(t.In, longest))
@@ -208,7 +208,7 @@ func (t *task) item() (share.Of, error) {
 	return of, nil
 }
 
-// spillDir returns a directory of the node's disks that goes with the application.
+// spillDir returns a directory on the node's disks that is removed with the application.
 func (t *task) spillDir() string {
 	if n := len(t.LocalDirs); n > 0 {
 		return t.LocalDirs[(t.Number+t.Try)%n]
@@ -216,7 +216,7 @@ func (t *task) spillDir() string {
 	return ""
 }
 
-// recordSink writes chunks as the records of rawbytes.
+// recordSink writes chunks as rawbytes records.
 type recordSink struct {
 	*chunk.FrameWriter
 	buf *bufio.Writer
@@ -244,7 +244,7 @@ func (t *task) doReduce(ctx context.Context) error {
 	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
 }
 
-// counted counts the bytes read or written.
+// counted counts the bytes that are read or written.
 type counted struct {
 	r     io.Reader
 	w     io.Writer
@@ -263,10 +263,10 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ran returns the statistics of the attempt up to now.
+// ran returns the statistics of the attempt so far.
 func (t *task) ran(shuffled int64) Ran {
 	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
-	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // which the NodeManager sets
+	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // set by the NodeManager
 		r.Node, _ = os.Hostname()
 	}
 	if t.Task.Map {

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// machine has the names of a processor architecture in a program's file, in Go and in Java.
+// machine holds the names of a processor in ELF files, Go and Java.
 type machine struct {
 	elf  elf.Machine
 	goes string // GOARCH
@@ -33,7 +33,7 @@ var machines = []machine{
 	{elf.EM_ARM, "arm", []string{"arm"}},
 }
 
-// goesOf returns Go's name for Java's name of an architecture, the same name if it is unknown.
+// goesOf converts Java's name of a processor to Go's. An unknown name stays the same.
 func goesOf(java string) string {
 	for _, m := range machines {
 		if slices.Contains(m.java, java) {
@@ -43,15 +43,15 @@ func goesOf(java string) string {
 	return java
 }
 
-// Limits of the requests to nodes for their architecture.
+// Limits for querying nodes for their processors.
 const (
 	mostAsked = 64
 	askers    = 8
 	askTime   = 10 * time.Second
 )
 
-// checkNodes compares the architecture of a program with those of the nodes, as far as they answer. A cluster on none of whose nodes it runs is
-// refused. Nodes that do not answer are ignored: a task there may fail with its own error.
+// checkNodes compares the processor of a program with the processors of the nodes. It returns an error if the program runs on none
+// of the nodes that answer. Nodes that do not answer are ignored: a task on them gets an error of its own.
 func (e *Engine) checkNodes(ctx context.Context, program string) error {
 	ours, err := processorOf(program)
 	if err != nil {
@@ -99,12 +99,12 @@ func theirsOf(others map[string][]string) string {
 	return most
 }
 
-// otherProcessor returns the error of a program that nodes cannot run.
+// otherProcessor returns the error for a program that nodes cannot run.
 func otherProcessor(ours, nodes, theirs string) error {
 	return fmt.Errorf("this program is for processors %s, and %s: take a build for them (CGO_ENABLED=0 GOOS=linux GOARCH=%s)", ours, nodes, theirs)
 }
 
-// processors asks nodes for their architecture, several at a time; those that answer are in the result, by host.
+// processors queries nodes for their processors, at most askers at a time. The result has the nodes that answer, by host.
 func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[string]string {
 	all := map[string]string{}
 	var mu sync.Mutex
@@ -129,7 +129,7 @@ func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[stri
 	return all
 }
 
-// spread takes a number of elements of a list, evenly.
+// spread returns at most the given number of elements, evenly spread over a list.
 func spread[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all
@@ -141,7 +141,7 @@ func spread[T any](all []T, most int) []T {
 	return some
 }
 
-// few returns the beginning of a list, with the number of elements left out.
+// few returns the first elements of a list, and the total number if there are more.
 func few(all []string, most int) []string {
 	if len(all) <= most {
 		return all
@@ -149,7 +149,7 @@ func few(all []string, most int) []string {
 	return append(slices.Clone(all[:most]), fmt.Sprintf("… (%d in all)", len(all)))
 }
 
-// noExec is in Java's message about a program for another processor: ENOEXEC.
+// noExec is part of Java's message about a program for another processor: ENOEXEC.
 const noExec = "Exec format error"
 
 // cannotRun returns the error of an attempt whose node could not start the program; nil if it failed for another reason.

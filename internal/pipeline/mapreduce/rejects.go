@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// keepRejects copies a map's bad records, or those that the filter leaves out, next to its description.
+// keepRejects copies a map's bad records, or the records that the filter leaves out, next to its description.
 func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	f, err := os.Open(local)
 	if err != nil {
@@ -23,7 +23,7 @@ func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	return hdfsio.WriteFile(ctx, t.fs, name, f, hdfsio.CreateOptions{Perm: 0o600})
 }
 
-// joinRejects makes one local file of those of all maps, in the order of the input. It reports whether there are any.
+// joinRejects joins the files of all maps into one local file, in the order of the input. It reports whether there are any.
 func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) (some bool, err error) {
 	if some = slices.ContainsFunc(maps, func(m *MapDone) bool { return of(m) != "" }); !some || local == "" {
 		return some, nil

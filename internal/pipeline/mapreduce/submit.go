@@ -24,16 +24,16 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ShipSize is the number of bytes of text that a map takes at a time: the unit in which inputs are cut into maps.
+// ShipSize is the number of bytes of text that a map reads at a time: the unit in which inputs are cut into maps.
 const ShipSize = 16 << 20
 
-// storesSecret is the name of the secret with the buckets of the inputs and their keys, in the file of tokens of a task.
+// storesSecret is the name of the secret that holds the buckets of the inputs and their keys, in a task's token file.
 const storesSecret = "bulkload.stores"
 
-// programName is the program's in a task's working directory.
+// programName is the program's name in a task's working directory.
 const programName = "bulkload"
 
-// Cut plans the tasks of a job.
+// Cut cuts a plan into the tasks of a job.
 func (s Settings) Cut(p *share.Plan) *Work {
 	m := Container{Memory: cmp.Or(s.MapMemory, DefaultMapMemory), Heap: mapHeap}
 	r := Container{Memory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), Heap: reduceHeap}
@@ -49,7 +49,7 @@ func (s Settings) Client(env *cluster.Env) (*streaming.Client, error) {
 	return c, nil
 }
 
-// submit makes the job's directory and hands the job over.
+// submit creates the job's directory and submits the job.
 func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*share.Plan, error), at hdfsio.Location) (*Submission, error) {
 	client, err := e.Client(e.Env)
 	if err != nil {
@@ -122,7 +122,7 @@ func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) erro
 	return errors.Join(fail.With(fail.Check, fmt.Errorf("the job was not submitted: %w", cause)), e.ended(ctx, *s, "it was not submitted"))
 }
 
-// job returns the job for Hadoop Streaming.
+// job returns the job description for Hadoop Streaming.
 func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job {
 	m, r := cmp.Or(e.MapMemory, DefaultMapMemory), cmp.Or(e.ReduceMemory, DefaultReduceMemory)
 	j := streaming.Job{
@@ -139,21 +139,21 @@ func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job
 	for _, input := range w.Plan.Job.Inputs {
 		if l, err := placeOf(e.Env, input); err == nil && !l.Local() {
 			if cluster.IsTable(input) {
-				j.Properties[cluster.RootDirKey] = l.URI() // Hadoop's client does not know HBase's configuration
+				j.Properties[cluster.RootDirKey] = l.URI() // Hadoop's client does not have HBase's configuration
 			}
 			if base := l.Scheme + "://" + l.Authority; !slices.Contains(j.FileSystems, base) {
 				j.FileSystems = append(j.FileSystems, base)
 			}
 		}
 	}
-	// What the command said of the cluster, Hadoop's client has to know too.
+	// Hadoop's client needs the cluster settings of the command line too.
 	if p, ok := e.Env.Conf.Lookup("fs.defaultFS"); ok && strings.HasPrefix(p.File, "--") {
 		j.Properties["fs.defaultFS"] = p.Value
 	}
 	return j
 }
 
-// ship writes what tasks need into the job's directory.
+// ship writes the files that tasks need into the job's directory.
 func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
 	b, err := share.Seal(w, &w.Checksum)
 	if err != nil {
@@ -176,7 +176,7 @@ func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
 	return nil
 }
 
-// environ returns the environment of Hadoop's client. release removes what was made for it.
+// environ returns the environment of Hadoop's client. release removes temporary files.
 func (e *Engine) environ() (env []string, release func(), err error) {
 	env = os.Environ()
 	if !e.Env.Conf.Kerberos(hdfsio.HadoopAuthentication) {
@@ -196,7 +196,7 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 	return env, release, nil
 }
 
-// placeOf returns where an input is: a table in HBase's directory.
+// placeOf returns the location of an input. The location of a table is HBase's root directory.
 func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 	if !cluster.IsTable(input) {
 		return env.Conf.Resolve(input)
@@ -208,7 +208,7 @@ func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 	return env.Conf.Resolve(root)
 }
 
-// RefuseInputs refuses what nodes cannot read: files of this machine, streams, and tables that region servers scan.
+// RefuseInputs returns an error for inputs that nodes cannot read: local files, streams, and tables that region servers scan.
 func RefuseInputs(env *cluster.Env, s spec.Job) error {
 	places := streams.Places(s.Inputs)
 	for i, input := range s.Inputs {

@@ -10,29 +10,29 @@ import (
 	"bulkload/internal/hadoop/yarn"
 )
 
-// TaskRun is the result of one task of a job.
+// TaskRun holds the statistics of one task of a job.
 type TaskRun struct {
-	Map      bool // else a reduce
-	Number   int  // as YARN counts, from 0
-	Attempts int  // up to the one that counts; those of a later speculation and of an ApplicationMaster that is gone are not known
+	Map      bool // a map, else a reduce
+	Number   int  // YARN's number, from 0
+	Attempts int  // up to the successful one; excludes later speculative attempts and attempts of an ApplicationMaster that is gone
 	Node     string
 	Rows     int64 // a map's records, or a reduce's rows
 	Bytes    int64 // a map's input, or a reduce's HFiles
 	Rejected int64
-	Shuffled int64         // that it gave, or got
-	Wall     time.Duration // of the task with the program in it; of the program alone where that is not known
+	Shuffled int64         // bytes that a map wrote, or a reduce received
+	Wall     time.Duration // of the task including the program; of the program only if that is unknown
 	Program  time.Duration
-	// Straggler is a task that took twice as long as half of its kind, and ten seconds longer.
+	// Straggler marks a task that took more than twice the median of its kind, and more than ten seconds longer.
 	Straggler bool
 }
 
-// stragglerTime is how much longer than others a task takes at least that is a straggler.
+// stragglerTime is the minimum excess over the median for a straggler.
 const stragglerTime = 10 * time.Second
 
-// clockTime is how long servers may be silent.
+// clockTime is the time limit for the servers' answers.
 const clockTime = 10 * time.Second
 
-// runs puts together what tasks say of themselves. Maps are in the order of the input and reduces in that of the regions.
+// runs collects the statistics of all tasks. Maps are in the order of the input and reduces in the order of the regions.
 func runs(a *Adopted) (all []TaskRun) {
 	for _, m := range a.Maps {
 		r := taskRun(m.Attempt, m.Ran)
@@ -52,8 +52,8 @@ func runs(a *Adopted) (all []TaskRun) {
 	return all
 }
 
-// taskRun reads the number of a task and of its attempt from the attempt's id: with the n-th ApplicationMaster attempts count from
-// 1000 (n-1).
+// taskRun parses the numbers of a task and of its attempt from the attempt's id: with the n-th ApplicationMaster, attempts are
+// numbered from 1000 (n-1).
 func taskRun(attempt string, ran Ran) TaskRun {
 	r := TaskRun{Node: ran.Node, Shuffled: ran.Shuffled, Program: max(ran.Ended.Sub(ran.Began), 0), Attempts: 1}
 	r.Wall = r.Program
@@ -65,8 +65,8 @@ func taskRun(attempt string, ran Ran) TaskRun {
 	return r
 }
 
-// clock takes the time of each task from the servers that saw it begin: the ApplicationMaster, or the history server after it. That they do not
-// answer is no reason to fail.
+// clock gets the time of each task from the servers that have monitored it: the ApplicationMaster, or the history server after its end. It is
+// not an error if they do not answer.
 func (e *Engine) clock(ctx context.Context, application string, all []TaskRun) {
 	ctx, cancel := context.WithTimeout(ctx, clockTime)
 	defer cancel()

@@ -18,18 +18,18 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// A verdict is why an attempt failed. It is in the job's directory, since Hadoop removes what failed attempts write.
+// A verdict is the reason why an attempt failed. It is in the job's directory, because Hadoop removes the output of failed attempts.
 type verdict struct {
 	Attempt string `json:"attempt"`
 	Kind    string `json:"kind"`
-	// Permanent says that another attempt would fail in the same way.
+	// Permanent means that another attempt would fail in the same way.
 	Permanent bool   `json:"permanent"`
 	Error     string `json:"error"`
 
 	at time.Time
 }
 
-// Limits of the verdicts that are kept and read.
+// Limits for writing and reading verdicts.
 const (
 	mostVerdict  = 64 << 10
 	mostVerdicts = 200
@@ -37,14 +37,14 @@ const (
 
 var verdictFile = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_[mr]_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
-// permanent reports whether trying again would not help: the data or the settings are at fault. An input that could not be read may be read
+// permanent reports whether a retry would not help because the data or the settings are at fault. An unreadable input may be readable
 // elsewhere.
 func permanent(err error) bool {
 	k := fail.KindOf(err)
 	return !k.Retry() && k != fail.Input
 }
 
-// writeVerdict notes why an attempt failed.
+// writeVerdict records the reason why an attempt failed.
 func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, cause error) error {
 	text := cause.Error()
 	if len(text) > mostVerdict/4 {
@@ -57,13 +57,13 @@ func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, caus
 	return share.WriteOnce(ctx, fsys, path.Join(dir, attempt+".json"), b)
 }
 
-// err returns the failure itself.
+// err returns the failure as an error.
 func (v *verdict) err() error {
 	k, _ := fail.ParseKind(v.Kind)
 	return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
 }
 
-// verdicts reads the verdicts of attempts, the oldest first. Those in seen are not read again.
+// verdicts reads the verdicts of attempts, the oldest first. It skips the verdicts in seen and adds the new ones.
 func verdicts(ctx context.Context, fsys hdfsio.FS, dir string, seen map[string]bool) (all []*verdict, err error) {
 	entries, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (_ *verdict, 
 	return v, nil
 }
 
-// firstPermanent returns the verdict that ends the job, nil if there is none.
+// firstPermanent returns the first permanent verdict, which ends the job, or nil.
 func firstPermanent(all []*verdict) *verdict {
 	for _, v := range all {
 		if v.Permanent {

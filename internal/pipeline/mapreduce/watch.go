@@ -15,10 +15,10 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// mostSilence is how long the cluster may not answer before the command gives up. The application continues then.
+// mostSilence is how long the cluster may be unreachable before the command gives up. The application continues then.
 const mostSilence = 10 * time.Minute
 
-// watcher follows one application.
+// watcher monitors one application.
 type watcher struct {
 	*Engine
 	s        Submission
@@ -31,7 +31,7 @@ type watcher struct {
 	answered time.Time
 }
 
-// watch returns when the job's output is complete. A job that cannot succeed is killed; one that failed is noted as ended.
+// watch returns when the job's output is complete. It kills a job that cannot succeed, and records the end of a failed one.
 func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) error {
 	f := &watcher{Engine: e, s: s, w: w, dir: dir, seen: map[string]bool{}, told: map[string]int64{}, answered: time.Now()}
 	e.Events.Note("application runs", "application", s.Application, "maps", s.Maps, "reduces", s.Reduces)
@@ -51,7 +51,7 @@ func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) e
 	}
 }
 
-// look asks once.
+// look queries the state once.
 func (f *watcher) look(ctx context.Context) (done bool, err error) {
 	app, err := f.yarn.Application(ctx, f.s.Application)
 	if err == nil {
@@ -85,7 +85,7 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// verdict ends a job if one of its attempts says that it cannot succeed.
+// verdict ends a job if one of its attempts reports that it cannot succeed.
 func (f *watcher) verdict(ctx context.Context) error {
 	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), f.seen)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *watcher) verdict(ctx context.Context) error {
 	return nil
 }
 
-// end kills the application for a reason.
+// end kills the application, with cause as the reason.
 func (f *watcher) end(ctx context.Context, cause error) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func (f *watcher) end(ctx context.Context, cause error) error {
 	return errors.Join(cause, f.ended(ctx, f.s, "it could not succeed"))
 }
 
-// progress reports how far the job is. That it could not be asked is no reason to fail.
+// progress reports the job's progress. It ignores errors of the queries.
 func (f *watcher) progress(ctx context.Context) error {
 	counters, err := f.yarn.Counters(ctx, f.s.Application)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *watcher) progress(ctx context.Context) error {
 	now := map[string]int64{}
 	for _, c := range counters {
 		if c.Group == counterGroup {
-			now[c.Name] = max(c.Total, f.told[c.Name]) // those of attempts that failed are taken back
+			now[c.Name] = max(c.Total, f.told[c.Name]) // YARN subtracts the counts of failed attempts
 		}
 	}
 	since := func(name string) int64 { return now[name] - f.told[name] }
@@ -136,7 +136,7 @@ func (f *watcher) progress(ctx context.Context) error {
 			f.Events.Note("all maps are done", "maps", j.Maps)
 			f.Events.Phase("write")
 			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.w.Plan.Tables))})
-			f.told[counterMerged], f.told[counterWritten] = now[counterMerged], now[counterWritten] // of the maps' own merges
+			f.told[counterMerged], f.told[counterWritten] = now[counterMerged], now[counterWritten] // excludes the maps' own merges
 		}
 		if err := f.judge(ctx); err != nil {
 			return f.end(ctx, err)
@@ -150,8 +150,8 @@ func (f *watcher) progress(ctx context.Context) error {
 	return nil
 }
 
-// judge checks the records that all maps have read before the reduces end. When the maps' descriptions cannot be read now, they are checked at
-// the end.
+// judge evaluates the input that all maps have read, before the reduces have written everything. If the descriptions cannot be read now,
+// they are evaluated at the end.
 func (f *watcher) judge(ctx context.Context) error {
 	if f.judged {
 		return nil
@@ -171,7 +171,7 @@ func (f *watcher) failed(ctx context.Context, app yarn.Application) error {
 	return errors.Join(cause, f.ended(ctx, f.s, how))
 }
 
-// cause finds why: what an attempt says is at fault, else what its log has, else what YARN says.
+// cause determines why an application failed: from an attempt's verdict, else from its log, else from YARN's diagnostics.
 func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) error {
 	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), nil)
 	if err == nil && len(all) > 0 && app.Final != yarn.Killed {
@@ -196,10 +196,10 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 	return fail.With(fail.Unexpected, errors.New(text))
 }
 
-// mostLog is how much of an attempt's standard error a message has, in bytes.
+// mostLog is the maximum number of bytes of an attempt's standard error in a message.
 const mostLog = 2 << 10
 
-// lastFailed returns the last attempt of the first task that failed.
+// lastFailed returns the last attempt of the first failed task.
 func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	tasks, err := f.yarn.Tasks(ctx, f.s.Application)
 	if err != nil {
@@ -217,7 +217,7 @@ func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	return yarn.Attempt{}, false
 }
 
-// log returns Java's diagnostics of an attempt, and the end of the program's output.
+// log returns Java's diagnostics of an attempt, and the end of the program's standard error.
 func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
 	text := a.ID
 	if a.Diagnostics != "" {

@@ -19,7 +19,7 @@ import (
 
 // Names below a job's directory, and below its output.
 const (
-	// WorkName is also that of the file in a task's working directory.
+	// WorkName is also the name of the file in a task's working directory.
 	WorkName       = "work.json"
 	itemsName      = "items"
 	partitionsName = "partitions"
@@ -33,26 +33,26 @@ const (
 	dirPrefix = "_yarn-"
 )
 
-// Work is a job as its tasks know it.
+// Work is the description of a job for its tasks.
 type Work struct {
 	Schema  int             `json:"schema"` // 1
 	Tag     string          `json:"tag"`
 	Dir     string          `json:"dir"`     // of the job, a URI
 	Maps    int             `json:"maps"`    // shares of the input
-	Reduces []build.Regions `json:"reduces"` // regions of each; those of further tables follow those of the first
-	// ChunkSize is with how many bytes chunks are cut.
+	Reduces []build.Regions `json:"reduces"` // regions of each reduce; regions of further tables follow those of the first
+	// ChunkSize is the size of chunks in bytes.
 	ChunkSize int `json:"chunk_size"`
-	// MapMemory and ReduceMemory are the memory of the program, in bytes, in addition to its JVM.
+	// MapMemory and ReduceMemory are the memory of the program, in bytes, without its JVM.
 	MapMemory    spec.Size   `json:"map_memory"`
 	ReduceMemory spec.Size   `json:"reduce_memory"`
 	Workers      int         `json:"workers"`                    // of a map
-	Samples      int         `json:"samples"`                    // rows of each region to remember
-	Filtered     bool        `json:"filtered_records,omitempty"` // maps leave files of the records that the filter leaves out
+	Samples      int         `json:"samples"`                    // number of rows to sample from each region
+	Filtered     bool        `json:"filtered_records,omitempty"` // maps write files of the records that the filter leaves out
 	Plan         *share.Plan `json:"plan"`
 	Checksum     string      `json:"checksum"`
 }
 
-// readWork reads the file of a task's working directory.
+// readWork reads the work file from a task's working directory.
 func readWork(name string) (*Work, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func readWork(name string) (*Work, error) {
 	return w, w.validate()
 }
 
-// validate reports whether the parts fit each other.
+// validate returns an error if the parts are inconsistent.
 func (w *Work) validate() error {
 	if w.Schema != 1 || w.Plan == nil || w.Maps < 1 || w.Maps > share.Most || len(w.Reduces) < 1 {
 		return fail.Errorf(fail.Config, "%s has schema %d, %s and %s: it is not one of this version", WorkName, w.Schema, setting.Count(w.Maps, "map"), setting.Count(len(w.Reduces), "reduce"))
@@ -83,7 +83,7 @@ func (w *Work) validate() error {
 	return nil
 }
 
-// items returns the lines of the input of a job.
+// items returns the lines of the job's input, one for each map.
 func (w *Work) items() []byte {
 	var b strings.Builder
 	for k := 1; k <= w.Maps; k++ {
@@ -92,7 +92,7 @@ func (w *Work) items() []byte {
 	return []byte(b.String())
 }
 
-// partitionKeys returns the first keys of all reduces but the first.
+// partitionKeys returns the first key of each reduce but the first.
 func (w *Work) partitionKeys() (keys [][]byte) {
 	for _, r := range w.Reduces[1:] {
 		keys = append(keys, binary.BigEndian.AppendUint32(nil, uint32(r.From)))
@@ -100,7 +100,7 @@ func (w *Work) partitionKeys() (keys [][]byte) {
 	return keys
 }
 
-// below returns a place of a job's directory.
+// below returns a location below the job's directory.
 func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error) {
 	l, err := conf.Resolve(w.Dir)
 	if err != nil {
@@ -109,30 +109,30 @@ func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error)
 	return l.Join(elem...), nil
 }
 
-// Ran is how the attempt of a task that counts has run.
+// Ran holds the statistics of a task's successful attempt.
 type Ran struct {
 	Node  string    `json:"node,omitempty"` // its host
-	Began time.Time `json:"began"`          // of the program; the task's JVM has begun before, and a reduce's shuffle
+	Began time.Time `json:"began"`          // start of the program; the task's JVM, and a reduce's shuffle, have started before
 	Ended time.Time `json:"ended"`
-	Read  int64     `json:"read_bytes,omitempty"` // by a map, of the input
-	// Shuffled are the bytes that a map has given to Hadoop, or a reduce has got.
+	Read  int64     `json:"read_bytes,omitempty"` // bytes of the input that a map read
+	// Shuffled is the number of bytes that a map has passed to Hadoop, or a reduce has received.
 	Shuffled int64 `json:"shuffled_bytes"`
 }
 
-// MapDone is the report of a map on its work.
+// MapDone is a map's description of its work.
 type MapDone struct {
 	Schema  int    `json:"schema"` // 1
-	Work    string `json:"work"`   // its checksum
+	Work    string `json:"work"`   // checksum of the work file
 	Map     int    `json:"map"`    // share, from 1
 	Attempt string `json:"attempt"`
 	Rejects string `json:"rejects,omitempty"`  // name of the file of bad records next to it
-	LeftOut string `json:"left_out,omitempty"` // likewise of the records that the filter leaves out
+	LeftOut string `json:"left_out,omitempty"` // name of the file of records that the filter leaves out, next to it
 	Ran     Ran    `json:"ran"`
 	build.PartRead
 	Checksum string `json:"checksum"`
 }
 
-// ReduceDone is the report of a reduce on its work.
+// ReduceDone is a reduce's description of its work.
 type ReduceDone struct {
 	Schema  int    `json:"schema"` // 1
 	Work    string `json:"work"`
@@ -144,14 +144,14 @@ type ReduceDone struct {
 	Checksum string            `json:"checksum"`
 }
 
-// streamed returns the result for each table.
+// streamed returns the results for all tables.
 func (d *ReduceDone) streamed() []*build.Streamed {
 	return append([]*build.Streamed{&d.Streamed}, d.Tables...)
 }
 
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
 
-// writeDone writes a description, with the directory that it is in if that is missing.
+// writeDone writes a description, and creates its directory if that is missing.
 func writeDone(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
 	b, err := share.Seal(v, sum)
 	if err != nil {

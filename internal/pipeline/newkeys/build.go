@@ -13,10 +13,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Build reads the snapshot and writes an HFile for every region and family of
-// the new table that gets cells, with a manifest next to them. The families of the plan have the names of the
-// snapshot's, in their order. With a resume the build continues from what an earlier attempt has of the same
-// snapshot and plan; without one the output's directory is new, or has nothing in it, and after an error nothing in it may be used.
+// Build reads the snapshot and writes an HFile for every region and family of the new table that gets cells, with a manifest next
+// to them. The families of the plan have the names of the snapshot's, in their order. With a resume, the build continues from the
+// work of an earlier attempt on the same snapshot and plan. Without one, the output's directory must be new or empty, and after an
+// error its contents must not be used.
 func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output, o Options, resume *build.Resume) (*manifest.Manifest, error) {
 	r, err := newReader(s, p, o)
 	if err != nil {
@@ -26,7 +26,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.o.Options, resume)
 }
 
-// newReader reads the snapshot by the plan.
+// newReader returns a reader of the snapshot for the plan.
 func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	o.Options = o.WithDefaults()
 	o.Workers = min(o.Workers, max(len(s.Regions), p.Ranges.Len()))
@@ -49,7 +49,7 @@ func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	return r, err
 }
 
-// check holds the plan to the snapshot.
+// check checks that the plan fits the snapshot.
 func (p *Plan) check(s *snapshot.Snapshot) error {
 	if len(p.Families) != len(s.Families) {
 		return fmt.Errorf("a plan for %s, snapshot %s has %d", setting.Count(len(p.Families), "family"), s.Name, len(s.Families))
@@ -68,7 +68,7 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 	return nil
 }
 
-// SinceNeedsFail refuses a further pass that would leave a row out.
+// SinceNeedsFail returns the error for a further pass that would leave a row out.
 func SinceNeedsFail() error {
 	return fail.Errorf(fail.Config, "%s needs %s fail: with first or last cells of two rows could mix under one key", setting.Since, setting.Duplicates)
 }
@@ -89,7 +89,7 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 		t.RejectFile = r.o.RejectFile
 	}
 	t.Records, t.Rejected, t.Sum, t.Notes = r.rows, r.bad.Load(), r.sum, r.names.text()
-	if r.o.Budget.Part { // the merge judges
+	if r.o.Budget.Part { // the merge evaluates the budget
 		return t, nil
 	}
 	return t, fail.With(fail.BadRows, r.o.Budget.Judge(t.Rejected, t.Records))
@@ -101,7 +101,7 @@ func (r *reader) Locate(ctx context.Context, err error) error { return r.locate(
 // Explain implements [build.PackedSource].
 func (r *reader) Explain(err error) error { return sortError(err) }
 
-// sortError gives errors of the sort their kinds.
+// sortError adds the kind to errors of the sort.
 func sortError(err error) error {
 	limit, limited := errors.AsType[*extsort.LimitError](err)
 	_, twice := errors.AsType[*extsort.DuplicateError](err)

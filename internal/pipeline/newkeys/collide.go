@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// locate finds the old keys of two rows that have one new key, which their
-// numbers say: the regions are read again up to them.
+// locate adds the old keys of two rows with the same new key to an error. It finds
+// the rows by their sequence numbers, by reading the regions again up to them.
 func (r *reader) locate(ctx context.Context, err error) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {
@@ -38,7 +38,7 @@ func (r *reader) about(seq uint64, key []byte) error {
 	return fail.AboutData(key, "row %d of %sregion %s of snapshot %s, with an old key of %s", row+1, of, r.snap.Regions[p.region].Encoded, r.snap.Name, setting.Count(len(key), "byte"))
 }
 
-// oldKey returns the key of the row of a number.
+// oldKey returns the old key of the row with a sequence number.
 func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error) {
 	number, row := placeOf(seq)
 	if number >= len(r.parts) {

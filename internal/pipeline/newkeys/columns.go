@@ -13,32 +13,32 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// RowColumn is the name that the old key has in the spec of the new one.
+// RowColumn is the name of the old key in the spec of the new key.
 const RowColumn = "$row"
 
-// keyColumn is a column of the table that the new key is made of, or that the old
-// one was.
+// keyColumn is a column of the table from which the new key is made, or from
+// which the old key was made.
 type keyColumn struct {
 	name      string
 	qualifier []byte
-	family    int          // -1: the one that has it
+	family    int          // -1: any family that has it
 	row       bool         // the old key itself
-	parsed    int          // of the old key, by its parser; -1: a cell
-	seen      atomic.Int32 // number of the family that has it, from 1; 0: none yet
+	parsed    int          // index among the old key's parsed columns; -1: a cell
+	seen      atomic.Int32 // number of the family that has it, from 1; 0: not known yet
 }
 
-// keyColumns are the key columns of a spec. They are shared by all workers.
+// keyColumns holds the columns of a spec. All workers share it.
 type keyColumns struct {
 	expr     keygen.Expr
-	old      keygen.Expr  // of the old keys, nil: they are not taken apart
-	columns  []*keyColumn // of expr in its order, then what old needs in addition
-	made     int          // of expr
+	old      keygen.Expr  // of the old keys, nil: they are not parsed
+	columns  []*keyColumn // of expr in its order, then further columns of old
+	made     int          // number of columns of expr
 	families []snapshot.Family
 }
 
-// newKeyColumns finds what the names of a spec mean in a table: $row, or what the
-// spec of the old keys takes out of them, or family:qualifier, or a qualifier that
-// only one family has.
+// newKeyColumns resolves the names of a spec in a table. A name is $row, a column
+// that the spec of the old keys parses, family:qualifier, or a qualifier that only
+// one family has.
 func newKeyColumns(e, old keygen.Expr, families []snapshot.Family) (*keyColumns, error) {
 	k := &keyColumns{expr: e, old: old, families: families}
 	if keygen.NeedsRegions(e) {
@@ -85,10 +85,10 @@ func (k *keyColumns) add(name string, parsed int) {
 	k.columns = append(k.columns, c)
 }
 
-// isCell reports whether the column comes from a cell.
+// isCell reports whether the column's value is from a cell.
 func (c *keyColumn) isCell() bool { return !c.row && c.parsed < 0 }
 
-// read returns the families without which no key can be made; nil: any, for the rows alone.
+// read returns the families that the keys require; nil: any, since only the rows matter.
 func (k *keyColumns) read() (names []string) {
 	for _, c := range k.columns {
 		if !c.isCell() || c.family < 0 {
@@ -105,12 +105,12 @@ func (k *keyColumns) read() (names []string) {
 type keyMaker struct {
 	of      *keyColumns
 	program *keygen.Program
-	old     *oldKey  // nil: old keys are not taken apart
+	old     *oldKey  // nil: old keys are not parsed
 	values  [][]byte // of the row; copies
 	found   []bool
 	fields  [][]byte
 	key     []byte
-	most    int // bytes of a value
+	most    int // maximum bytes of a value
 }
 
 func newKeyMaker(k *keyColumns, most int) (*keyMaker, error) {
@@ -126,13 +126,13 @@ func newKeyMaker(k *keyColumns, most int) (*keyMaker, error) {
 	return &keyMaker{of: k, program: p, old: old, values: make([][]byte, n), found: make([]bool, n), fields: make([][]byte, k.made), most: most}, nil
 }
 
-// begin begins a row.
+// begin starts a row.
 func (m *keyMaker) begin() { clear(m.found) }
 
-// errAmbiguous is a qualifier in two families.
+// errAmbiguous reports a qualifier that is in two families.
 var errAmbiguous = errors.New("ambiguous column")
 
-// cell looks at the next cell of the row: the first of a column is its newest.
+// cell processes the next cell of the row: the first cell of a column is its newest.
 func (m *keyMaker) cell(family int, qualifier, value []byte) error {
 	for i, c := range m.of.columns {
 		if !c.isCell() || c.family >= 0 && c.family != family || !bytes.Equal(qualifier, c.qualifier) {
@@ -156,8 +156,8 @@ func (m *keyMaker) cell(family int, qualifier, value []byte) error {
 	return nil
 }
 
-// make gives the new key of the row, valid until the next call. An error is why
-// it has none.
+// make returns the new key of the row, valid until the next call. The error is
+// the reason why it has none.
 func (m *keyMaker) make(row []byte) ([]byte, error) {
 	if m.old != nil {
 		if err := m.old.take(row, m); err != nil {

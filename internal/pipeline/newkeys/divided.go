@@ -9,10 +9,10 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// Divided has the facts that processes share if each reads a part of a snapshot's rows.
+// Divided holds the common settings of processes that each read a part of a snapshot's rows.
 type Divided struct {
-	Parts   []tablesource.Part // of the snapshot, in the order of rows: regions, or cut out of them
-	Columns string             // that have numbers, see [Columns]
+	Parts   []tablesource.Part // of the snapshot, in the order of rows: regions, or parts of them
+	Columns string             // numbered columns, see [Columns]
 }
 
 // parts returns the parts of the snapshot.
@@ -27,8 +27,8 @@ func (p *Plan) parts(s *snapshot.Snapshot) []part {
 	return parts
 }
 
-// ReadPart reads a part of the rows, whose sorted rows of each region go to the sink: [build.MergeParts] makes the same files of all parts
-// as [Build] does. A budget of bad rows that is a share is for the caller who knows the other parts.
+// ReadPart reads a part of the rows and passes the sorted rows of each region to the sink: [build.MergeParts] makes the same files from
+// all parts as [Build] does. A budget of bad rows that is a share is left to the caller, who knows the other parts.
 func ReadPart(ctx context.Context, s *snapshot.Snapshot, p *Plan, which build.Part, sink build.Sink, c chunk.Options, o Options) (*build.PartRead, error) {
 	r, err := newReader(s, p, o)
 	if err != nil {
@@ -38,13 +38,14 @@ func ReadPart(ctx context.Context, s *snapshot.Snapshot, p *Plan, which build.Pa
 	return build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.o.Options)
 }
 
-// columnRows is how many rows of a region [Columns] reads, and columnRegions of how many regions.
+// columnRows is the number of rows that [Columns] reads of a region, and columnRegions the maximum number of regions.
 const (
 	columnRows    = 100
 	columnRegions = 64
 )
 
-// Columns returns the columns of the first rows of regions, as text: all parts give them the same numbers. Cells of other columns carry their names.
+// Columns returns the columns in the first rows of regions, as text: all parts assign them the same numbers. Cells of other columns carry
+// their names.
 func Columns(ctx context.Context, s *snapshot.Snapshot, p *Plan) (string, error) {
 	names := &columnNames{}
 	n := min(len(s.Regions), columnRegions)
@@ -56,7 +57,7 @@ func Columns(ctx context.Context, s *snapshot.Snapshot, p *Plan) (string, error)
 	return names.text(), nil
 }
 
-// first numbers the columns of a region's first rows.
+// first numbers the columns in a region's first rows.
 func (n *columnNames) first(ctx context.Context, s *snapshot.Snapshot, region int, view snapshot.View) error {
 	sc, err := s.Scan(ctx, region, view)
 	if err != nil {

@@ -10,30 +10,30 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// mostNames is how many columns have numbers, and mostNameBytes how many bytes their qualifiers have together, since the journal
-// has them. Cells of other columns carry their names.
+// mostNames is the maximum number of numbered columns, and mostNameBytes the maximum total size of their qualifiers, since the
+// journal stores them. Cells of other columns carry their names.
 const (
 	mostNames     = 4096
 	mostNameBytes = 1 << 20
 )
 
-// column is a family, by its place in the table, and a qualifier.
+// column is a family, by its index in the table, and a qualifier.
 type column struct {
 	family    int
 	qualifier []byte
 }
 
-// columnNames numbers the columns that cells have, from 1, so that cells in the
-// sort have numbers in place of names. It may be used by several goroutines.
+// columnNames numbers the columns of cells, from 1, so that cells in the sort
+// have numbers in place of names. It is safe for concurrent use.
 type columnNames struct {
 	mu      sync.Mutex
 	columns []column // by number − 1
 	bytes   int      // of their qualifiers
 	numbers map[string]int
-	fixed   bool // no column gets a number any more
+	fixed   bool // no further columns are numbered
 }
 
-// number returns the number of a column, 0 when there are too many.
+// number returns the number of a column, 0 if there are too many.
 func (n *columnNames) number(family int, qualifier []byte) int {
 	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
 	n.mu.Lock()
@@ -49,14 +49,14 @@ func (n *columnNames) number(family int, qualifier []byte) int {
 	return len(n.columns)
 }
 
-// all returns the columns by their numbers, for when no cell has a new one any more.
+// all returns the columns by their numbers. It is called when no more columns are added.
 func (n *columnNames) all() []column {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.columns
 }
 
-// text returns all columns as text, for [parseNames].
+// text encodes all columns as text, for [parseNames].
 func (n *columnNames) text() string {
 	var b []byte
 	for _, c := range n.all() {
@@ -66,7 +66,7 @@ func (n *columnNames) text() string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// parseNames returns the columns of a text by their numbers.
+// parseNames decodes the columns of a text, by their numbers.
 func parseNames(text string) ([]column, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func parseNames(text string) ([]column, error) {
 	return columns, p.err
 }
 
-// numbered returns the columns of a text, and no others.
+// numbered returns the columns of a text, without adding any others later.
 func numbered(text string) (*columnNames, error) {
 	columns, err := parseNames(text)
 	n := &columnNames{}
@@ -92,14 +92,14 @@ func numbered(text string) (*columnNames, error) {
 	return n, err
 }
 
-// columnGuess gives numbers of the cells of one row after the other: after a
-// column comes, most times, the one that came after it in the row before. It
-// belongs to one goroutine.
+// columnGuess looks up the numbers of a row's cells one after the other. It
+// guesses that a column is followed by the same column as in the previous row.
+// It belongs to one goroutine.
 type columnGuess struct {
 	names   *columnNames
-	columns []column // by number − 1, as far as they came here
+	columns []column // by number − 1, those seen here
 	numbers map[string]int
-	after   []int // by number, 0 for the beginning of a row: the number that came next
+	after   []int // by number, 0 for the beginning of a row: the number that followed
 	last    int
 }
 
@@ -107,10 +107,10 @@ func newColumnGuess(names *columnNames) columnGuess {
 	return columnGuess{names: names, numbers: map[string]int{}, after: make([]int, 1)}
 }
 
-// begin begins a row.
+// begin starts a row.
 func (g *columnGuess) begin() { g.last = 0 }
 
-// number returns the number of the row's next column, 0 for one without.
+// number returns the number of the row's next column, 0 if it has none.
 func (g *columnGuess) number(family int, qualifier []byte) int {
 	i := g.after[g.last]
 	if i == 0 || g.columns[i-1].family != family || !bytes.Equal(g.columns[i-1].qualifier, qualifier) {

@@ -10,29 +10,29 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// errOldKey is a row whose old key its spec does not make.
+// errOldKey reports a row whose old key does not follow from the old key's spec.
 var errOldKey = errors.New("its old key is not one that the old key's spec makes of the row's columns")
 
-// oldKey takes columns out of old keys, and makes these again of what it took and
-// of the row's columns: one that comes out otherwise was made in another way, and
-// what was taken out of it is not one of the row's columns. It belongs to one goroutine.
+// oldKey parses columns from old keys, and rebuilds the keys from the parsed values and
+// the row's columns. If a rebuilt key differs, the old key was made in another way, and
+// the parsed values are not the row's columns. It belongs to one goroutine.
 type oldKey struct {
 	parser  *keygen.KeyParser
 	program *keygen.Program
-	values  [][]byte // of the parser's columns; parts of the key
+	values  [][]byte // of the parser's columns; slices of the key
 	fields  [][]byte
 	again   []byte
-	from    []origin // of each of the program's columns
+	from    []origin // for each of the program's columns
 }
 
-// origin says where a column of the old key comes from.
+// origin is the origin of a column of the old key.
 type origin struct {
 	name   string
-	parsed int // by the parser, −1: of the row
-	column int // of [keyColumns]
+	parsed int // index in the parser's columns; −1: from the row
+	column int // index in [keyColumns]
 }
 
-// CheckOldKey refuses a spec by which no key can be taken apart and checked.
+// CheckOldKey returns an error for a spec whose keys cannot be parsed and verified.
 func CheckOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
 	if keygen.NeedsRegions(e) {
 		return nil, fail.Errorf(fail.Config, "old key %s: its salt needs its modulus: write it as the last argument, as in salt(id, 10)", e)
@@ -47,7 +47,7 @@ func CheckOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
 	return p, nil
 }
 
-// newOldKey prepares for keys of a spec; nil for none.
+// newOldKey prepares to parse the keys of a spec; nil if there is no spec.
 func newOldKey(k *keyColumns) (*oldKey, error) {
 	if k.old == nil {
 		return nil, nil
@@ -67,7 +67,7 @@ func newOldKey(k *keyColumns) (*oldKey, error) {
 	return o, nil
 }
 
-// take sets the values of a row's old key. m has its columns.
+// take sets the values of a row's old key, and verifies them with the row's columns in m.
 func (o *oldKey) take(row []byte, m *keyMaker) error {
 	if err := o.parser.Parse(row, o.values); err != nil {
 		return fmt.Errorf("its old key cannot be parsed: %w", err)

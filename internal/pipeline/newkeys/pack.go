@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// A row travels through the sort as its cells in their order, each
+// In the sort, a row is represented by its cells in order, each as
 //
 //	uvarint number of the column × 4, + 2 for the timestamp of the cell before, + 1 for tags,
 //	without a number: uvarint family, uvarint length, qualifier,
@@ -20,7 +20,7 @@ import (
 
 const (
 	packedTags    = 1 << 0
-	packedTime    = 1 << 1 // that of the cell before
+	packedTime    = 1 << 1 // the timestamp is that of the previous cell
 	packedColumns = 2      // bits before the number
 )
 
@@ -65,8 +65,8 @@ func (p *packer) add(family int, c *hfile.Cell) {
 	p.cells = b
 }
 
-// packed walks the cells of a packed row. The slices of a cell are in it, or in
-// the names of columns.
+// packed iterates over the cells of a packed row. The slices of a cell are
+// parts of the row, or of the names of columns.
 type packed struct {
 	rest   []byte
 	names  []column // by number − 1
@@ -75,7 +75,7 @@ type packed struct {
 	err    error
 }
 
-// next moves to the next cell; false at the end and on an error.
+// next moves to the next cell. It returns false at the end and on an error.
 func (p *packed) next() bool {
 	if p.err != nil || len(p.rest) == 0 {
 		return false

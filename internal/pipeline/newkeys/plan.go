@@ -16,41 +16,41 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Plan is all that the files depend on besides the snapshot.
+// A Plan holds everything that determines the files, apart from the snapshot.
 type Plan struct {
-	Table      string // the new one, for names
+	Table      string // the new table, for file names
 	Key        keygen.Expr
-	OldKey     keygen.Expr   // by which the old keys were made, whose columns Key may name; nil: it names none
+	OldKey     keygen.Expr   // the spec of the old keys, whose columns Key may name; nil: it names none
 	Families   []spec.Family // of the new table: one for each of the snapshot's, in their order
 	Ranges     *partition.Ranges
-	Now        time.Time     // by which cells of the snapshot have expired
+	Now        time.Time     // decides which cells of the snapshot have expired
 	Choice     choice.Choice // of the snapshot's cells; a new key is made of the newest cells of its columns, chosen or not
-	Versions   int           // of a column, the newest of the choice; 0: all that its family keeps
+	Versions   int           // per column, the newest of the choice; 0: all that its family keeps
 	Duplicates extsort.Policy
-	Near       cells.Near // where the files are to be
+	Near       cells.Near // the hosts on which files are to be written
 
-	// Divided has the facts that processes share if each reads a part of the rows; nil: one process reads all.
+	// Divided holds the common settings of processes that each read a part of the rows; nil: one process reads all.
 	Divided *Divided
 }
 
-// Options has the resources of a build; the files do not depend on them.
+// Options are the settings of a build. They do not affect the files.
 type Options struct {
 	build.Options
-	RejectFile string // where the old keys of rows go that get no new key; needed if the budget allows any
+	RejectFile string // for the old keys of rows without a new key; required if the budget allows any
 }
 
-// Rooms of a worker besides the sort.
+// Memory of a worker besides the sort.
 const (
 	writerRoom = 5 << 20   // an HFile's blocks, index, Bloom chunk and output buffers
-	aheadRoom  = 8 << 20   // what a scan reads ahead, at most 64 KiB of a file where they are many
-	fileRoom   = 256 << 10 // blocks of a file that is read, packed and not
+	aheadRoom  = 8 << 20   // a scan's read-ahead, at most 64 KiB per file if there are many
+	fileRoom   = 256 << 10 // a file's current block, compressed and uncompressed
 )
 
-// memory is how the budget is divided.
+// memory is the division of the memory budget.
 type memory struct {
 	sort   int64 // of all workers
-	worker int64 // of each in addition
-	row    int   // most bytes of one row's cells
+	worker int64 // additional memory of each worker
+	row    int   // maximum bytes of one row's cells
 }
 
 func (o Options) divide(s *snapshot.Snapshot, p *Plan) (memory, error) {
@@ -80,11 +80,11 @@ func (p *Plan) fileName(family string, region int) string {
 	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Choice.Since, p.Ranges.Start(region))
 }
 
-// sequence numbers rows in the order of their old keys: those of a part, and
-// the parts, which are regions or cut out of them, in theirs.
+// sequence numbers rows in the order of their old keys: by the part, which is a
+// region or a part of one, then by the row within it.
 func sequence(part int, row int64) uint64 { return uint64(part)<<sequenceRows | uint64(row) }
 
-// sequenceRows is how many bits number the rows of a part.
+// sequenceRows is the number of bits for the rows of a part.
 const sequenceRows = 40
 
 func placeOf(seq uint64) (part int, row int64) {

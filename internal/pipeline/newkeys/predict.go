@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// placeBytes is how much of HFiles a plan reads at a place, and mostPlaces at how many: 128 MiB. Rows that are sorted by what their
-	// new key is made of are then as good as any others.
+	// placeBytes is the number of bytes of HFiles that a plan reads at a place, and mostPlaces the maximum number of places: 128 MiB
+	// altogether. Rows that are sorted by the columns of their new key are then sampled as well as any others.
 	placeBytes = 512 << 10
 	mostPlaces = 256
 )
 
-// Prediction is the prediction of a plan from a snapshot.
+// Prediction predicts a plan's result from a snapshot.
 type Prediction struct {
 	snap   *snapshot.Snapshot
 	o      Options
@@ -35,13 +35,13 @@ type Prediction struct {
 	ranges []keyrange.Range // of rows that get new keys
 
 	parts []part
-	Whole bool              // parts are all rows
+	Whole bool              // the parts are all rows
 	runs  *partition.Ranges // of new keys: some rows of each are built
 }
 
-// choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the
-// same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
-// So every row has the same chance, whatever the sizes of regions and parts are.
+// choose chooses the parts to read: all regions if that is not too much or if exact is set. Otherwise regions are cut into parts of
+// about the same size, these are concatenated and divided into as many pieces as there are to be places, and a random part of each
+// piece is drawn. Every row therefore has the same chance, whatever the sizes of regions and parts.
 func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
 	if exact || d.snap.Bytes() <= d.place*int64(d.places) {
 		return wholeParts(d.snap), true, nil
@@ -79,14 +79,15 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 	return parts, false, nil
 }
 
-// Predict prepares what a plan says of the new keys of a snapshot's rows in some ranges: it chooses the rows that are read.
+// Predict prepares the prediction for the new keys of a snapshot's rows in some ranges: it chooses the rows to read.
 func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, in []keyrange.Range, o Options, w estimate.Options) (d *Prediction, err error) {
 	d = &Prediction{snap: s, ranges: in, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
 	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
 	return d, err
 }
 
-// Estimate predicts the result of a build for the plan. If regions are to be found, it gives as many to the plan.
+// Estimate returns the estimate of a build of the plan. If regions is above 1, it finds split points for that many regions and stores
+// them in the plan.
 func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegion int64) (*estimate.Estimate, error) {
 	if err := d.look(ctx, p, regions); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegi
 	return d.estimate(ctx, p, maxRegion)
 }
 
-// saltWidth returns how many digits a key's salt has, 0 for a key without one.
+// saltWidth returns the number of digits of a key's salt, 0 for a key without one.
 func saltWidth(key keygen.Expr) int {
 	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
 		return len(strconv.Itoa(call.Ints[0] - 1))
@@ -102,8 +103,8 @@ func saltWidth(key keygen.Expr) int {
 	return 0
 }
 
-// look reads keys to find the rows at which building begins; and if a number of regions is to be found, it gives them to the plan: they get about
-// the same bytes.
+// look reads keys to determine the ranges from which rows are built. If regions is above 1, it also stores split points for that many
+// regions, with about the same bytes each, in the plan.
 func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
 	parts := d.parts
 	if d.w.Exact && regions < 2 {
@@ -128,14 +129,14 @@ func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error)
 // counter counts the rows of a pass, and keeps a sample of them to build.
 type counter struct {
 	ranges *partition.Ranges
-	sample *rowSample    // nil: none is built
+	sample *rowSample    // nil: no sample
 	keys   *sharedSample // nil: they are known
 
 	mu  sync.Mutex
 	all *estimate.Rows
 }
 
-// countTaker counts those of one worker.
+// countTaker counts the rows of one worker.
 type countTaker struct {
 	*counter
 	rows *estimate.Rows // of the current part
@@ -147,7 +148,7 @@ func (t *countTaker) take(w *readWorker, region int, key []byte) error {
 	if t.sample != nil {
 		t.sample.add(w.sequence(), key, w.pack.cells)
 	}
-	if w.cells == 0 { // none is late enough
+	if w.cells == 0 { // no cell is late enough
 		return nil
 	}
 	bytes := int64(len(w.pack.cells))
@@ -164,7 +165,7 @@ func (t *countTaker) end(p part) {
 	t.all.Take(t.rows, float64(p.stands))
 }
 
-// count makes the keys of the parts' rows. Where they are asked for it keeps them, and else a sample of the rows.
+// count makes the keys of the parts' rows. It keeps them in keys; if keys is nil, it keeps a sample of the rows instead.
 func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
 	r, err := newReader(d.snap, p, d.o)
 	if err != nil {
@@ -179,7 +180,7 @@ func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sha
 	return r, c, r.run(ctx)
 }
 
-// estimate counts rows for the plan's regions, builds a sample of them, and scales what that took.
+// estimate counts rows for the plan's regions, builds a sample of them, and scales the measurements.
 func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
 	start := time.Now()
 	r, c, err := d.count(ctx, p, d.parts, nil)

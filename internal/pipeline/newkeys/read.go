@@ -18,37 +18,37 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ReportEvery is the number of rows between two reports of progress and checks of the context: a power of two.
+// ReportEvery is the number of rows between progress reports and checks for cancellation: a power of two.
 const ReportEvery = 1 << 12
 
-// reader is pass 1: workers take regions of the snapshot in their order.
+// reader is pass 1: workers take parts of the snapshot in order.
 type reader struct {
 	snap   *snapshot.Snapshot
 	view   snapshot.View
 	plan   *Plan
 	keys   *keyColumns
 	names  *columnNames
-	parts  []part                   // of the snapshot; those are read
-	from   int                      // from this one on
-	end    int                      // and before that one
-	taker  func() (rowTaker, error) // of a worker
-	skip   func(region int) bool    // regions of the new table whose files are written already; nil: none
+	parts  []part                   // of the snapshot; those from
+	from   int                      // this index (inclusive) to
+	end    int                      // this index (exclusive) are read
+	taker  func() (rowTaker, error) // returns the taker of a worker
+	skip   func(region int) bool    // regions of the new table whose files are already written; nil: none
 	room   memory
 	o      Options
-	reject *rejectFile // nil: rows that are set aside are counted only
+	reject *rejectFile // nil: rejected rows are only counted
 
 	bad atomic.Int64
 
 	mu   sync.Mutex
-	rows int64 // that a Scan gives
+	rows int64 // returned by a Scan
 	sum  manifest.RowSum
 }
 
-// part is a region of the snapshot, or the rows of it from start up to stop.
+// part is a region of the snapshot, or its rows from start (inclusive) to stop (exclusive).
 type part struct {
 	region      int
 	start, stop []byte
-	stands      int // for so many parts
+	stands      int // number of parts that it represents
 }
 
 // wholeParts returns all regions.
@@ -60,13 +60,13 @@ func wholeParts(s *snapshot.Snapshot) []part {
 	return parts
 }
 
-// A rowTaker takes the rows of a worker, which has the cells of the current row. It belongs to one goroutine.
+// A rowTaker receives the rows of a worker, which has the cells of the current row. It belongs to one goroutine.
 type rowTaker interface {
 	take(w *readWorker, region int, key []byte) error
-	end(p part) // all rows of a part are there
+	end(p part) // called after all rows of a part
 }
 
-// sortTaker sorts rows in.
+// sortTaker adds rows to the sort.
 type sortTaker struct{ *extsort.Writer }
 
 func (s sortTaker) take(w *readWorker, region int, key []byte) error {
@@ -80,7 +80,7 @@ func (s sortTaker) take(w *readWorker, region int, key []byte) error {
 
 func (sortTaker) end(part) {}
 
-// view returns how every pass reads the snapshot.
+// view returns the view with which every pass reads the snapshot.
 func (p *Plan) view() snapshot.View {
 	return snapshot.View{Now: p.Now, Versions: p.Versions, Choice: p.Choice, Newest: p.Choice.OfCells()}
 }
@@ -140,10 +140,10 @@ func (r *reader) worker() (*readWorker, error) {
 	return w, err
 }
 
-// sequence numbers the current row: parts are in the order of keys.
+// sequence returns the number of the current row: parts are in the order of keys.
 func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
 
-// encoded returns the name of the current region.
+// encoded returns the encoded name of the current region.
 func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
 
 func (w *readWorker) part(ctx context.Context, i int) (err error) {
@@ -187,7 +187,7 @@ func (w *readWorker) begin() {
 	w.maker.begin()
 }
 
-// next ends the row before, if there is one.
+// next ends the previous row, if there is one.
 func (w *readWorker) next(ctx context.Context) error {
 	if !w.inRow {
 		return nil
@@ -210,10 +210,10 @@ func (w *readWorker) tell() {
 	w.told, w.bytes = 0, 0
 }
 
-// add takes a cell of the row.
+// add processes a cell of the row.
 func (w *readWorker) add(sc *snapshot.Scan) error {
 	c := sc.Cell()
-	for string(c.Family) != w.snap.Families[w.family].Name { // families come in their order
+	for string(c.Family) != w.snap.Families[w.family].Name { // families are in order
 		if w.family++; w.family == len(w.snap.Families) {
 			return fail.Errorf(fail.Input, "%w: a cell of family %q, which the table lacks", snapshot.ErrDamaged, c.Family)
 		}
@@ -238,7 +238,7 @@ func (w *readWorker) add(sc *snapshot.Scan) error {
 	return nil
 }
 
-// end makes the row's key and sorts it in.
+// end makes the row's key and passes the row on.
 func (w *readWorker) end() error {
 	key, err := w.maker.make(w.row)
 	if err != nil {
@@ -254,7 +254,7 @@ func (w *readWorker) end() error {
 	return w.taker.take(w, region, key)
 }
 
-// setAside decides about a row that has no new key.
+// setAside handles a row without a new key. It returns an error if the budget does not allow the row.
 func (w *readWorker) setAside(why error) error {
 	n := w.bad.Add(1)
 	if !w.o.Budget.None() {
@@ -263,7 +263,7 @@ func (w *readWorker) setAside(why error) error {
 				return err
 			}
 		}
-		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is judged when all rows are known
+		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is evaluated when all rows are known
 			return nil
 		}
 	}
@@ -279,7 +279,7 @@ func (w *readWorker) setAside(why error) error {
 	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))
 }
 
-// readError returns an error of the snapshot's files.
+// readError returns an error of the snapshot's files with its kind.
 func readError(err error) error {
 	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
 		return fail.With(fail.Input, err)

@@ -11,9 +11,9 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// rejectFile collects the old keys of rows that get no new one, one a line as
-// HBase prints keys, with a tab and the reason after it. It is made when the
-// first comes. Safe for concurrent use.
+// rejectFile collects the old keys of rows without a new one, one per line in
+// HBase's notation, followed by a tab and the reason. It is created with the
+// first row. It is safe for concurrent use.
 type rejectFile struct {
 	path string
 
@@ -36,7 +36,7 @@ func (f *rejectFile) write(key []byte, why error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// finish makes the file durable; used says whether there is one. A second call does nothing.
+// finish makes the file durable; used reports whether there is one. A second call does nothing.
 func (f *rejectFile) finish() (used bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,21 +8,21 @@ import (
 	"bulkload/internal/model/manifest"
 )
 
-// hashRoom is how many bytes of a row are gathered before they are hashed.
+// hashRoom is the number of bytes of a row that are collected before they are hashed.
 const hashRoom = 64 << 10
 
-// RowHash sums up the XXH3 of 128 bits of one row after the other. Tags are not in it: servers do not
-// give them. It belongs to one goroutine.
+// RowHash sums the 128-bit XXH3 hashes of rows. Tags are excluded: servers do not return them. It
+// belongs to one goroutine.
 type RowHash struct {
-	Sum manifest.RowSum // of the rows that have ended
+	Sum manifest.RowSum // of the finished rows
 
-	cells []byte // of the row, those that are not hashed yet
+	cells []byte // of the row, not hashed yet
 	long  *xxh3.Hasher
-	cell  int64 // of the row
+	cell  int64 // number of cells of the row
 	begun bool  // long has cells of the row
 }
 
-// Add takes the next cell of the row, in the order of cells.
+// Add adds the next cell of the row, in the order of cells.
 func (h *RowHash) Add(family, qualifier []byte, timestamp int64, value []byte) {
 	b := append(append(h.cells, byte(len(family))), family...)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(qualifier)))
@@ -38,7 +38,7 @@ func (h *RowHash) Add(family, qualifier []byte, timestamp int64, value []byte) {
 	h.write(value)
 }
 
-// flush hashes what is gathered of a row that is longer than most.
+// flush hashes the collected bytes of a row that is larger than hashRoom.
 func (h *RowHash) flush() {
 	h.write(h.cells)
 	h.cells = h.cells[:0]
@@ -71,7 +71,7 @@ func (h *RowHash) End() {
 	h.drop()
 }
 
-// drop forgets the cells of the row.
+// drop discards the cells of the row.
 func (h *RowHash) drop() {
 	h.cells, h.cell, h.begun = h.cells[:0], 0, false
 }

@@ -14,10 +14,10 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Splits are split points of a table for the snapshot's rows under their new
-// keys, old being that of the old ones or nil. A key that begins with a salt has a region for each of its values. For
-// any other all rows of some ranges are read, of the families that the key is made of, and the
-// regions, as many as the snapshot has, get about the same bytes.
+// Splits returns split points of a table for the snapshot's rows under their new keys; old is the spec of the old
+// keys or nil. For a key that begins with a salt, each value of the salt gets a region. For any other key, Splits
+// reads all rows of the given ranges, in the families that the key requires, and returns as many regions as the
+// snapshot has, with about the same bytes each.
 func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, in []keyrange.Range, o Options) ([][]byte, error) {
 	o.Options = o.WithDefaults()
 	keys, err := newKeyColumns(key, old, s.Families)
@@ -51,7 +51,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	return all.keys.Splits(len(s.Regions), 0), nil
 }
 
-// SaltSplits returns the salt splits of a key that begins with a salt.
+// SaltSplits returns the split points of a key that begins with a salt.
 func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 	call, ok := keygen.Parts(key)[0].(keygen.Call)
 	if !ok || len(call.Ints) == 0 {
@@ -60,10 +60,10 @@ func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 	return partition.SplitsOfSalt(call.Func, call.Ints[0])
 }
 
-// sampleSeed makes samples of the same rows in the same order the same.
+// sampleSeed makes samples of the same rows in the same order reproducible.
 const sampleSeed = 1
 
-// sharedSample is the shared sample of all workers, so that there is one in memory.
+// sharedSample is the sample of all workers, so that only one is in memory.
 type sharedSample struct {
 	mu   sync.Mutex
 	keys *partition.KeySample
@@ -75,7 +75,7 @@ func (s *sharedSample) add(key []byte, size int64) {
 	s.keys.Add(key, size)
 }
 
-// sampler makes the keys of one region's rows. Rows without one are for the build.
+// sampler makes the keys of one region's rows. It ignores rows without a key; the build handles them.
 type sampler struct {
 	of   *keyMaker
 	snap *snapshot.Snapshot

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// sampleBytes is how much of the rows a plan builds: half a second's work.
+	// sampleBytes is the number of bytes of rows that a plan builds: half a second's work.
 	sampleBytes = 48 << 20
-	// sampleRuns is in how many runs of rows that follow each other under their new keys. What neighbours have in common packs well: of
-	// single rows, drawn by lot, the files of a million check rows would be a quarter larger than they are.
+	// sampleRuns is the number of runs of consecutive rows under their new keys. Neighboring rows have much in common and compress
+	// well: with randomly drawn single rows, the estimated files of a million check rows would be a quarter too large.
 	sampleRuns = 24
-	// runRows is how many rows a run has room for at least, of average size.
+	// runRows is the minimum number of average rows in a run.
 	runRows = 16
 )
 
-// sampleRoom returns how many bytes a sample may have, one row at least.
+// sampleRoom returns the maximum number of bytes of a sample, at least one row.
 func (r *reader) sampleRoom() int64 {
 	return min(r.room.sort/int64(2*r.o.Workers), max(sampleBytes, int64(r.room.row)))
 }
 
-// runsOf returns how many runs a sample of rows of an average size has.
+// runsOf returns the number of runs in a sample of rows of the given average size.
 func (r *reader) runsOf(mean float64) int {
 	return max(1, int(min(sampleRuns, float64(r.sampleRoom())/(runRows*max(mean, 1)))))
 }
 
-// rowSample keeps, in each range of new keys, the first rows. It is the same in whatever order rows come. Safe for concurrent use.
+// rowSample keeps the first rows in each range of new keys. It does not depend on the order in which rows are added. It is safe for concurrent use.
 type rowSample struct {
 	ranges *partition.Ranges
 	runs   []sampleRun
@@ -52,13 +52,13 @@ func newSample(ranges *partition.Ranges, most int64) *rowSample {
 	return s
 }
 
-// sampleRun has the rows of the least keys, up to a number of bytes.
+// sampleRun holds the rows with the least keys, up to a number of bytes.
 type sampleRun struct {
 	mu    sync.Mutex
 	most  int64
 	bytes int64       // of keys and cells
-	rows  sampleHeap  // the row of the greatest key first
-	end   *sampledRow // the least that there was no room for; nil: none
+	rows  sampleHeap  // the row with the greatest key first
+	end   *sampledRow // the least row that did not fit; nil: none
 }
 
 type sampledRow struct {
@@ -72,7 +72,7 @@ func (r sampledRow) compare(o sampledRow) int {
 	return cmp.Or(bytes.Compare(r.key, o.key), cmp.Compare(r.seq, o.seq))
 }
 
-// add sees a row, whose key and cells are copied if it is taken.
+// add offers a row. Its key and cells are copied if it is kept.
 func (s *rowSample) add(seq uint64, key, cells []byte) {
 	run, row := &s.runs[s.ranges.Find(key)], sampledRow{seq, key, cells}
 	run.mu.Lock()
@@ -113,8 +113,8 @@ func (h *sampleHeap) Pop() any {
 	return row
 }
 
-// build builds the rows into one region, in memory, and predicts the build of all rows from that. Rows without a cell that is
-// late enough are in it for their keys alone.
+// build builds the rows into one region, in memory, and extrapolates the measurements to all rows. Rows without a cell that is late
+// enough are included only for their keys.
 func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b *estimate.RowBuild) error {
 	rows, seen := s.all(), int64(0)
 	for _, row := range rows {
@@ -127,7 +127,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 	}
 	b.Part = float64(seen) / all.Bytes()
 	one := *r.plan
-	one.Duplicates = extsort.KeepFirst // they are counted
+	one.Duplicates = extsort.KeepFirst // duplicates are counted
 	var err error
 	if one.Ranges, err = partition.New(nil); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 	return nil
 }
 
-// sampleSource gives a sample's rows to its build.
+// sampleSource passes a sample's rows to its build.
 type sampleSource struct {
 	rows []sampledRow
 	r    *reader

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// Build returns the plan as the build's writers see it.
+// Build returns the plan in the form that the build's writers use.
 func (p *Plan) Build(s *snapshot.Snapshot) *cells.Plan {
 	b := cells.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, cells.Packed{FileName: p.fileName,
 		Decoder: func(notes string) cells.RowDecoder {
@@ -29,16 +29,16 @@ func newDecoder(families []snapshot.Family, notes string) *decoder {
 	return &decoder{families: families, names: names, err: err, earliest: math.MaxInt64}
 }
 
-// decoder unpacks the rows of a region, and sums them up.
+// decoder unpacks the rows of a region, and computes their sum.
 type decoder struct {
 	families []snapshot.Family
 	names    []column
-	err      error  // there are no names
+	err      error  // of parsing the names
 	cells    packed // of the current row
 	hash     RowHash
 
 	earliest, latest int64 // timestamps
-	expires          int64 // when the first cell is gone; 0: none is
+	expires          int64 // when the first cell expires; 0: none does
 }
 
 // Row implements [build.RowDecoder].
@@ -61,7 +61,7 @@ func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error)
 	return cells.err
 }
 
-// time notes when a cell is from, and when it is gone.
+// time records the timestamp of a cell, and when it expires.
 func (d *decoder) time(family int, c *hfile.Cell) {
 	d.earliest, d.latest = min(d.earliest, c.Timestamp), max(d.latest, c.Timestamp)
 	if life := lifetime(d.families[family].TTL, c.Tags); life < math.MaxInt64-c.Timestamp && (d.expires == 0 || c.Timestamp+life < d.expires) {
@@ -81,7 +81,7 @@ func (d *decoder) Total() (manifest.RowSum, *manifest.CellTimes) {
 // milliseconds, counted from the cell's timestamp.
 const tagTTL = 8
 
-// lifetime returns the shorter one of a family's and of a cell's own, in milliseconds.
+// lifetime returns the shorter of a family's TTL and a cell's own, in milliseconds.
 func lifetime(family int64, tags []byte) int64 {
 	for len(tags) > 3 {
 		n := 2 + int(binary.BigEndian.Uint16(tags))

@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// besidesFacts has the other users of a table's rows: what writes usually pass through
-// and a bulk load goes past, and what takes copies of it.
+// besidesFacts holds the other features of a table: those that normal writes
+// pass through and a bulk load bypasses, and those that copy its data.
 type besidesFacts struct {
 	loaded   []string // simple names of coprocessors that the servers have loaded
 	peers    []loader.Peer
@@ -22,7 +22,7 @@ type besidesFacts struct {
 	phoenix  phoenixFacts
 }
 
-// askBesides asks what the table's descriptor leaves open.
+// askBesides queries what the table's descriptor does not show.
 func (f *checkFacts) askBesides(ctx context.Context, c *loader.Cluster) {
 	b := &f.besides
 	_, err := c.Describe(ctx, loader.TableName{Namespace: "backup", Qualifier: "system"})
@@ -51,19 +51,19 @@ func coprocessorsOf(t *loader.Table) []string {
 	return slices.Sorted(maps.Keys(classes))
 }
 
-// simpleName returns a class without its package.
+// simpleName returns the name of a class without its package.
 func simpleName(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
 
-// loadObservers are HBase's own coprocessors that take part in a bulk load, and
-// what they do (classes of these names, 2.6.4).
+// loadObservers are HBase's own coprocessors that take part in a bulk load,
+// with their effects (classes of these names, 2.6.4).
 var loadObservers = map[string]string{
 	"AccessController":    "checks the right to load",
 	"BackupObserver":      "notes the files for incremental backups",
 	"ReplicationObserver": "notes the files for replication",
 }
 
-// checkCoprocessors names the hooks of puts that a bulk load bypasses, by which
-// other indexes than Phoenix's are kept, and what it does not go past.
+// checkCoprocessors names the coprocessors that a bulk load bypasses, with their put hooks,
+// which maintain indexes other than Phoenix's, and the coprocessors that it does not bypass.
 func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	const name = "coprocessors"
 	own := slices.DeleteFunc(coprocessorsOf(t), ofPhoenix)
@@ -89,14 +89,14 @@ func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	return good(name, "%s: put hooks do not run, bulk load hooks do%s", strings.Join(own, ", "), seen)
 }
 
-// replicated reports whether a family's cells go to peers.
+// replicated reports whether a family's cells are replicated to peers.
 func replicated(cf loader.Family) bool {
 	scope := cf.Attributes["REPLICATION_SCOPE"]
 	return scope != "" && scope != "0"
 }
 
-// checkReplication says which peers miss the load. A server has the class
-// ReplicationObserver on its regions where hbase.replication.bulkload.enabled is
+// checkReplication names the peers that miss the load. A server has the class
+// ReplicationObserver on its regions if hbase.replication.bulkload.enabled is
 // true (HRegion, 2.6.4), and reports its coprocessors to the master.
 func checkReplication(t loader.TableName, cf loader.Family, b besidesFacts, replicate string) Check {
 	const name = "replication"
@@ -131,10 +131,10 @@ func checkReplication(t loader.TableName, cf loader.Family, b besidesFacts, repl
 	return Doubtful(name, hint, "family %s is replicated (scope %s), and no server says that hbase.replication.bulkload.enabled is true: %s never get the rows, without an error anywhere", cf.Name, scope, whose)
 }
 
-// mobThreshold is MOB_THRESHOLD where a family does not say it (ColumnFamilyDescriptorBuilder, 2.6).
+// mobThreshold is the default of a family's MOB_THRESHOLD (ColumnFamilyDescriptorBuilder, 2.6).
 const mobThreshold = "102400"
 
-// checkMOB says where large values are until a compaction.
+// checkMOB states where large values are until a compaction.
 func checkMOB(t loader.TableName, cf loader.Family) Check {
 	if cf.Attributes["IS_MOB"] != "true" {
 		return Check{}
@@ -144,8 +144,8 @@ func checkMOB(t loader.TableName, cf loader.Family) Check {
 		cf.Name, cmp.Or(cf.Attributes["MOB_THRESHOLD"], mobThreshold))
 }
 
-// checkBackup reports whether incremental backups have the night: they copy WALs,
-// which lack the cells of a bulk load, and the files that BackupObserver noted.
+// checkBackup reports whether incremental backups include the load: they copy WALs,
+// which lack the cells of a bulk load, and the files that BackupObserver recorded.
 func checkBackup(t *loader.Table, b besidesFacts) Check {
 	const name = "backup"
 	if !b.backup {

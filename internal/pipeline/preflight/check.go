@@ -18,17 +18,17 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Severity is how much a finding matters.
+// Severity is the severity of a finding.
 type Severity uint8
 
 // The severities.
 const (
 	SeverityOK      Severity = iota
-	SeverityWarning          // the job can run; someone should know
+	SeverityWarning          // the job can run, but an operator should know
 	SeverityError            // the job would fail, or do harm
 )
 
-// String is ok, warning or error.
+// String returns ok, warning or error.
 func (s Severity) String() string {
 	switch s {
 	case SeverityOK:
@@ -39,10 +39,10 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// MarshalText prints the severity into a report.
+// MarshalText returns the severity's text for a report.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads it from one.
+// UnmarshalText parses the text of a report.
 func (s *Severity) UnmarshalText(text []byte) error {
 	for _, known := range []Severity{SeverityOK, SeverityWarning, SeverityError} {
 		if known.String() == string(text) {
@@ -53,15 +53,15 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a severity", text)
 }
 
-// Check is one thing that was looked at before a job.
+// Check is the result of one check before a job.
 type Check struct {
-	Name     string       `json:"name"` // what was looked at
+	Name     string       `json:"name"` // subject of the check
 	Severity Severity     `json:"severity"`
-	Message  setting.Text `json:"message"`       // what was found
-	Hint     setting.Text `json:"hint,omitzero"` // what to do; empty when nothing need be done
+	Message  setting.Text `json:"message"`       // the finding
+	Hint     setting.Text `json:"hint,omitzero"` // the remedy; empty if none is needed
 }
 
-// good, doubtful and bad make the result of a check.
+// good, Doubtful and bad return the result of a check.
 
 func good(name, format string, args ...any) Check {
 	return Check{Name: name, Message: setting.Textf(format, args...)}
@@ -75,7 +75,7 @@ func bad[H hint](name string, do H, format string, args ...any) Check {
 	return Check{Name: name, Severity: SeverityError, Hint: textOf(do), Message: setting.Textf(format, args...)}
 }
 
-// A hint is advice on a finding.
+// A hint is a remedy.
 type hint interface{ string | setting.Text }
 
 func textOf[H hint](do H) setting.Text {
@@ -85,34 +85,34 @@ func textOf[H hint](do H) setting.Text {
 	return setting.Plain(fmt.Sprint(do))
 }
 
-// In returns the check with each setting as words calls it.
+// In returns the check with each setting's name converted by words.
 func (c Check) In(words func(setting.Name) string) Check {
 	c.Message, c.Hint = c.Message.As(words), c.Hint.As(words)
 	return c
 }
 
-// Options is [WorkOptions] with further settings of a check.
+// Options are [build.WorkOptions] and the other settings of a check.
 type Options struct {
 	build.WorkOptions
-	Staging  string          // directory on HDFS, default that of [staging.Base]
-	Stage    loader.Stage    // the way that files will go, default as the table needs it
+	Staging  string          // directory on HDFS, default as in [staging.Base]
+	Stage    loader.Stage    // the load mode, default as the table requires
 	Cluster  *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout  time.Duration   // for all checks together, default 1 min
-	Streams  *streams.Inputs // the inputs' streams with their copies; default: streams are found, and not read
-	Grants   bool            // the report has the rights that the job needs
-	Snapshot bool            // the job takes a snapshot of the table, also where it does not replace it
-	Probe    string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
+	Streams  *streams.Inputs // the inputs' streams with their copies; default: streams are found, but not read
+	Grants   bool            // report the rights that the job needs
+	Snapshot bool            // the job takes a snapshot of the table even if it does not replace it
+	Probe    string          // the directory created and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
-	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
-	// is known which a killed process leaves. Their errors end the check. Default: nothing is kept.
+	// Making calls make, with which HBase creates a directory for the check, and records its path; Gone is called after the directory
+	// is removed. This way a directory that a killed process leaves is known. Their errors end the check. Default: nothing is recorded.
 	Making func(table loader.TableName, make func() (token string, err error)) error
 	Gone   func(table loader.TableName, token string) error
 }
 
-// Report has the findings of all checks before a job, in a fixed order. A check
-// that another's failure makes pointless is left out.
+// Report holds the results of all checks before a job, in a fixed order. A
+// check that another's failure makes pointless is omitted.
 type Report struct {
-	Schema   int           `json:"schema"` // version of this form: 1
+	Schema   int           `json:"schema"` // version of this format: 1
 	Table    string        `json:"table"`
 	Errors   int           `json:"errors"`
 	Warnings int           `json:"warnings"`
@@ -120,11 +120,11 @@ type Report struct {
 	Grants   []string      `json:"grants,omitempty"` // with Options.Grants: the rights that the job needs, as lines for an administrator
 	Elapsed  time.Duration `json:"elapsed_ns"`
 
-	NewBase bool `json:"-"` // the staging directory was missing and was made; it is still there if the job uses it by now
+	NewBase bool `json:"-"` // the staging directory was missing and was created; it still exists if a job uses it by now
 }
 
-// Err is nil when no check found an error, else an error of kind [fail.Check] with
-// all of them and their hints.
+// Err returns nil if no check found an error, else an error of kind [fail.Check]
+// with all errors and their hints.
 func (r *Report) Err() error {
 	var errs []error
 	for _, c := range r.Checks {
@@ -140,11 +140,11 @@ func (r *Report) Err() error {
 	return fail.With(fail.Check, errors.Join(errs...))
 }
 
-// Run looks at all that a job depends on before it begins: the table,
-// its regions, the servers, the staging directory on HDFS, the inputs and this
-// machine. It changes nothing, but for a file and directories that it makes
-// and removes again. The inputs of the spec may be missing. The error says why
-// there could be no check; what checks found wrong is in the report.
+// Run checks everything that a job depends on before it begins: the table, its
+// regions, the servers, the staging directory on HDFS, the inputs and this
+// machine. It changes nothing, except for a file and directories that it creates
+// and removes again. The inputs of the spec may be missing. It returns an error
+// if the checks could not run; the problems that they found are in the report.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report, error) {
 	started := time.Now()
 	table, err := cluster.TableName(s)
@@ -191,8 +191,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	return r, nil
 }
 
-// checkFacts has the facts for the checks. Each part is filled by one
-// goroutine; a part whose error is set is empty.
+// checkFacts holds the facts on which the checks are based. Each part is filled
+// by one goroutine; a part whose error is set is empty.
 type checkFacts struct {
 	env  *cluster.Env
 	spec spec.Job
@@ -212,7 +212,7 @@ type checkFacts struct {
 	quotaErr   error
 	besides    besidesFacts
 	bulk       bulkFacts
-	readErr    error // of a row that is not there
+	readErr    error // of reading a row that does not exist
 	adminErr   error
 	staging    stagingFacts
 	inputs     inputFacts
@@ -220,7 +220,7 @@ type checkFacts struct {
 	security   securityFacts
 }
 
-// checks makes a check, or several, of each kind of fact.
+// checks returns the checks for all facts.
 func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.dialErr != nil {
 		return append([]Check{bad("hbase", setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%v", f.dialErr)},
@@ -252,7 +252,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	return present(append(all, f.apart(ctx)...))
 }
 
-// apart returns the checks that no table is needed for.
+// apart returns the checks that need no table.
 func (f *checkFacts) apart(ctx context.Context) []Check {
 	return present([]Check{
 		checkSecurity(f.security, f.staging.probeErr),
@@ -269,7 +269,7 @@ func (f *checkFacts) apart(ctx context.Context) []Check {
 	})
 }
 
-// present leaves out checks that found nothing to look at.
+// present removes empty checks.
 func present(all []Check) []Check {
 	var checks []Check
 	for _, c := range all {
@@ -280,7 +280,7 @@ func present(all []Check) []Check {
 	return checks
 }
 
-// oneLine keeps a chain of errors readable in a table.
+// oneLine joins a chain of errors into one line for a table.
 type oneLine struct{ error }
 
 func (e oneLine) Error() string            { return strings.Join(strings.Fields(e.error.Error()), " ") }

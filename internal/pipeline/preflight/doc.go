@@ -1,5 +1,5 @@
-// Package preflight finds before a job what would stop it later: a [Check] for each
-// thing, with what is wrong and what to do. It changes nothing that it does not
-// take back at once: a file written, renamed and removed in the staging directory,
-// HBase's own staging directory made and removed.
+// Package preflight finds problems before a job that would stop it later: each
+// [Check] reports what is wrong and how to fix it. Every change that it makes is
+// reverted at once: it writes, renames and removes a file in the staging directory,
+// and creates and removes a directory in HBase's own staging directory.
 package preflight

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// grants returns the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin with
-// "#". Those that are there already are named too: to give them again changes nothing.
+// grants returns the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin
+// with "#". It includes existing rights: granting them again changes nothing.
 func (f *checkFacts) grants() []string {
 	user, hbase := f.user, cmp.Or(f.bulk.owner, "hbase")
 	rights := "RC"
 	switch {
 	case f.spec.Replace:
-		rights = "RCA" // it takes a snapshot
+		rights = "RCA" // the job takes a snapshot
 	case f.spec.Verify == "off":
 		rights = "C"
 	}

@@ -20,19 +20,19 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// bulkFacts is the result of a trial load without files.
+// bulkFacts holds the results of a load without files.
 type bulkFacts struct {
 	asked      bool
-	token      string // the directory that HBase made and removed again
+	token      string // the directory that HBase created and removed again
 	prepareErr error
 	cleanupErr error
 	noteErr    error       // of [Options.Making] or Gone
-	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
+	staging    fs.FileInfo // of HBase's staging directory, nil if it cannot be accessed
 	stagingErr error
-	owner      string // of that directory: the user that HBase acts as; empty when not known
+	owner      string // of that directory: the user that HBase acts as; empty if unknown
 }
 
-// askHBase asks the cluster about the table, then about all else at once.
+// askHBase queries the cluster for the table, then for everything else concurrently.
 func (f *checkFacts) askHBase(ctx context.Context) {
 	c := f.o.Cluster
 	if c == nil {
@@ -65,7 +65,7 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		cancel()
 		return // its regions are on no server
 	}
-	// The regions first: a map with a hole would keep all others waiting for it to heal.
+	// The regions are first: with a hole in the map all other queries would wait for its repair.
 	if <-read; f.regionsErr != nil {
 		return
 	}
@@ -79,12 +79,12 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	f.bulk.ask(ctx, f.env, c, f.name, f.o)
 }
 
-// families returns the families of the job that the table has.
+// families returns the job's families that exist in the table.
 func (f *checkFacts) families() []string {
 	return slices.DeleteFunc(f.spec.Families(), func(name string) bool { _, there := f.table.Family(name); return !there })
 }
 
-// ask has HBase make a directory for a load, and remove it again: it shows
+// ask has HBase create a directory for a load and remove it again: this tests
 // the right to load, and HBase's own staging directory.
 func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, o Options) {
 	b.asked = true
@@ -98,7 +98,7 @@ func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster
 		b.noteErr = o.Making(table, prepare)
 	}
 	if b.prepareErr != nil {
-		b.noteErr = nil // nothing was made
+		b.noteErr = nil // nothing was created
 		return
 	}
 	if l, err := env.Conf.Resolve(b.token); err != nil {
@@ -131,7 +131,7 @@ func checkVersion(s loader.Status, err error) Check {
 	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
 }
 
-// unknownHosts returns the hosts of servers, host:port, that name servers do not know.
+// unknownHosts returns the hosts of servers, given as host:port, that cannot be resolved.
 func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
 	for _, server := range servers {
 		host, _, err := net.SplitHostPort(server)
@@ -156,7 +156,7 @@ func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
 	return hosts
 }
 
-// checkNames names servers that cannot be called.
+// checkNames reports servers whose host names cannot be resolved.
 func checkNames(unknown []string, servers int) Check {
 	if len(unknown) == 0 {
 		return Check{}
@@ -165,7 +165,7 @@ func checkNames(unknown []string, servers int) Check {
 		setting.Count(len(unknown), "region server"), servers, strings.Join(unknown[:min(len(unknown), 3)], ", "))
 }
 
-// checkMissing returns the findings for a table that could not be read.
+// checkMissing reports a table that could not be described.
 func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
@@ -187,8 +187,8 @@ func checkTable(t *loader.Table) Check {
 	return good(name, "%s is ENABLED", t.Name)
 }
 
-// checkFamily says that the family is there and that files can be written as
-// it asks for.
+// checkFamily checks that the family exists and that files can be written with
+// its settings.
 func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) Check {
 	const name = "family"
 	cf, ok := t.Family(wanted)
@@ -201,7 +201,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	}
 	family.Zstd = cluster.ZstdFraming(zstdCodec)
 	own, err := s.ApplyTo(family)
-	family.Level = own.Level // which tables do not have
+	family.Level = own.Level // tables do not have this setting
 	switch {
 	case err != nil:
 		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})
@@ -213,9 +213,9 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	return good(name, "%s: %s, %s, bloom %s", wanted, family.Compression, family.Encoding, family.Bloom)
 }
 
-// checkTracker says which load mode the table takes. Through the
-// directory of a token the server moves them there with the caller's rights,
-// which only the tracker DEFAULT stands (SecureBulkLoadManager, 2.6.4).
+// checkTracker reports the load mode for the table. In a load through a token's
+// directory the server moves the files with the caller's rights, which only the
+// tracker DEFAULT supports (SecureBulkLoadManager, 2.6.4).
 func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	const name = "store-file tracker"
 	tracker := t.FileTracker(cf)
@@ -229,7 +229,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	return good(name, "%s: files go straight into the regions (direct)", tracker)
 }
 
-// checkTTL looks for a timestamp so old that the cells are gone at once.
+// checkTTL checks for a timestamp so old that the cells expire at once.
 func checkTTL(cf loader.Family, timestamp int64) Check {
 	const name = "ttl"
 	if cf.TTL == loader.Forever || cf.TTL <= 0 {
@@ -242,7 +242,7 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
 }
 
-// checkRoundTrip reports whether HBase lets the user load.
+// checkRoundTrip reports whether HBase allows the user to load.
 func checkRoundTrip(b bulkFacts, user string) Check {
 	const name = "right to load"
 	var denied *loader.DeniedError
@@ -260,7 +260,8 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 	return good(name, "HBase made and removed a directory for a load by %s", user)
 }
 
-// checkRead reports that the user may not read the rows to be verified. Other errors of a read are reported by the checks of regions and servers.
+// checkRead reports whether the user lacks the right to read the rows to verify. Other errors of a read are reported by the checks of
+// regions and servers.
 func checkRead(err error, table loader.TableName) Check {
 	denied, ok := errors.AsType[*loader.DeniedError](err)
 	if !ok {
@@ -269,7 +270,7 @@ func checkRead(err error, table loader.TableName) Check {
 	return bad("right to read", setting.Textf("%s, or give %s off", denied.Grant, setting.Verify), "user %s needs the right READ on table %s, which is verified", denied.User, table)
 }
 
-// checkAdmin says that the user may not take the snapshot that the job takes.
+// checkAdmin reports whether the user lacks the right to take the job's snapshot.
 func checkAdmin(err error, table loader.TableName) Check {
 	denied, ok := errors.AsType[*loader.DeniedError](err)
 	if !ok {
@@ -278,8 +279,8 @@ func checkAdmin(err error, table loader.TableName) Check {
 	return bad("right to take a snapshot", denied.Grant, "user %s needs the right ADMIN on table %s: the job takes a snapshot of it", denied.User, table)
 }
 
-// checkHBaseStaging looks at the directory in which HBase makes those of
-// loads. Others must get through it, and see nothing of it.
+// checkHBaseStaging checks the directory in which HBase creates the directories
+// of loads. Other users must be able to traverse it, but not to list it.
 func checkHBaseStaging(b bulkFacts) Check {
 	const name = "hbase staging"
 	if b.token == "" {

@@ -19,22 +19,22 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// stagingFacts describes the directory for a job's files.
+// stagingFacts holds the results of probing the directory for a job's files.
 type stagingFacts struct {
 	location hdfsio.Location
 	err      error // why there is no location or no file system
-	isNew    bool  // it was missing, and the probe has made it
+	isNew    bool  // it was missing, and the probe has created it
 	above    []ancestor
 	aboveErr error
-	step     string // which step of the probe failed
+	step     string // the step of the probe that failed
 	probeErr error
 	owner    string // of the probe file
-	// The file system's clock as the probe file has it, between two looks at
-	// this machine's clock.
+	// The file system's clock, from the probe file's modification time, and two
+	// readings of this machine's clock around it.
 	before, clock, after time.Time
 }
 
-// ancestor is a directory on the way to the files.
+// ancestor is a directory on the path to the files.
 type ancestor struct {
 	path         string
 	owner, group string
@@ -42,13 +42,13 @@ type ancestor struct {
 	named        map[string]fs.FileMode // rights of users that its ACL names
 }
 
-// ownerOf returns the owner of a file, empty when it is not reported.
+// ownerOf returns the owner of a file, empty if it is not reported.
 func ownerOf(info fs.FileInfo) string {
 	owner, _ := hdfsio.Owner(info)
 	return owner
 }
 
-// askHDFS finds the staging directory and tries in it what a job does there.
+// askHDFS finds the staging directory and tries a job's operations in it.
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
 	if s.location, s.err = staging.Base(ctx, f.env, f.o.Staging); s.err != nil {
@@ -84,8 +84,8 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 	}
 }
 
-// probe makes the directory as a job would, and in it a file that it renames and removes. If the directory has a name, an
-// earlier probe may have left it when it was killed, with a file that HDFS holds open for that.
+// probe creates the directory as a job would, and in it a file that it renames and removes. If called names the
+// directory, a killed probe may have left it, with a file that HDFS holds open for that probe.
 func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called string) {
 	do := func(step string, act func() error) bool {
 		if s.probeErr == nil {
@@ -105,7 +105,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 	if called != "" {
 		do("remove a directory in", func() error { return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx) })
 	}
-	// Another job's probe may have removed the directory above meanwhile: then it is made again, for HBase to pass.
+	// Another job's probe may have removed the parent directory meanwhile: then it is created again, with a mode that lets HBase traverse it.
 	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o711) })
 	do("write a file in", func() error {
 		w, err := fsys.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
@@ -138,7 +138,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 		do("remove a directory in", func() error { return err })
 	}
 	if s.isNew {
-		_ = fsys.Remove(ctx, s.location.Path) // unless a job uses it by now
+		_ = fsys.Remove(ctx, s.location.Path) // fails if a job uses it by now
 	}
 }
 
@@ -175,8 +175,8 @@ func unmet(err error) bool {
 	return ok
 }
 
-// checkAncestors reports whether HBase gets to the files. Those who are in a
-// directory's group are not known here.
+// checkAncestors reports whether HBase can access the files. The members of a
+// directory's group are unknown here.
 func checkAncestors(s stagingFacts, b bulkFacts) Check {
 	const name = "staging path"
 	if s.err != nil || len(s.above) == 0 {
@@ -207,7 +207,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 }
 
 // checkNameservice reports whether HBase can take the files by renaming them:
-// from another file system it copies them during the call.
+// it copies files from another file system during the call.
 func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b bulkFacts) Check {
 	const name = "nameservice"
 	root, from := b.token, "HBase's staging directory"
@@ -231,8 +231,8 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	return good(name, "staging and HBase are both on %s", l.Authority)
 }
 
-// OnHBase refuses files on HDFS, to be loaded from where they are, that are on another HDFS than HBase's, or under another address, as that of
-// a router: HBase would copy each of them while its region is locked, and the file that stays would look as if it had not been loaded.
+// OnHBase returns an error if files on HDFS that are to be loaded in place are on another HDFS than HBase's, or under another address, such as
+// a router's: HBase would copy each of them while its region is locked, and the remaining file would look as if it had not been loaded.
 func OnHBase(ctx context.Context, conf *hdfsio.Conf, files hdfsio.Location) error {
 	root := conf.Value(cluster.RootDirKey)
 	if root == "" {
@@ -240,13 +240,13 @@ func OnHBase(ctx context.Context, conf *hdfsio.Conf, files hdfsio.Location) erro
 	}
 	l, err := conf.Resolve(root)
 	if err != nil || l.Local() || sameHDFS(ctx, l, files) {
-		return nil // what is wrong with the directory is said elsewhere
+		return nil // problems with the directory are reported elsewhere
 	}
 	return fail.Errorf(fail.Check, "%s is on %s, HBase on %s: it would copy each file while its region is locked; copy them to hdfs://%s, or name them so",
 		files, files.Authority, l.Authority, l.Authority)
 }
 
-// sameHDFS reports whether two places are on one HDFS, as far as their addresses say.
+// sameHDFS reports whether two locations are on the same HDFS, as far as their addresses show.
 func sameHDFS(ctx context.Context, a, b hdfsio.Location) bool {
 	return a.Authority == b.Authority || sameAddresses(ctx, a.Addresses, b.Addresses)
 }
@@ -275,16 +275,16 @@ func sameAddresses(ctx context.Context, a, b []string) bool {
 }
 
 const (
-	// smallSkew is the difference of clocks that is not reported.
+	// smallSkew is the clock difference that is not reported.
 	smallSkew = time.Second
-	// maxSkew is the difference that HBase allows among its servers
+	// maxSkew is the clock difference that HBase itself allows among its servers
 	// (hbase.master.maxclockskew, 30 s).
 	maxSkew = 30 * time.Second
 )
 
-// checkClock compares this machine's clock, from which a job has its
-// timestamp, with the cluster's. Cells of the future hide what is written
-// until then; cells of the past are hidden by what is there.
+// checkClock compares this machine's clock, from which a job takes its timestamp,
+// with the cluster's. Cells with a future timestamp hide cells that are written
+// until then; cells with a past timestamp are hidden by existing cells.
 func checkClock(s stagingFacts, timestamp int64) Check {
 	const name = "clock"
 	if s.clock.IsZero() {

@@ -24,23 +24,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputFacts describes the inputs, as far as they are known without reading them.
+// inputFacts describes the inputs, as far as it is known without reading them.
 type inputFacts struct {
 	given   bool
 	err     error
-	streams int // which are not read
-	tables  int // no snapshot of them is taken for this
+	streams int // streams, which are not read
+	tables  int // tables; no snapshot of them is taken for this
 	files   int
-	bytes   int64 // as they are there
-	text    int64 // about how much text they hold
+	bytes   int64 // as stored
+	text    int64 // approximate size of their text
 
-	allowEmpty bool // that they hold nothing
+	allowEmpty bool // the inputs may be empty
 }
 
-// maxOpened is how many files are opened.
+// maxOpened is the number of files that are opened.
 const maxOpened = 8
 
-// askInputs lists the inputs as a job does, and opens some of the files. What they hold is seen when a job opens them.
+// askInputs lists the inputs as a job does, and opens some of the files. A job checks their contents when it opens them.
 func (f *checkFacts) askInputs(ctx context.Context) {
 	in := &f.inputs
 	in.given, in.allowEmpty = len(f.spec.Inputs) > 0, f.spec.AllowEmpty
@@ -69,7 +69,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 		in.files++
 		in.bytes += file.Size
 		if in.text += textSize(file.Name, file.Size); cluster.IsTable(inputs[file.Input]) {
-			in.text += 3 * file.Size // as of Parquet
+			in.text += 3 * file.Size // as for Parquet
 		}
 		if i >= maxOpened {
 			continue
@@ -85,7 +85,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	}
 }
 
-// mountSnapshots has snapshots among the inputs read as inputs, and leaves out tables: the job takes a snapshot of each.
+// mountSnapshots mounts the snapshots among the inputs, and leaves out tables: the job takes a snapshot of each.
 func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (others []string, err error) {
 	for _, input := range inputs {
 		switch {
@@ -103,7 +103,7 @@ func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (other
 	return others, nil
 }
 
-// textSize is about how much text a file holds, by its name.
+// textSize estimates the size of a file's text, by its name.
 func textSize(name string, size int64) int64 {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".gz", ".zst", ".bz2", ".xz", ".lz4", ".snappy", ".sz", ".deflate", ".parquet", ".parq", ".pq", ".avro":
@@ -144,12 +144,12 @@ func checkInputs(in inputFacts) Check {
 	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }
 
-// machineFacts has the resources of this machine that a job can use.
+// machineFacts holds this machine's resources.
 type machineFacts struct {
 	dir      string // for sorted runs
-	free     int64  // bytes there for an ordinary user
+	free     int64  // bytes available there to an ordinary user
 	freeErr  error
-	files    int64 // that may be open at a time
+	files    int64 // maximum number of open files
 	filesErr error
 }
 
@@ -170,7 +170,7 @@ func (f *checkFacts) askMachine(context.Context) {
 	m.files = int64(min(limit.Cur, math.MaxInt64))
 }
 
-// writable makes a file in a directory and removes it.
+// writable creates a file in a directory and removes it.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "bulkload-check-")
 	if err != nil {
@@ -179,8 +179,8 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// spillFor is about how much a job of so much text writes to local disk: none
-// when all rows fit in memory. Measured are 0.6 of the text.
+// spillFor returns the approximate number of bytes that a job with that much text writes
+// to local disk: none if all rows fit in memory. The measured ratio is 0.6 of the text.
 func spillFor(text int64, memory spec.Size) int64 {
 	if memory == 0 {
 		memory = spec.DefaultMemory
@@ -208,7 +208,7 @@ func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	return good(name, "%s has %s free", m.dir, spec.Size(m.free).Rounded())
 }
 
-// checkSpillLimit compares the configured limit with the disk that sorting takes.
+// checkSpillLimit compares the configured limit with the expected spill.
 func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	const name = "spill limit"
 	need := spillFor(in.text, w.Memory)
@@ -222,8 +222,8 @@ func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
 }
 
-// checkOpenFiles compares the limit with the files that a job opens: each sorted run,
-// each worker's files, connections.
+// checkOpenFiles compares the limit with the number of files that a job opens:
+// each sorted run, each worker's files, connections.
 func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	const name = "open files"
 	if m.filesErr != nil {
@@ -236,7 +236,7 @@ func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	if memory == 0 {
 		memory = int64(spec.DefaultMemory)
 	}
-	// A run is a worker's arena, a part of the memory.
+	// A run is a worker's arena, which is a part of the memory.
 	runs := spillFor(in.text, spec.Size(memory)) / max(memory/(2*workers), 1)
 	need := 128 + 8*workers + runs
 	hint := setting.Textf("raise the limit: ulimit -n %d, LimitNOFILE in a systemd unit; or give more %s, which makes fewer runs", max(2*need, 4096), setting.Memory)

@@ -11,25 +11,25 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// phoenixFacts has the entries of SYSTEM.CATALOG for a table of Phoenix.
+// phoenixFacts holds the contents of SYSTEM.CATALOG about a Phoenix table.
 type phoenixFacts struct {
 	indexes []string // names
-	views   bool     // there are indexes of views of the table
-	err     error    // it is not known
+	views   bool     // there are indexes on views of the table
+	err     error    // why this is unknown
 }
 
-// ofPhoenix reports whether a coprocessor is one of Phoenix's.
+// ofPhoenix reports whether a coprocessor belongs to Phoenix.
 func ofPhoenix(class string) bool { return strings.HasPrefix(class, "org.apache.phoenix.") }
 
-// Phoenix checks what a bulk load means for the indexes of a table, if it is one
-// of Phoenix. indexes is refuse or ignore: whether a table with indexes is an
-// error. The empty Check says that the table is none.
+// Phoenix reports the effect of a bulk load on the indexes of a table, if it is
+// a Phoenix table. indexes is refuse or ignore: it determines whether a table
+// with indexes is an error. The Check is empty for other tables.
 func Phoenix(ctx context.Context, c *loader.Cluster, t *loader.Table, indexes string) Check {
 	return checkPhoenix(t, askPhoenix(ctx, c, t), indexes)
 }
 
-// askPhoenix reads the links to indexes. The classes of the descriptor do not
-// say whether there are any: Phoenix puts IndexRegionObserver on every mutable
+// askPhoenix reads the links to indexes. The classes in the descriptor do not
+// show whether there are any: Phoenix puts IndexRegionObserver on every mutable
 // table (ConnectionQueryServicesImpl, 5.2).
 func askPhoenix(ctx context.Context, c *loader.Cluster, t *loader.Table) (p phoenixFacts) {
 	if !slices.ContainsFunc(coprocessorsOf(t), ofPhoenix) {
@@ -49,8 +49,8 @@ func askPhoenix(ctx context.Context, c *loader.Cluster, t *loader.Table) (p phoe
 	return p
 }
 
-// catalogPrefix begins the rows of a table's links in SYSTEM.CATALOG: tenant,
-// schema, table and an empty column, with a zero byte after each.
+// catalogPrefix returns the prefix of the rows of a table's links in SYSTEM.CATALOG:
+// tenant, schema, table and an empty column, each followed by a zero byte.
 func catalogPrefix(t loader.TableName) []byte {
 	schema, table := t.Namespace, t.Qualifier // with phoenix.schema.isNamespaceMappingEnabled
 	if schema == loader.DefaultNamespace {
@@ -66,7 +66,7 @@ func catalogPrefix(t loader.TableName) []byte {
 // linkToIndex is the LINK_TYPE of an index (PTable.LinkType.INDEX_TABLE, 5.2).
 const linkToIndex = 1
 
-// mostLinks bounds what is read of links.
+// mostLinks is the maximum number of links to read.
 const mostLinks = 1000
 
 func linksOf(ctx context.Context, c *loader.Cluster, catalog, t loader.TableName) (indexes []string, err error) {
@@ -92,8 +92,8 @@ func indexOf(r loader.Row, prefix int) (string, bool) {
 	return "", false
 }
 
-// checkPhoenix reports the requirements of a table of Phoenix, and refuses one with indexes
-// unless the job ignores them: a query by an index misses every row of the load.
+// checkPhoenix reports the requirements of a Phoenix table. It reports an error for one with
+// indexes unless the job ignores them: a query by an index misses every row of the load.
 func checkPhoenix(t *loader.Table, p phoenixFacts, indexes string) Check {
 	const name = "phoenix"
 	classes := coprocessorsOf(t)

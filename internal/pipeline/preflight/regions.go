@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// checkRegions reports whether the regions cover all rows once and are served.
+// checkRegions reports whether the regions cover all rows exactly once and are served.
 func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 	const name = "regions"
 	if err != nil {
@@ -41,11 +41,11 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 	return good(name, "%d, without gaps, all served", len(regions))
 }
 
-// DefaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
+// DefaultMaxRegion is HBase's default of hbase.hregion.max.filesize.
 const DefaultMaxRegion = 10 << 30
 
-// MaxRegionSize returns the size at which a region splits: the table's own, else
-// hbase.hregion.max.filesize of the configuration; and what says so.
+// MaxRegionSize returns the size at which a region splits, and the origin of that
+// setting: the table's own, else hbase.hregion.max.filesize of the configuration.
 func MaxRegionSize(table int64, configured string) (size int64, from string) {
 	if table > 0 {
 		return table, "the table's MAX_FILESIZE"
@@ -56,8 +56,8 @@ func MaxRegionSize(table int64, configured string) (size int64, from string) {
 	return DefaultMaxRegion, "HBase's default"
 }
 
-// checkRegionSize foresees regions that split as soon as they are loaded.
-// Files are smaller than the text that they are made of as a rule.
+// checkRegionSize warns of regions that would split as soon as they are loaded.
+// Files are usually smaller than their text.
 func checkRegionSize(regions int, in inputFacts, table int64, configured string) Check {
 	const name = "region size"
 	if regions == 0 || in.err != nil || in.text == 0 {
@@ -72,7 +72,7 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	return good(name, "about %s of text for each of %s, which split at %s", spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
 }
 
-// checkKey reports whether the salt of the key follows from the table.
+// checkKey reports whether the salt of the key can be determined from the table.
 func checkKey(s spec.Job, regions []loader.Region) Check {
 	const name = "key"
 	if s.Key() == "" || len(regions) == 0 {
@@ -92,20 +92,20 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 	return good(name, "%s", s.RowKey())
 }
 
-// spaceQuota is how much room HBase leaves a table; zero when it has no limit.
+// spaceQuota is HBase's space quota for a table; zero if there is no limit.
 type spaceQuota struct {
-	of          string // the table or the namespace that the quota is for
-	limit, used int64  // bytes; used is 0 when it was not reported yet
+	of          string // the table or namespace of the quota
+	limit, used int64  // bytes; used is 0 if it was not reported yet
 	violated    bool
 }
 
-// quotaTable is where HBase keeps quotas (QuotaTableUtil, 2.6.4): rows t.TABLE
-// and n.NAMESPACE, settings in q:s as Quotas after PBUF, the last report in
-// u:p as SpaceQuotaSnapshot.
+// quotaTable is the table of quotas (QuotaTableUtil, 2.6.4): rows t.TABLE and
+// n.NAMESPACE, settings in q:s as Quotas after PBUF, the last report in u:p as
+// SpaceQuotaSnapshot.
 var quotaTable = loader.TableName{Namespace: "hbase", Qualifier: "quota"}
 
-// readSpaceQuota finds the tighter one of the table's and its namespace's
-// quota. It is empty where the cluster keeps none.
+// readSpaceQuota returns the tighter of the table's and its namespace's quota.
+// It is empty if the cluster has none.
 func readSpaceQuota(ctx context.Context, c *loader.Cluster, table loader.TableName) (spaceQuota, error) {
 	if _, err := c.Describe(ctx, quotaTable); err != nil {
 		if errors.Is(err, loader.ErrTableNotFound) {
@@ -128,8 +128,8 @@ func readSpaceQuota(ctx context.Context, c *loader.Cluster, table loader.TableNa
 	return tightest, nil
 }
 
-// parseSpaceQuota reads one row of the quota table; what it cannot read is no
-// quota (Quotas.space = 3, SpaceQuota.soft_limit = 1; SpaceQuotaSnapshot
+// parseSpaceQuota reads one row of the quota table. It ignores values that it
+// cannot parse (Quotas.space = 3, SpaceQuota.soft_limit = 1; SpaceQuotaSnapshot
 // .quota_status = 1, .quota_usage = 2, .quota_limit = 3; SpaceQuotaStatus
 // .in_violation = 2).
 func parseSpaceQuota(row loader.Row) (q spaceQuota) {
@@ -151,7 +151,7 @@ func parseSpaceQuota(row loader.Row) (q spaceQuota) {
 	return q
 }
 
-// field returns a message within a message, nil when it is not there.
+// field returns a message within a message, nil if it is missing.
 func field(message []byte, number protowire.Number) []byte {
 	var found []byte
 	frames.Fields(message, func(n protowire.Number, _ uint64, data []byte) {
@@ -162,7 +162,7 @@ func field(message []byte, number protowire.Number) []byte {
 	return found
 }
 
-// varint returns a number in a message, 0 when it is not there.
+// varint returns a number in a message, 0 if it is missing.
 func varint(message []byte, number protowire.Number) int64 {
 	var found int64
 	frames.Fields(message, func(n protowire.Number, v uint64, data []byte) {
@@ -173,8 +173,8 @@ func varint(message []byte, number protowire.Number) int64 {
 	return found
 }
 
-// checkQuota compares the room that is left with the input. HFiles are some
-// 0.3 to 1 times as large as the text that they are made of.
+// checkQuota compares the remaining quota with the input. HFiles are about 0.3
+// to 1 times as large as their text.
 func checkQuota(q spaceQuota, err error, in inputFacts) Check {
 	const name = "quota"
 	if err != nil {

@@ -18,32 +18,32 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// securityFacts has the servers' requirements, the negotiated protection, and the login.
+// securityFacts holds the servers' security requirements, the negotiated protection, and the login.
 type securityFacts struct {
-	user            string // of simple authentication
+	user            string // for simple authentication
 	nn              *cluster.NameNode
 	nnErr           error
-	hdfs, hbase     bool // Kerberos, by the configuration
+	hdfs, hbase     bool // Kerberos is configured
 	data            string
-	hbaseRPC        kerberos.Quality // 0: not known
+	hbaseRPC        kerberos.Quality // 0: unknown
 	hbaseErr        error
 	tls             bool
 	stores          []tlsconf.Validity // of TLS
 	principal       string
 	keytab          string
-	open            fs.FileMode // of a keytab that every user can read, else 0
+	open            fs.FileMode // mode of a keytab that every user can read, else 0
 	until, renewTil time.Time
 	now             time.Time
 
-	staging, root string // paths whose zones were asked for
+	staging, root string // paths whose zones were queried
 	inputs        []string
-	zones         map[string]hdfsio.Zone // by the path that is in one
+	zones         map[string]hdfsio.Zone // by path, for paths in a zone
 }
 
-// maxZones bounds the inputs whose encryption zone is asked for.
+// maxZones is the maximum number of inputs whose encryption zone is queried.
 const maxZones = 16
 
-// askSecurity asks after the others: what they found is needed.
+// askSecurity runs after the other queries, because it needs their results.
 func (f *checkFacts) askSecurity(ctx context.Context) {
 	conf := f.env.Conf
 	s := &f.security
@@ -75,7 +75,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 		return
 	}
 	var paths []string
-	if len(f.staging.above) > 0 { // the first is the deepest that is there
+	if len(f.staging.above) > 0 { // the first one is the deepest existing directory
 		s.staging = f.staging.above[0].path
 		paths = append(paths, s.staging)
 	}
@@ -103,14 +103,14 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 	}
 	s.zones = map[string]hdfsio.Zone{}
 	for _, p := range append(paths, s.inputs...) {
-		if zone, err := h.Zone(ctx, p); err == nil && zone.Root != "" { // else the user may not look at it
+		if zone, err := h.Zone(ctx, p); err == nil && zone.Root != "" { // else the user may not query it
 			s.zones[p] = zone
 		}
 	}
 }
 
-// askNameNode looks at the NameNode before the file system is used, and says whether it can be: what cannot agree is not
-// tried again and again.
+// askNameNode queries the NameNode before the file system is used, and reports whether that can be used: a login that
+// cannot succeed is not retried.
 func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	s := &f.security
 	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location)
@@ -121,7 +121,7 @@ func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	return true
 }
 
-// rootDir returns the directory in which HBase made the staging directory of a load, or HBase's root directory if it made none.
+// rootDir returns the directory in which HBase created the staging directory of a load, or HBase's root directory if it created none.
 func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 	if f.bulk.token == "" {
 		return f.env.Conf.Resolve(f.env.Conf.Value(cluster.RootDirKey))
@@ -131,10 +131,10 @@ func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 	return dir, err
 }
 
-// shortTicket is how long a ticket that cannot be renewed should last at least.
+// shortTicket is the minimum remaining lifetime of a ticket that cannot be renewed.
 const shortTicket = time.Hour
 
-// checkSecurity reports the cluster's requirements, and the negotiated protection.
+// checkSecurity reports the cluster's security requirements and the negotiated protection.
 func checkSecurity(s securityFacts, stagingErr error) Check {
 	const name = "security"
 	onHDFS := s.nnErr
@@ -154,7 +154,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 		return bad(name, "copy core-site.xml, hdfs-site.xml and hbase-site.xml of this cluster, or set the named key to what the server offers", "%s", strings.Join(wrong, "; "))
 	}
 	if s.nn == nil && s.nnErr == nil {
-		return Check{} // HDFS is not known: other checks say why
+		return Check{} // HDFS is unknown: other checks report why
 	}
 	line := s.line()
 	switch left := s.until.Sub(s.now); {
@@ -168,7 +168,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 	return good(name, "%s", line)
 }
 
-// line returns the negotiated protection in one line.
+// line describes the negotiated protection.
 func (s *securityFacts) line() string {
 	var parts []string
 	if s.hdfs {
@@ -205,7 +205,7 @@ func (s *securityFacts) line() string {
 	return strings.Join(parts, "; ")
 }
 
-// dataLevel returns how connections to DataNodes are protected.
+// dataLevel describes the protection of connections to DataNodes.
 func (s *securityFacts) dataLevel() string {
 	switch {
 	case s.nn != nil && s.nn.DataEncrypted:
@@ -216,10 +216,10 @@ func (s *securityFacts) dataLevel() string {
 	return "in the clear"
 }
 
-// soonEnds is how long a certificate should last at least.
+// soonEnds is the minimum remaining validity of a certificate.
 const soonEnds = 14 * 24 * time.Hour
 
-// checkCertificates says which store of TLS ends first.
+// checkCertificates reports the TLS store that expires first.
 func checkCertificates(s securityFacts) Check {
 	const name = "certificates"
 	if len(s.stores) == 0 {
@@ -236,7 +236,7 @@ func checkCertificates(s securityFacts) Check {
 	return good(name, "%s of TLS, good until %s", setting.Count(len(s.stores), "store"), end)
 }
 
-// checkZones says which directories are in encryption zones. HDFS moves no file from one zone to another, nor into one or out of it.
+// checkZones reports which directories are in encryption zones. HDFS cannot move files between zones, nor into or out of one.
 func checkZones(s securityFacts, user string) Check {
 	const name = "encryption zone"
 	var in []string

@@ -11,12 +11,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// configured returns a setting of a family: its own, that of its table, or that of the site.
+// configured returns a setting of a family: its own, else its table's, else the site's.
 func configured(t *loader.Table, cf loader.Family, site func(string) string, key string) string {
 	return cmp.Or(cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key))
 }
 
-// checkEngine names the compactions of a family that put what a load adds into another place than its rows have.
+// checkEngine warns of compactions that put loaded cells into a tier that does not fit their rows.
 func checkEngine(t *loader.Table, cf loader.Family, site func(string) string, timed bool) Check {
 	const name = "store engine"
 	engine := configured(t, cf, site, "hbase.hstore.engine.class")
@@ -34,7 +34,7 @@ func checkEngine(t *loader.Table, cf loader.Family, site func(string) string, ti
 	return Check{}
 }
 
-// checkStorage names a storage policy that the files of a load get.
+// checkStorage reports the storage policy that the files of a load get.
 func checkStorage(t *loader.Table, cf loader.Family, site func(string) string) Check {
 	policy := cluster.StoragePolicy(t, cf, site)
 	if policy == "" {
@@ -46,7 +46,7 @@ func checkStorage(t *loader.Table, cf loader.Family, site func(string) string) C
 // usualBlocking is the default of hbase.hstore.blockingStoreFiles (HStore, HBase 2.6).
 const usualBlocking = 16
 
-// checkStoreFiles looks for a store that has, with the files of the load, so many files that flushes wait for compactions.
+// checkStoreFiles checks for a store that has, with the file that the load adds, so many files that flushes wait for compactions.
 func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string, regions []loader.Region, s loader.Status) Check {
 	const name, key = "store files", "hbase.hstore.blockingStoreFiles"
 	limit, err := strconv.Atoi(configured(t, cf, site, key))
@@ -70,7 +70,7 @@ func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string
 		"%s of %d have %d store files or more in a store (%s has %d): with %d (%s) writes of others wait", setting.Count(full, "region"), len(regions), limit-1, worst, most, limit, key)
 }
 
-// stores returns the checks of how HBase keeps a family's files.
+// stores returns the checks of a family's store settings.
 func (f *checkFacts) stores(cf loader.Family) []Check {
 	site := f.env.Conf.Value
 	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site),

@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// RunTables is [Run] for all tables of a job. What is found of a further table alone names it; what is found again is not
-// said again.
+// RunTables is [Run] for all tables of a job. A finding about a further table names the table; a repeated finding is
+// omitted.
 func RunTables(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report, error) {
 	var all *Report
 	started := time.Now()

@@ -16,12 +16,12 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// mostOverlapping is how many files may have rows in one place: each is read with a buffer of [forwardWindow].
+// mostOverlapping is the maximum number of files with rows in the same place: each is read with a buffer of [forwardWindow].
 const mostOverlapping = 256
 
-// Conflict reads files that have rows between each other's, and finds two that have other values for one cell: the same row,
-// family, qualifier, timestamp and type. Files of one load have one sequence id in HBase, so which value is seen follows from
-// their sizes and names, and changes with a merge or a compaction. Cells that are equal in all are not conflict.
+// Conflict reads files whose row ranges overlap, and returns an error if two have different values for one cell: the same row,
+// family, qualifier, timestamp and type. Files of one load have the same sequence id in HBase, so the visible value depends on
+// their sizes and names, and changes with a merge or a compaction. Cells that are equal in value and tags too are no conflict.
 func Conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) error {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b loader.HFile) int {
@@ -45,7 +45,7 @@ func Conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) error {
 	return nil
 }
 
-// conflict is [Conflict] of files of one family in the order of their first rows. Each is open from its first row to its last.
+// conflict is [Conflict] for files of one family in the order of their first rows. Each file is open from its first row to its last.
 func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err error) {
 	opened := map[*cellCursor]*forwardFile{}
 	closeFile := func(c *cellCursor) error {
@@ -80,8 +80,8 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		}
 		return closeFile(c)
 	}
-	var first hfile.Cell // a copy of the first of the cells that are equal in all but the value
-	var of, in string    // its file, and that of the cell before
+	var first hfile.Cell // a copy of the first of the cells that are equal except for the value
+	var of, in string    // its file, and the file of the previous cell
 	for n := 0; len(cursors) > 0 || next < len(files); n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -100,7 +100,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		case in == "" || hfile.Compare(&first, cell) != 0:
 			copyCell(&first, cell)
 			of = c.name
-		case in != c.name && !(bytes.Equal(first.Value, cell.Value) && bytes.Equal(first.Tags, cell.Tags)): // a reader sees the first of a file
+		case in != c.name && !(bytes.Equal(first.Value, cell.Value) && bytes.Equal(first.Tags, cell.Tags)): // a reader sees the first cell of a file
 			return fail.With(fail.Input, fail.AboutData(cell.Row, "%s and %s differ in one cell, in a row of %d bytes: load the right file last, separately", of, c.name, len(cell.Row)))
 		}
 		in = c.name
@@ -119,7 +119,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 	return nil
 }
 
-// copyCell copies a cell into the memory of another.
+// copyCell copies a cell into the buffers of another.
 func copyCell(to, from *hfile.Cell) {
 	to.Row, to.Family, to.Qualifier = append(to.Row[:0], from.Row...), append(to.Family[:0], from.Family...), append(to.Qualifier[:0], from.Qualifier...)
 	to.Value, to.Tags = append(to.Value[:0], from.Value...), append(to.Tags[:0], from.Tags...)

@@ -1,4 +1,4 @@
-// Package rewrite cuts HFiles whose rows are in several regions, and merges files
-// where a region has more than HBase takes in one call: a [Rewriter] does both for
-// package loader, and leaves nothing behind that is not complete.
+// Package rewrite splits HFiles whose rows belong to several regions, and merges
+// files if a region has more than HBase takes in one call: a [Rewriter] does both
+// for package loader, and leaves no incomplete files behind.
 package rewrite

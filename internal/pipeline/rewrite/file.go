@@ -17,30 +17,30 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// rewriting is one attempt at cutting or merging.
+// rewriting is one attempt to split or merge files.
 type rewriting struct {
 	w       *Rewriter
 	attempt int
 	open    *rewritten   // being written
 	files   []*rewritten // complete, in the order of their rows
-	scratch []string     // files that only this attempt needs
+	scratch []string     // temporary files of this attempt
 }
 
 // rewritten is one new file.
 type rewritten struct {
 	file    loader.HFile
-	name    string // its last name
-	writing string // its path until then
-	public  bool   // it may have that name
+	name    string // its final name
+	writing string // its path until it is renamed
+	public  bool   // it may have its final name
 	hw      *hfile.Writer
 	out     *hdfsio.Overlapped
 	sink    hdfsio.Writer
 }
 
-// options returns the options of a file that takes the place of another: the family's
-// settings as the table has them, and of the file info what shows where the
-// data came from and how it is to be compacted. HBase's splitter copies that
-// too (BulkLoadHFilesTool.copyHFileHalf, 2.6.4); all else follows from the cells.
+// options returns the options of a file that replaces another: the family's settings
+// in the table and, from the file info, the origin of the data and its compaction
+// settings. HBase's splitter copies these too (BulkLoadHFilesTool.copyHFileHalf,
+// 2.6.4); everything else is derived from the cells.
 func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	f := w.family(family)
 	o := hfile.Options{
@@ -56,18 +56,18 @@ func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	return o
 }
 
-// excluded reports whether minor compactions leave the file out.
+// excluded reports whether minor compactions exclude the file.
 func excluded(m hfile.Meta) bool {
 	v := m.Info["EXCLUDE_FROM_MINOR_COMPACTION"]
 	return len(v) == 1 && v[0] != 0
 }
 
-// create starts a file, near the region of a row of it. The size is about that of the file to come, or more.
+// create starts a file near the region of one of its rows. The size is an estimate, or an upper bound, of the file's size.
 func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64, row []byte) (*rewritten, error) {
 	out := a.w.Output
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
-		// A write that failed may leave its name behind; the next one takes another.
+		// A failed write may leave a file under its name; the next attempt uses another name.
 		writing: path.Join(out.Dir, out.WritingOf(family), fmt.Sprintf("%s-%d", name, a.attempt)),
 	}
 	if err := out.FS.Remove(ctx, r.writing); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	}
 	var err error
 	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size), Near: a.w.Near.Of(row)}); err != nil {
-		a.scratch = append(a.scratch, r.writing) // it may be there all the same
+		a.scratch = append(a.scratch, r.writing) // it may exist nevertheless
 		return nil, err
 	}
 	a.open = r
@@ -84,15 +84,15 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	return r, err
 }
 
-// rewriteBlock returns an HDFS block size by which a file is one block: then its
-// write needs no change of pipeline.
+// rewriteBlock returns an HDFS block size with which a file is one block: then
+// its write needs no change of pipeline.
 func rewriteBlock(size int64) int64 {
 	const unit, most = 1 << 20, 8 << 30
 	return min((size+size/4)/unit*unit+4*unit, most)
 }
 
-// finish completes the file that is being written, and reads back what it
-// says of itself, and then all of it. A nil one holds nothing.
+// finish completes the file being written. It verifies its metadata, and then
+// reads back all of it. It does nothing for a nil file.
 func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	if r == nil {
 		return nil
@@ -122,8 +122,8 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	return filecheck.ReadBack(ctx, a.w.Output.FS, r.writing, r.file.CRC32C)
 }
 
-// publish gives the files their names, once all are complete. One that has
-// such a name is of an attempt that was killed before anybody knew of it.
+// publish renames the files to their final names, once all are complete. An existing
+// file of that name is from an attempt that was killed before its result was known.
 func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile, error) {
 	out := a.w.Output
 	files := make([]loader.HFile, 0, len(a.files))
@@ -150,7 +150,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 	return files, nil
 }
 
-// clean removes what the attempt does not leave behind: all of it when it failed.
+// clean removes the temporary files of the attempt, or all its files if it failed.
 func (a *rewriting) clean(ctx context.Context, failed bool) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -201,9 +201,9 @@ func openForward(ctx context.Context, fsys hdfsio.FS, name string) (*forwardFile
 	return &forwardFile{r, f}, nil
 }
 
-// forward makes reads that go back a little, as those of blocks at the end of
-// a piece do, into reads that only go forward: on HDFS each step back is a new
-// connection to a DataNode. For one goroutine.
+// forward turns reads that seek back a little, like reads of blocks at the end
+// of a window, into reads that only advance: on HDFS each backward seek needs a
+// new connection to a DataNode. It belongs to one goroutine.
 type forward struct {
 	at   io.ReaderAt
 	size int64
@@ -211,7 +211,7 @@ type forward struct {
 	buf  []byte
 }
 
-// forwardWindow is how much is read at a time.
+// forwardWindow is the number of bytes read at a time.
 const forwardWindow = 512 << 10
 
 func (f *forward) ReadAt(p []byte, off int64) (int, error) {

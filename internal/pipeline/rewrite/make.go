@@ -10,19 +10,19 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Content is the source of a file for [Rewriter.MakeAll].
+// Content describes a file for [Rewriter.MakeAll].
 type Content struct {
 	Family, Name string
 	Region       int    // its number, for the events
 	What         string // for errors: "markers for region 1588230740"
-	Size         int64  // see [Rewriter.Make], as of Fill
+	Size         int64  // see [Rewriter.Make], as for Fill
 	Fill         func(ctx context.Context, add func(*hfile.Cell) error) error
 }
 
-// MarkerBytes is about what a delete marker takes in a file besides its row.
+// MarkerBytes is the approximate size of a delete marker in a file, without its row.
 const MarkerBytes = 24
 
-// MakeAll makes files, a number of them at a time, and reports each to events. The files are in the order of all.
+// MakeAll writes files, at most atOnce at a time, and reports each to events. The result is in the order of all.
 func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, atOnce int, e progress.Events) ([]loader.HFile, error) {
 	files := make([]loader.HFile, len(all))
 	err := workers.Each(ctx, atOnce, len(all), func(ctx context.Context, i int) error {
@@ -38,11 +38,11 @@ func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, at
 	return files, err
 }
 
-// Make writes a file of the cells that fill adds in their order, with the
-// settings of the family. fill is called again, for all of them, after a write
-// that HDFS could not continue with. name is the file's, 32 hexadecimal digits;
-// prefix stands before its path, see [SplitURI]; size is about that of the file
-// to come, or more. After an error nothing of it is left.
+// Make writes a file of the cells that fill adds in order, with the settings of
+// the family. fill is called again, for all cells, after a write that HDFS
+// could not continue. name is the file's name, 32 hexadecimal digits; prefix
+// precedes its path, see [SplitURI]; size is an estimate, or an upper bound, of
+// the file's size. After an error the file is removed.
 func (w *Rewriter) Make(ctx context.Context, prefix, family, name string, size int64, fill func(ctx context.Context, add func(*hfile.Cell) error) error) (loader.HFile, error) {
 	var made []loader.HFile
 	err := w.attempts(ctx, family, func(a *rewriting) error {

@@ -16,13 +16,13 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// mergeWidth is how many files are read at a time: each takes about a
+// mergeWidth is the number of files read at a time: each takes about a
 // megabyte, a connection to the NameNode and one to a DataNode.
 const mergeWidth = 32
 
-// Merge writes the cells of all files, which are of one family, into one, in
-// HBase's order. Cells that are equal in all of their key stay, in the order
-// of the files. After an error nothing of it is left.
+// Merge writes the cells of all files, which are of one family, into one file,
+// in HBase's order. Cells with equal keys are kept, in the order of the files.
+// After an error the new file is removed.
 func (w *Rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFile, error) {
 	if len(files) < 2 {
 		return loader.HFile{}, fmt.Errorf("merge %d files: want at least two", len(files))
@@ -43,8 +43,8 @@ func (w *Rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFil
 	return merged[0], nil
 }
 
-// merge brings the files down to mergeWidth, neighbours together so that the
-// order of equal cells stays, and those into the one.
+// merge reduces the number of files to mergeWidth, merging neighbors so that
+// the order of equal cells is preserved, and then merges these into one.
 func (a *rewriting) merge(ctx context.Context, files []loader.HFile) ([]loader.HFile, error) {
 	prefix, _ := SplitURI(files[0].Path)
 	family, name := files[0].Family, mergedName(files)
@@ -82,7 +82,7 @@ func (a *rewriting) merge(ctx context.Context, files []loader.HFile) ([]loader.H
 	return a.publish(ctx, prefix)
 }
 
-// mergedName names the file that takes the place of others.
+// mergedName returns the name of the file that replaces others.
 func mergedName(files []loader.HFile) string {
 	h := md5.New()
 	for _, f := range files {
@@ -91,7 +91,7 @@ func mergedName(files []loader.HFile) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mergeOnce merges files into one that is complete, and the last of a.files.
+// mergeOnce merges files into a complete one, which it appends to a.files.
 func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []string) (r *rewritten, err error) {
 	var inputs []io.Closer
 	defer func() {
@@ -137,7 +137,7 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 	return r, a.finish(ctx, r)
 }
 
-// cellCursor is one file's next cell.
+// cellCursor is the position in one file.
 type cellCursor struct {
 	*hfile.Scanner
 	name  string
@@ -161,7 +161,7 @@ func (h cursorHeap) Less(i, j int) bool {
 	return cmp.Or(hfile.Compare(h[i].Cell(), h[j].Cell()), cmp.Compare(h[i].order, h[j].order)) < 0
 }
 
-// drain gives all cells in order.
+// drain passes on all cells in order.
 func (h *cursorHeap) drain(ctx context.Context, to func(*hfile.Cell) error) error {
 	heap.Init(h)
 	for n := 0; h.Len() > 0; n++ {

@@ -22,34 +22,33 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Rewriter cuts HFiles that straddle regions and merges those of a region
-// that are too many. Its files get the settings of the table's family. Names
-// follow from the names of the rewritten files, so a repeated rewriting, after
-// a crash say, replaces what the one before has left. What is rewritten stays.
-// Safe for concurrent use.
+// Rewriter splits HFiles that straddle regions and merges the files of a region
+// if there are too many. Its files get the settings of the table's family.
+// Their names are derived from the names of the original files, so a repeated
+// rewriting, for example after a crash, replaces the files of the previous one.
+// The original files stay. A Rewriter is safe for concurrent use.
 type Rewriter struct {
 	Output    build.Output
 	family    func(name string) spec.Family
 	timestamp int64
-	Gate      progress.Gate // before each file
-	Near      cells.Near    // where the files are to be
+	Gate      progress.Gate // passed before each file
+	Near      cells.Near    // the hosts on which files are to be written
 
 	mu   sync.Mutex
-	busy int // rewritings under way
+	busy int // running rewritings
 }
 
 var _ loader.Rewriter = (*Rewriter)(nil)
 
-// New rewrites files into dir/FAMILY/, by way of dir/_writing/. The
-// timestamp, in milliseconds, replaces the clock in the new files.
+// New returns a Rewriter that writes into dir/FAMILY/, by way of dir/_writing/.
+// The timestamp, in milliseconds, replaces the clock in the new files.
 func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
 	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
-// Cut reads a file once and writes the rows between the boundaries into files
-// of their own, in order. A boundary is the first row of the part after it; one
-// that leaves nothing on a side gives no file there. After an error nothing of
-// it is left.
+// Cut reads a file once and writes the rows between the boundaries into
+// separate files, in order. A boundary is the first row after it; a side
+// without rows gets no file. After an error the new files are removed.
 func (w *Rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
 	at = slices.Clone(at)
 	slices.SortFunc(at, bytes.Compare)
@@ -113,8 +112,8 @@ func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loa
 	return a.publish(ctx, prefix)
 }
 
-// passed returns how many of the boundaries do not come after the row. As a rule
-// none does, so the first is looked at before the rest.
+// passed returns how many boundaries are not after the row. Usually it is none,
+// so the first is compared before the rest.
 func passed(at [][]byte, row []byte) int {
 	if len(at) == 0 || bytes.Compare(at[0], row) > 0 {
 		return 0
@@ -126,13 +125,13 @@ func passed(at [][]byte, row []byte) int {
 	return n
 }
 
-// childName names the part of a file that begins at a boundary, nil for the
-// first one.
+// childName returns the name of the part of a file that begins at a boundary,
+// nil for the first part.
 func childName(parent string, start []byte) string {
 	return hfile.Name("part %q %q", parent, start)
 }
 
-// SplitURI takes a path apart that may have a scheme and an authority.
+// SplitURI splits a path into its scheme and authority, if it has them, and the name.
 func SplitURI(uri string) (prefix, name string) {
 	if scheme, rest, ok := strings.Cut(uri, "://"); ok {
 		if at := strings.IndexByte(rest, '/'); at >= 0 {
@@ -142,12 +141,12 @@ func SplitURI(uri string) (prefix, name string) {
 	return "", uri
 }
 
-// rewriteAttempts is how often a rewriting is begun again after a write that
-// HDFS could not continue with: a lost DataNode may be offered for some minutes.
+// rewriteAttempts is the number of attempts at a rewriting after writes that
+// HDFS could not continue: a lost DataNode may be offered for some minutes.
 const rewriteAttempts = 6
 
-// attempts runs one rewriting, from the start again where the file system
-// asks for it.
+// attempts runs one rewriting, and starts it over if the file system requires
+// that.
 func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
 	if err := w.Output.Uploads.Enter(ctx); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 	}
 }
 
-// enter makes the directories. That of a family is there as a rule, and may
+// enter creates the directories. A family's directory usually exists, and may
 // belong to another user, who built the files.
 func (w *Rewriter) enter(ctx context.Context, family string) (err error) {
 	if err := build.CheckFamily(family); err != nil {
@@ -212,14 +211,14 @@ func (w *Rewriter) enter(ctx context.Context, family string) (err error) {
 	return nil
 }
 
-// leave removes the directory of unfinished files, which to others means a
-// build that was not finished.
+// leave removes the directory of incomplete files, whose existence indicates an
+// unfinished build.
 func (w *Rewriter) leave(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy--; w.busy == 0 {
-		_ = w.Output.FS.Remove(ctx, path.Join(w.Output.Dir, build.WritingDir)) // not when anything is in it
+		_ = w.Output.FS.Remove(ctx, path.Join(w.Output.Dir, build.WritingDir)) // fails if anything is in it
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// directory is the directory of the shares.
+// directory is a directory of shares.
 type directory struct {
 	fs    hdfsio.FS
 	dir   string
@@ -30,7 +30,7 @@ type directory struct {
 
 func (d directory) path(name string) string { return path.Join(d.dir, name) }
 
-// attempts has the descriptions of complete shares. Those of one share are in the order of its attempts.
+// attempts holds the descriptions of complete shares, sorted by share and attempt.
 type attempts struct {
 	shares []found
 }
@@ -42,7 +42,7 @@ type found struct {
 
 var shareFile = regexp.MustCompile(`^share-([0-9]{5})-of-([0-9]{5})\.([0-9]{1,9})\.([A-Z2-7]{10})\.json$`)
 
-// list finds the complete shares. A description that cannot be read, or is of another plan, is refused.
+// list finds the complete shares. It returns an error for a description that cannot be read, or that belongs to another plan.
 func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 	entries, err := d.fs.ReadDir(ctx, d.dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *attempts) attempt(k int) (last int) {
 	return last
 }
 
-// sameShares refuses a directory in which the input is cut into another number of shares.
+// sameShares returns an error if the directory has shares of another division of the input.
 func (a *attempts) sameShares(n int, dir string) error {
 	for _, f := range a.shares {
 		if f.Shares != n {
@@ -104,7 +104,7 @@ func (a *attempts) sameShares(n int, dir string) error {
 	return nil
 }
 
-// supersede removes earlier complete attempts of a share.
+// supersede removes the attempts of a share that were complete before the current one.
 func (d directory) supersede(ctx context.Context, old []found, e progress.Events) error {
 	for _, f := range old {
 		e.Note("an earlier attempt of the share is removed", "file", f.Chunks)
@@ -117,7 +117,7 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 	return nil
 }
 
-// complete returns the shares of the whole input, in order. A missing share is an error, and so are two attempts of a share that
+// complete returns the shares of the whole input, in order. It returns an error if one is missing, or if two attempts of a share
 // have read different rows.
 func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {
@@ -152,7 +152,7 @@ func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) 
 	return all, nil
 }
 
-// sameRows compares the regions of two attempts. Their chunks may be cut differently.
+// sameRows compares regions of two attempts. Their chunks may be cut differently.
 func sameRows(a, b build.PartRegion) bool {
 	return a.Region == b.Region && a.Rows == b.Rows && a.Sum == b.Sum && a.LeftOut == b.LeftOut
 }
@@ -205,7 +205,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 	return runs, closeOpened, nil
 }
 
-// sameRegions reports whether a file has rows of exactly the regions in which its share has rows.
+// sameRegions returns an error unless a file has rows in exactly the regions in which its share has rows.
 func sameRegions(c *chunk.File, s *Share, regions int) error {
 	has := map[int]bool{}
 	for _, r := range s.Regions {
@@ -219,7 +219,7 @@ func sameRegions(c *chunk.File, s *Share, regions int) error {
 	return nil
 }
 
-// damagedShare adds advice to the error of chunks that have changed.
+// damagedShare adds advice to an error about damaged chunks.
 func damagedShare(err error) error {
 	if errors.Is(err, chunk.ErrDamaged) {
 		return fail.With(fail.Input, fmt.Errorf("%w (build that share again, and merge then)", err))

@@ -10,13 +10,13 @@ import (
 	"bulkload/pkg/source"
 )
 
-// InputFile describes an input file at the time of the plan.
+// InputFile is the state of an input file when the plan was made.
 type InputFile struct {
 	Path   string    `json:"path"`
 	Size   int64     `json:"size"`
 	Time   time.Time `json:"mtime"`
 	Change time.Time `json:"ctime,omitzero"`    // of local files
-	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see other inodes of a file that they share
+	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see different inodes of a shared file
 	Format string    `json:"format"`
 }
 
@@ -31,7 +31,7 @@ func inputFile(f source.FileInfo) InputFile {
 	return i
 }
 
-// differs describes the first difference, from old to new.
+// differs describes the first difference, from old to new, or returns "".
 func (f InputFile) differs(now InputFile) string {
 	const layout = time.RFC3339Nano
 	switch {

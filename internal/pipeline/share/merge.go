@@ -18,17 +18,17 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// mergeDir is the directory, below the output, of the descriptions of finished merges.
+// mergeDir is the directory below the output in which merges record their work.
 const mergeDir = build.MergeDir
 
 // Result is the result of a merge.
 type Result struct {
-	Manifests []*manifest.Manifest // of all, one of each table; none until all other merges have written their regions
+	Manifests []*manifest.Manifest // of the whole build, one for each table; none until all other merges have written their regions
 	Missing   []Of                 // the unfinished merges
 }
 
-// Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out; each of several tables has its own directory
-// there. The last one of the M also writes the manifests. Finished merges write nothing.
+// Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out; of several tables each has a directory
+// of its own there. The last of the M merges also writes the manifests. Merges that are already done write nothing.
 func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of Of, w build.WorkOptions) (r *Result, err error) {
 	m := &merge{plan: p, of: of, w: w, files: files}
 	if m.job, m.plans, err = p.Resolve(ctx); err != nil {
@@ -57,7 +57,7 @@ func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of 
 	return m.finish(ctx, own)
 }
 
-// merge is the state of one call of [Merge].
+// merge is a running merge.
 type merge struct {
 	plan   *Plan
 	job    spec.Job
@@ -71,7 +71,7 @@ type merge struct {
 	out    directory
 }
 
-// findShares reads the descriptions of all shares and checks their totals.
+// findShares reads the descriptions of the shares and evaluates them together.
 func (m *merge) findShares(ctx context.Context, dir string) error {
 	fsys, name, err := m.files.Resolve(dir)
 	if err != nil {
@@ -149,10 +149,10 @@ func (m *merge) open(ctx context.Context, out string) error {
 	return nil
 }
 
-// tables returns the job's tables, each with its directory below an output.
+// tables returns the job's tables, with their directories below an output.
 func (m *merge) tables(out build.Output) []build.Table { return out.Tables(m.job, m.plans) }
 
-// from returns the first region of merge k, from 1. Each merge has consecutive regions with about the same number of bytes.
+// from returns the first region of merge k, from 1. Each merge gets consecutive regions, with about the same number of bytes.
 func (m *merge) from(k int) int {
 	sizes := make([]int64, m.plan.Regions())
 	for _, s := range m.all {
@@ -166,7 +166,7 @@ func (m *merge) from(k int) int {
 	return cut(sizes, k-1, m.of.N)
 }
 
-// done returns the manifests if they exist already, whichever merge is requested.
+// done returns a result if the manifests already exist, regardless of the requested merge.
 func (m *merge) done(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	for _, t := range m.tables(build.Output{Dir: m.out.dir}) {
@@ -182,7 +182,7 @@ func (m *merge) done(ctx context.Context) (*Result, error) {
 	if _, err := m.read(ctx, m.of); err != nil {
 		return nil, err
 	}
-	if err := m.endWriting(ctx); err != nil { // for a merge that was killed before this step
+	if err := m.endWriting(ctx); err != nil { // of a merge that was killed before doing so
 		return nil, err
 	}
 	m.w.Events.Note("the files are merged already", "dir", m.out.given)
@@ -213,7 +213,7 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 	o := build.Options{Workers: m.w.Workers, Memory: m.w.Memory, Events: m.w.Events, Gate: m.w.Gate}
 	written, err := build.MergeParts(ctx, m.tables(out), runs, size, func(region int) bool { return region >= from && region < to }, m.plan, o)
 	if err = errors.Join(damagedShare(err), closeRuns()); err != nil {
-		// Another attempt of this merge may have finished, and removed the files of this one.
+		// Another attempt of this merge may have finished, and removed the files that this one was writing.
 		if d, readErr := m.read(ctx, m.of); readErr == nil {
 			m.w.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String(), "error", err)
 			return d, nil
@@ -270,7 +270,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Two merges may be the last one at the same time; they write the same.
+		// Two merges may both find themselves the last; they write the same files.
 		if err := WriteOnce(ctx, m.out.fs, path.Join(t.Out.Dir, manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fail.With(fail.HDFS, err)
 		}
@@ -278,7 +278,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	return r, m.endWriting(ctx)
 }
 
-// endWriting removes the incomplete files of slower attempts.
+// endWriting removes the incomplete files of attempts that another one has overtaken.
 func (m *merge) endWriting(ctx context.Context) error {
 	for _, t := range m.tables(build.Output{Dir: m.out.dir}) {
 		if err := m.out.fs.RemoveAll(ctx, path.Join(t.Out.Dir, build.WritingDir)); err != nil {
@@ -288,5 +288,5 @@ func (m *merge) endWriting(ctx context.Context) error {
 	return nil
 }
 
-// MissingText names the unfinished merges.
+// MissingText lists the unfinished merges.
 func (r *Result) MissingText() string { return few(r.Missing) }

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// Merged describes the files of merge K of M: its regions, from one on and before another.
+// Merged is the record of merge K of M: the written regions, From (inclusive) to To (exclusive).
 type Merged struct {
 	Schema   int    `json:"schema"` // 1
 	Plan     string `json:"plan"`
@@ -25,10 +25,10 @@ type Merged struct {
 	Tables []*build.Written `json:"tables,omitempty"` // of further tables
 }
 
-// written returns the counts of the written rows of each table.
+// written returns the result for each table.
 func (d *Merged) written() []*build.Written { return append([]*build.Written{&d.Written}, d.Tables...) }
 
-// readFile reads the description of a merge, and refuses one of other rows or of another number of merges.
+// readFile reads the record of a merge. It returns an error for a merge of other rows or of another number of merges.
 func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 	d := &Merged{}
 	file := m.out.path(path.Join(mergeDir, name))
@@ -44,7 +44,7 @@ func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 	return d, nil
 }
 
-// read returns the description of a merge's files; fs.ErrNotExist if it is not done, or if its files are gone.
+// read returns the record of a merge. The error is fs.ErrNotExist if it is not done, and another one if its files are gone.
 func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	d, err := m.readFile(ctx, of.name("merge")+".json")
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	return d, nil
 }
 
-// there reports whether a file has the size with which a merge wrote it.
+// there returns an error unless a file exists with the size that a merge wrote.
 func (m *merge) there(ctx context.Context, name string, bytes int64, of Of) error {
 	info, err := m.out.fs.Stat(ctx, name)
 	switch {

@@ -22,18 +22,19 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// NewKeys is the part of a plan for rows of a snapshot that get new keys.
+// NewKeys holds the settings of a plan that assigns new keys to the rows of a snapshot.
 type NewKeys struct {
 	Key      string `json:"key"`
 	OldKey   string `json:"old_key,omitempty"`
-	Since    int64  `json:"since,omitempty"`    // of the selection of the snapshot's cells
-	Versions int    `json:"versions,omitempty"` // of a column; 0: all
-	Columns  string `json:"columns"`            // that have numbers, see [newkeys.Columns]
-	Staging  string `json:"staging"`            // the directory into which merges write, and from which the job loads
+	Since    int64  `json:"since,omitempty"`    // of the choice with which the snapshot is read
+	Versions int    `json:"versions,omitempty"` // per column; 0: all
+	Columns  string `json:"columns"`            // numbered columns, see [newkeys.Columns]
+	Staging  string `json:"staging"`            // the directory that merges write into, and that the planning job loads from
 }
 
-// MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. The request has the input, by which
-// files resolves the snapshot, and the handling of rows with the same key and of rows without one. Merges write into the staging directory.
+// MakeRekey plans a build of HFiles of the snapshot's rows under new keys, with the same result as a plan for one process. The request has the
+// input, by which files resolves the snapshot, and the policies for rows with the same key and rows without one. Merges write into the staging
+// directory.
 func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snapshot.Snapshot, p *newkeys.Plan, staging string, w build.WorkOptions) (*Plan, error) {
 	columns, err := newkeys.Columns(ctx, s, p)
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *Plan) key() string {
 	return p.Job.Key
 }
 
-// newKeys returns the maker of the new keys, and the build's plan for it.
+// newKeys returns the plan for new keys, and the build's plan for it.
 func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *cells.Plan, error) {
 	if p.files == nil {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has no snapshot")
@@ -77,7 +78,7 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 	for _, part := range parts {
 		byName[part.Name] = part
 	}
-	for _, split := range p.Parts { // files without bytes have none
+	for _, split := range p.Parts { // files without bytes have no splits
 		name := path.Base(p.Inputs[split[0]].Path)
 		part, there := byName[name]
 		if !there {
@@ -119,7 +120,7 @@ func (p *Plan) Read(ctx context.Context, plans []*cells.Plan, in *build.Input, p
 	return newkeys.ReadPart(ctx, s, k, part, sink, c, newkeys.Options{Options: o, RejectFile: rejects})
 }
 
-// RejectName returns the name of the file of the rows that a share of the plan rejects.
+// RejectName returns the name of the file for rejects of a share of the plan.
 func (p *Plan) RejectName(of Of) string {
 	if p.NewKeys != nil {
 		return of.name("share") + ".rejects.keys"
@@ -127,7 +128,8 @@ func (p *Plan) RejectName(of Of) string {
 	return of.RejectName()
 }
 
-// Output returns the directory into which merges of the plan write: out, or for new keys, with an empty out, the job's staging directory.
+// Output returns the directory that merges of the plan write into: out, or, if rows get new keys, their job's staging directory, and out
+// must be empty or the same.
 func (p *Plan) Output(out string) (string, error) {
 	switch {
 	case p.NewKeys == nil:
@@ -138,8 +140,8 @@ func (p *Plan) Output(out string) (string, error) {
 	return p.NewKeys.Staging, nil
 }
 
-// MergedFiles returns the manifest of a directory into which all merges of a plan have written, which the plan's checksum names; [fs.ErrNotExist] if some
-// have not.
+// MergedFiles returns the manifest of a directory into which all merges of a plan have written; plan is the plan's checksum. The error is
+// [fs.ErrNotExist] if some merges are not done.
 func MergedFiles(ctx context.Context, fsys hdfsio.FS, dir, plan string) (*manifest.Manifest, error) {
 	m, err := manifest.Read(ctx, fsys, dir)
 	if err != nil {

@@ -25,42 +25,42 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Plan has everything that shares and merges have to agree on.
+// Plan holds the common settings of all shares and merges.
 type Plan struct {
 	Schema    int           `json:"schema"` // 1
 	Job       spec.Spec     `json:"job"`
 	Columns   []string      `json:"columns"`
 	Families  []spec.Family `json:"families"`
 	Timestamp int64         `json:"timestamp"`         // of every cell, milliseconds
-	Points    []rowkey.Key  `json:"splits"`            // of the table; for further tables see Tables
-	Servers   []string      `json:"servers,omitempty"` // host:port, near which the files of each region are written; none: anywhere
+	Points    []rowkey.Key  `json:"splits"`            // split points of the table; further tables are in Tables
+	Servers   []string      `json:"servers,omitempty"` // host:port, on which the files of each region are written; none: anywhere
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
-	// Weights are the estimated bytes of each region, by which they are divided; none: unknown. Here, and wherever regions of several
-	// tables have numbers, those of further tables follow those of the first.
+	// Weights are the estimated bytes of each region, by which regions are divided; none: unknown. Here, and wherever regions of
+	// several tables are numbered, regions of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
 	// Snapshots are the snapshots through which inputs that are tables are read.
 	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
-	// NewKeys configures the new keys of the rows of the one snapshot; nil: rows are made of records.
+	// NewKeys determines how the rows of the one snapshot get new keys; nil: rows are made from records.
 	NewKeys *NewKeys `json:"new_keys,omitempty"`
 	// Salt is the digest of the secret of salted(x), which each share reads itself.
 	Salt string `json:"salt_digest,omitempty"`
-	// Checksum is the checksum of all other fields. Shares identify their plan by it.
+	// Checksum covers all other fields. Shares identify their plan by it.
 	Checksum string `json:"checksum"`
 
-	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
+	files *tablesource.Files // of the snapshot whose rows get new keys; set by [Plan.Mount]
 }
 
-// PlanTable is the part of a plan for a further table.
+// PlanTable holds a plan's settings of a further table.
 type PlanTable struct {
 	Families []spec.Family `json:"families"`
 	Points   []rowkey.Key  `json:"splits"`
 	Servers  []string      `json:"servers,omitempty"`
 }
 
-// planTable returns the plan's form of a table.
+// planTable returns the settings of a table.
 func planTable(shape build.Shape) PlanTable {
 	t := PlanTable{Families: shape.Families, Points: rowkey.Keys(shape.Splits)}
 	if shape.Near != nil {
@@ -71,7 +71,7 @@ func planTable(shape build.Shape) PlanTable {
 	return t
 }
 
-// shape returns the facts of the table that a build needs.
+// shape returns the shape of the table for a build.
 func (t PlanTable) shape() build.Shape {
 	shape := build.Shape{Families: t.Families, Splits: rowkey.Rows(t.Points)}
 	if len(t.Servers) == len(t.Points)+1 {
@@ -82,13 +82,13 @@ func (t PlanTable) shape() build.Shape {
 	return shape
 }
 
-// Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
-// the job has them. Streams are refused, and so are tables that region servers scan.
+// Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the families' settings of
+// the job. It returns an error for streams, and for tables that region servers scan.
 func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
 	return plan(ctx, files, s, shapes, nil, w)
 }
 
-// plan is [Make], and also plans new keys for rows.
+// plan is [Make], also for rows that get new keys.
 func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, keys *NewKeys, w build.WorkOptions) (p *Plan, err error) {
 	s.Inputs = slices.Clone(s.Inputs)
 	var snapshots []tablesource.Planned
@@ -112,7 +112,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			return nil, fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Shares))
 		}
 		if _, local := fsys.(hdfsio.Local); local {
-			s.Inputs[i] = name // shares may have another working directory
+			s.Inputs[i] = name // shares may start in another directory
 		}
 	}
 	streams, err := streams.Find(ctx, files.Source, s.Inputs, w.Stdin, nil)
@@ -169,7 +169,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	return p, nil
 }
 
-// Resolve returns the job, and the build's plan of each of its targets.
+// Resolve returns the job and the plan of each of its targets.
 func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*cells.Plan, error) {
 	j, err := p.Job.Resolve()
 	if err == nil {
@@ -210,9 +210,9 @@ func (p *Plan) Regions() int {
 	return n
 }
 
-// Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp and for where regions are stays, so that the
-// same command can be given again; another one is refused. With moving the split points are those of tables at this time: a plan from before a split
-// or a merge of regions is the same, since its files are cut when they are loaded.
+// Write writes the plan under its name, in an existing directory. An existing plan that is the same except for its timestamp and the locations of
+// regions is kept, so that the same command can be repeated; for a different one it returns an error. moving means that the split points are the
+// current ones of tables: then a plan from before a split or a merge of regions is the same too, because its files are split when they are loaded.
 func (p *Plan) Write(ctx context.Context, files build.Files, name string, moving bool) (*Plan, error) {
 	fsys, file, err := files.Resolve(name)
 	if err != nil {
@@ -251,7 +251,7 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string, moving
 	return old, nil
 }
 
-// Read reads a plan. It refuses a plan that was changed, or is of another version.
+// Read reads a plan. It returns an error for a plan that was changed, or is of another version.
 func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
 	fsys, file, err := files.Resolve(name)
 	if err != nil {
@@ -277,12 +277,12 @@ func (p *Plan) Splits() []source.Split {
 	return all
 }
 
-// Part returns a share's splits. Each share has consecutive splits with about the same number of bytes. A share may
-// have none.
+// Part returns the splits of a share: consecutive ones, with about the same number of bytes for each share. A share may have
+// none.
 func (p *Plan) Part(of Of) build.Part {
 	var ends []int64
 	total := int64(0)
-	rows := map[int64]int64{} // by file, where splits are rows
+	rows := map[int64]int64{} // by file, if splits are rows
 	for _, s := range p.Parts {
 		rows[s[0]] += s[2] - s[1]
 	}
@@ -299,7 +299,7 @@ func (p *Plan) Part(of Of) build.Part {
 	return build.Part{From: cut(ends, of.K-1, of.N), To: cut(ends, of.K, of.N)}
 }
 
-// cut returns how many elements of a list, with the running totals of their bytes in ends, belong to the first k of n parts.
+// cut returns how many elements of a list belong to the first k of n parts. ends are the cumulative sizes of the elements.
 func cut(ends []int64, k, n int) int {
 	if k == n {
 		return len(ends)

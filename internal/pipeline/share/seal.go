@@ -15,10 +15,10 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// mostDescription limits the size of a description, in bytes.
+// mostDescription limits the size of files that are read as a whole, in bytes.
 const mostDescription = 1 << 30
 
-// Seal returns the text of a value with its checksum, which it stores in sum.
+// Seal returns a value as text that includes its checksum, which sum points to.
 func Seal(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	b, err := json.Marshal(v)
@@ -30,7 +30,7 @@ func Seal(v any, sum *string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// Unseal reads the text of [Seal]. It refuses changed text and unknown fields.
+// Unseal parses the output of [Seal]. It returns an error for changed text and for unknown fields.
 func Unseal(b []byte, v any, sum *string) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -50,7 +50,7 @@ func Unseal(b []byte, v any, sum *string) error {
 	return nil
 }
 
-// ReadSealed reads a file with the text of [Seal].
+// ReadSealed reads a file that has the output of [Seal].
 func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) (err error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
@@ -64,8 +64,8 @@ func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 	return Unseal(b, v, sum)
 }
 
-// WriteOnce creates a file, and its directory. The file gets its name when it is complete. An existing file of that name stays: fs.ErrExist.
-// The incomplete file of a killed process has a name that begins with a dot, so that readers ignore it.
+// WriteOnce creates a file, whose name appears only when it is complete, and its directory. An existing file of that name stays: the error
+// is fs.ErrExist. The file that a killed process leaves has a name that begins with a dot, so that readers ignore it.
 func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
 	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
 		return err
@@ -80,10 +80,10 @@ func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error
 	return nil
 }
 
-// token returns a random text that distinguishes attempts.
+// token returns a random string that distinguishes attempts.
 func token() string { return rand.Text()[:10] }
 
-// ignoreGone drops the error of a file that is removed already.
+// ignoreGone ignores an error about a file that does not exist.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -22,14 +22,14 @@ import (
 // Most is the maximum number of shares.
 const Most = 99_999
 
-// Share describes the rows of share K of N. It is stored next to its chunks.
+// Share is the description of share K of N, next to its chunks.
 type Share struct {
 	Schema    int    `json:"schema"` // 1
-	Plan      string `json:"plan"`   // its checksum
+	Plan      string `json:"plan"`   // the plan's checksum
 	Share     int    `json:"share"`  // from 1
 	Shares    int    `json:"shares"`
-	From      int    `json:"from"` // splits of the input, and
-	To        int    `json:"to"`   // after the last
+	From      int    `json:"from"` // first split of the input
+	To        int    `json:"to"`   // after the last split
 	Chunks    string `json:"chunks"`
 	Bytes     int64  `json:"bytes"`
 	ChunkSize int    `json:"chunk_size"`
@@ -39,10 +39,10 @@ type Share struct {
 	file string // of the description
 }
 
-// Of is K/N.
+// Of is a pair K/N.
 type Of struct{ K, N int }
 
-// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
+// ParseOf parses K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
 func ParseOf(text string) (Of, error) {
 	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {
@@ -61,7 +61,7 @@ func ParseOf(text string) (Of, error) {
 
 func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
 
-// few returns the first names of a list.
+// few lists the first elements.
 func few(all []Of) string {
 	const most = 10
 	var names []string
@@ -82,7 +82,7 @@ func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 // FilteredName returns the name of a share's file of records that the filter leaves out.
 func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
 
-// chunkSize returns the size at which a merge with the same memory can hold a chunk of every share for each of two workers.
+// chunkSize returns a chunk size such that a merge with as much memory can hold a chunk of every share for each of two workers.
 func chunkSize(memory int64, shares int) int {
 	return int(min(max(memory/int64(8*shares), chunk.MinSize), chunk.DefaultSize))
 }
@@ -149,7 +149,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
 }
 
-// FinishRejects writes the file of bad records of a part, even of a failed one, and names the file in an error about too many of them.
+// FinishRejects completes the file of bad records of a part, also of a failed one, and adds its name to an error about too many bad records.
 func FinishRejects(in *build.Input, err error) error {
 	if err != nil && in.Filtered != nil {
 		err = errors.Join(err, in.Filtered.Abort())

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// Mount makes env read the inputs that are tables, from the plan's snapshots. Call it before Build, Merge and Open.
+// Mount lets env read the inputs that are tables, through the plan's snapshots. Build, Merge and Open require it.
 func (p *Plan) Mount(ctx context.Context, env *cluster.Env) error {
 	j, err := p.Job.Resolve()
 	for _, s := range p.Snapshots {
@@ -20,7 +20,7 @@ func (p *Plan) Mount(ctx context.Context, env *cluster.Env) error {
 	return err
 }
 
-// Open opens the input, which must be unchanged since the plan was made.
+// Open opens the input, which must not have changed since the plan was made.
 func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions) (*build.Input, error) {
 	if err := p.unchanged(ctx, files); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions)
 	return in, nil
 }
 
-// Bytes returns the bytes of the input files.
+// Bytes returns the total size of the input files.
 func (p *Plan) Bytes() (n int64) {
 	for _, f := range p.Inputs {
 		n += f.Size

@@ -22,38 +22,38 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Needed is the purpose for which a job needs its streams.
+// Needed describes how a job needs its streams.
 type Needed struct {
-	// Bound: an earlier attempt has made a plan for these streams, so what comes must be the same.
+	// Bound: an earlier attempt has made a plan for these streams, so their content must be the same.
 	Bound bool
-	// Built: all HFiles are written, and the streams would be read again only if one of them is damaged.
+	// Built: all HFiles are written, and the streams are read again only if one of the files is damaged.
 	Built bool
-	// Over: the load has begun, or the job is done, and nothing is read any more.
+	// Over: the load has begun, or the job is done, and the streams are not read any more.
 	Over bool
 }
 
-// reportEvery is how often a copy that is under way is reported.
+// reportEvery is the interval between progress reports of a copy.
 const reportEvery = 10 * time.Second
 
-// Options say how streams are copied.
+// Options are the settings for copying streams.
 type Options struct {
-	SpillDir   string    // of the copies, default the system's temporary directory
-	SpillLimit spec.Size // most bytes of copies, 0 for no limit
+	SpillDir   string    // directory of the copies, default the system's temporary directory
+	SpillLimit spec.Size // maximum number of bytes of copies, 0 for no limit
 	Events     progress.Events
 }
 
-// A Job keeps the copies for its next attempt: they have names, and it is noted what became of them.
+// A Job keeps the copies for its next attempt: they have names, and their states are recorded.
 type Job struct {
-	Prefix string                   // begins the names
-	Known  func(place string) State // what earlier attempts say, and what was noted since
-	Note   func(Record) error       // is called before a copy is made, when it is whole, and when it is gone; one call at a time
+	Prefix string                   // prefix of the names
+	Known  func(place string) State // returns the state from earlier attempts and later records
+	Note   func(Record) error       // called before a copy is created, when it is complete, and after it is removed; one call at a time
 	Remove func(name string) error  // removes a copy
 }
 
-// Keep makes files of the streams: copies in the spill directory, which only the owner may read. Those of a job have
-// names, which it notes, and stay until [Drop]; others are gone with the process. A copy that an
-// earlier attempt has left whole is used. A stream that is given nevertheless is read to its end and compared with what the
-// earlier attempt has read; one that is needed, not given, and has no copy is an error. Copies count against
+// Keep copies the streams into files in the spill directory, which only the owner may read. The copies of a job have names,
+// which are recorded, and stay until [Drop]; other copies disappear with the process. A complete copy from an earlier
+// attempt is reused. If such a stream is supplied again nevertheless, it is read to its end and compared with what the
+// earlier attempt has read. It is an error if a stream is needed, is not supplied, and has no copy. Copies count against
 // SpillLimit.
 func (s *Inputs) Keep(ctx context.Context, o Options, j *Job, n Needed) error {
 	k := &keeper{o: o, job: j, need: n}
@@ -72,17 +72,17 @@ func (s *Inputs) Keep(ctx context.Context, o Options, j *Job, n Needed) error {
 	return nil
 }
 
-// keeper is one Keep.
+// keeper is the state of one call of Keep.
 type keeper struct {
 	o    Options
-	job  *Job // nil: copies are gone with the process
+	job  *Job // nil: copies disappear with the process
 	need Needed
 
 	mu   sync.Mutex
 	used int64
 }
 
-// earlier returns the records of earlier attempts about a stream.
+// earlier returns the state of a stream from earlier attempts.
 func (k *keeper) earlier(one *stream) State {
 	if k.job == nil {
 		return State{}
@@ -92,7 +92,7 @@ func (k *keeper) earlier(one *stream) State {
 	return k.job.Known(one.place)
 }
 
-// note records what became of a copy.
+// note records the state of a copy.
 func (k *keeper) note(r Record) error {
 	if k.job == nil {
 		return nil
@@ -145,7 +145,7 @@ func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 	return nil
 }
 
-// reuse opens the copy of an earlier attempt, if that is whole. One that is not is removed, and read says how far it had come.
+// reuse opens the copy of an earlier attempt, if it is complete. An incomplete one is removed, and read is the number of bytes that it had.
 func (k *keeper) reuse(ctx context.Context, one *stream, was State) (kept *spool.File, read int64, err error) {
 	read = was.Read
 	if was.Copy == "" {
@@ -171,7 +171,7 @@ func (k *keeper) drop(one *stream, name string) error {
 	return k.note(Record{Input: one.given, Place: one.place})
 }
 
-// missing returns the error of a stream that is needed, and not given.
+// missing returns the error for a stream that is needed but not supplied.
 func (k *keeper) missing(one *stream, was State, read int64) error {
 	again := "run the export again, and give it to the same command"
 	switch {
@@ -193,7 +193,7 @@ func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) er
 	return differs(one, want, got)
 }
 
-// differs says that a stream is another one.
+// differs returns an error if a stream has changed.
 func differs(one *stream, want, got spool.Digest) error {
 	if got == want {
 		return nil
@@ -201,7 +201,7 @@ func differs(one *stream, want, got spool.Digest) error {
 	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.what(), want, got, spec.RestartHint())
 }
 
-// copy reads a stream into a new file, which is removed if that fails.
+// copy reads a stream into a new file, which it removes on failure.
 func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (*spool.File, error) {
 	dir, err := filepath.Abs(cmp.Or(k.o.SpillDir, os.TempDir()))
 	if err != nil {
@@ -233,7 +233,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (
 	return nil, errors.Join(err, f.Close(), os.Remove(f.Name()), k.note(Record{Input: one.given, Place: one.place, Read: &got}))
 }
 
-// create makes the file of a copy, which a checkpoint knows before it is there.
+// create creates the file of a copy. A checkpoint records it before it exists.
 func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
 	if k.job == nil {
 		return spool.CreateNameless(dir, "bulkload-stream-*")
@@ -271,12 +271,12 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 		err = fail.With(fail.Input, fmt.Errorf("read %s %w", one.what(), re))
 	}
 	if ctx.Err() == nil {
-		err = errors.Join(err, src.Close()) // else a read may wait there
+		err = errors.Join(err, src.Close()) // else a read may block there
 	}
 	return d, err
 }
 
-// allow counts a copy against the limit of local disk. What was counted of one that fails does not matter: the job ends then.
+// allow counts a copy against the limit of local disk. The count of a failed copy does not matter, because the job ends then.
 func (k *keeper) allow(one *stream) func(int64) error {
 	limit, mine := int64(k.o.SpillLimit), int64(0)
 	return func(n int64) error {
@@ -289,7 +289,7 @@ func (k *keeper) allow(one *stream) func(int64) error {
 	}
 }
 
-// take counts bytes of copies, and gives all that were counted.
+// take counts bytes of copies, and returns the total.
 func (k *keeper) take(n int64) int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -297,7 +297,7 @@ func (k *keeper) take(n int64) int64 {
 	return k.used
 }
 
-// explain says of an error of the copy what to do.
+// explain adds advice to an error of the copy.
 func (k *keeper) explain(dir string, one *stream, err error) error {
 	switch {
 	case fail.DiskFull(err):

@@ -9,25 +9,25 @@ import (
 	"bulkload/internal/formats/spool"
 )
 
-// Record is the state of the copy of a stream on local disk.
+// Record is the state of a stream's copy on local disk.
 type Record struct {
-	Input string        `json:"input"`           // as it was given
-	Place string        `json:"place"`           // by which it is known, see [Places]
-	Copy  string        `json:"copy"`            // the file; empty: it is gone
-	Read  *spool.Digest `json:"read,omitempty"`  // what was read
-	Whole bool          `json:"whole,omitempty"` // that was all of the stream
+	Input string        `json:"input"`           // as the user gave it
+	Place string        `json:"place"`           // identifies the stream, see [Places]
+	Copy  string        `json:"copy"`            // the file; empty: it is removed
+	Read  *spool.Digest `json:"read,omitempty"`  // the data read
+	Whole bool          `json:"whole,omitempty"` // Read covers the whole stream
 }
 
-// State has the records of earlier attempts about a stream.
+// State is the state of a stream from earlier attempts.
 type State struct {
 	Input  string
 	Copy   string        // the file, empty if there is none
-	Whole  bool          // the copy has all of the stream
-	Digest *spool.Digest // of all of the stream; nil: no attempt has read that
-	Read   int64         // bytes that an attempt has read that failed within the stream
+	Whole  bool          // the copy is complete
+	Digest *spool.Digest // of the whole stream; nil: no attempt has read all of it
+	Read   int64         // bytes read by an attempt that failed within the stream
 }
 
-// Note takes a record of a stream into account, and gives the states by place.
+// Note applies a record of a stream, and returns the states by place.
 func Note(states map[string]State, r Record) map[string]State {
 	if states == nil {
 		states = map[string]State{}
@@ -45,7 +45,7 @@ func Note(states map[string]State, r Record) map[string]State {
 	return states
 }
 
-// Drop removes the copies of streams, when nothing will read them again.
+// Drop removes the copies of streams, when they will not be read again.
 func Drop(states map[string]State, j *Job) error {
 	var errs []error
 	for place, s := range maps.Clone(states) {
@@ -61,14 +61,14 @@ func Drop(states map[string]State, j *Job) error {
 	return errors.Join(errs...)
 }
 
-// Stdin is the input that is standard input.
+// Stdin is the name of the input that is standard input.
 const Stdin = "-"
 
-// openDescriptor is a file that the process was started with, as shells name pipes that they make: <(mysql …).
+// openDescriptor matches a file that the process was started with, as shells name the pipes that they create: <(mysql …).
 var openDescriptor = regexp.MustCompile(`^/(dev|proc/self)/fd/\d+$`)
 
-// Places returns the inputs that are known by other places than paths, by their ordinals: standard input, wherever the
-// process was started, and open descriptors, whose numbers are the shell's.
+// Places returns the inputs that are identified by names other than paths, by their ordinals: standard input,
+// wherever the process was started, and open descriptors, whose numbers the shell assigns.
 func Places(inputs []string) map[int]string {
 	places := map[int]string{}
 	descriptors := 0

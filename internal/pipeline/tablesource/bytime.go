@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Cells are the cells of a range of rows, in the order of HBase: the newest of each column, or several versions of it. A [snapshot.Scan] is some,
-// and so is a [Scan].
+// Cells iterates over the cells of a range of rows, in HBase's order: the newest version of each column, or several versions. [snapshot.Scan]
+// and [Scan] implement it.
 type Cells interface {
 	Next() bool
 	Cell() *hfile.Cell // valid until the next call of Next
@@ -18,11 +18,11 @@ type Cells interface {
 	Err() error
 }
 
-// ByTime gives the versions of a row one after the other, as if each was a row: first the cells of the newest timestamp, in the order of
-// their columns, then those of the next one. It holds one row, and is used by one goroutine.
+// ByTime returns the versions of a row one after the other, as if each was a row: first the cells with the newest timestamp, in the
+// order of their columns, then those with the next one. It holds one row in memory and belongs to one goroutine.
 type ByTime struct {
 	of    Cells
-	most  int // bytes of a row
+	most  int // maximum bytes of a row
 	begun bool
 	ended bool
 	err   error
@@ -32,10 +32,10 @@ type ByTime struct {
 	at    int
 }
 
-// NewByTime reads cells whose rows have at most a number of bytes with all their versions. A larger one ends it with an error.
+// NewByTime reads cells whose rows have at most the given number of bytes with all their versions. A larger row ends it with an error.
 func NewByTime(of Cells, most int) *ByTime { return &ByTime{of: of, most: most} }
 
-// Next moves to the next cell; false at the end and on an error.
+// Next moves to the next cell. It returns false at the end and on an error.
 func (b *ByTime) Next() bool {
 	if b.at++; b.at < len(b.cells) {
 		return true
@@ -79,7 +79,7 @@ func (b *ByTime) add(c *hfile.Cell) error {
 	return nil
 }
 
-// put copies bytes to where they stay until the next row: what has outgrown the buffer stays where it was.
+// put copies bytes to memory that stays valid until the next row: if the buffer grows, earlier bytes stay in the old one.
 func (b *ByTime) put(v []byte) []byte {
 	at := len(b.buf)
 	b.buf = append(b.buf, v...)
@@ -102,7 +102,7 @@ func (b *ByTime) Err() error {
 	return b.of.Err()
 }
 
-// records returns the cells of a scan as records have them: rows, or their versions.
+// records returns the cells of a scan grouped into records: rows, or their versions.
 func records(sc Cells, versions int) Cells {
 	if versions == 0 {
 		return sc

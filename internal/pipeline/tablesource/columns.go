@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// RowColumn is the column that a row's key is in.
+	// RowColumn is the column of the row key.
 	RowColumn = "$row"
 	// StampColumn is the timestamp of the row's newest cell, in milliseconds as a
-	// decimal number. With a colon and a column after it, it is that of this
-	// column's cell.
+	// decimal number. Followed by a colon and a column, it is the timestamp of
+	// this column's cell.
 	StampColumn = "$timestamp"
 )
 
-// A column is the cells of one qualifier, and their places in a record.
+// A column holds a family and qualifier, and the positions of their values in a record.
 type column struct {
 	family, qualifier []byte
 	place             int // of the value, −1 without
@@ -34,7 +34,7 @@ func (c *column) compare(x *hfile.Cell) int {
 	return cmp.Or(bytes.Compare(c.family, x.Family), bytes.Compare(c.qualifier, x.Qualifier))
 }
 
-// take puts what is asked for of a cell.
+// take stores the requested values of a cell.
 func (c *column) take(buf []byte, x *hfile.Cell, fields []source.Span) []byte {
 	if c.place >= 0 {
 		buf = put(buf, x.Value, &fields[c.place])
@@ -45,7 +45,7 @@ func (c *column) take(buf []byte, x *hfile.Cell, fields []source.Span) []byte {
 	return buf
 }
 
-// put appends a value and notes where it is.
+// put appends a value and records its position.
 func put(buf, value []byte, to *source.Span) []byte {
 	*to = source.Span{Off: uint32(len(buf)), Len: uint32(len(value))}
 	return append(buf, value...)
@@ -58,9 +58,9 @@ func putStamp(buf []byte, ts int64, to *source.Span) []byte {
 	return buf
 }
 
-// columnsOf finds which cells columns are, in the order of cells: family:qualifier,
-// or of a table with one family the qualifier alone. $row, $timestamp and what is
-// parsed out of keys are none of them. One that is not chosen is refused.
+// columnsOf resolves columns to cells, in the order of cells: a name is family:qualifier
+// or, for a table with one family, the qualifier only. It skips $row, $timestamp and the
+// columns parsed from keys. It returns an error for a column that is not chosen.
 func columnsOf(table string, families, names, parsed []string, chosen choice.Choice) ([]column, error) {
 	var columns []column
 	for i, name := range names {
@@ -88,7 +88,7 @@ func columnsOf(table string, families, names, parsed []string, chosen choice.Cho
 	return merged(columns, names)
 }
 
-// split finds the family and the qualifier of a column's name.
+// split returns the family and the qualifier of a column's name.
 func split(table string, families []string, name string) (family, qualifier string, err error) {
 	family, qualifier, ok := strings.Cut(name, ":")
 	switch {
@@ -104,7 +104,7 @@ func split(table string, families []string, name string) (family, qualifier stri
 	return "", "", fmt.Errorf("column %q: the table %s has the families %s: name the column with its own, as in %s:%s", name, table, strings.Join(families, ", "), families[0], name)
 }
 
-// merged makes one of the value and the timestamp of a column, which are sorted.
+// merged merges the value and the timestamp of a column into one entry. The columns are sorted.
 func merged(columns []column, names []string) ([]column, error) {
 	var one []column
 	for _, c := range columns {

@@ -19,36 +19,36 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Files shows a snapshot as a directory with one file for each region, or several
-// for a large one (parts.go), whose records are the region's rows (rows.go). A file
-// has the snapshot's time, the bytes of the region's HFiles as its size, and a
-// number from the checksum of the manifest, so that another snapshot of the same
-// name has other files.
+// Files presents a snapshot as a directory with one file for each region, or
+// several for a large one (parts.go), whose records are the region's rows
+// (rows.go). A file has the snapshot's time, the bytes of the region's HFiles as
+// its size, and an id derived from the checksum of the manifest, so that another
+// snapshot of the same name has different files.
 type Files struct {
-	// PartBytes is the size of the part of a region's files that is one file of the input, default 32
-	// MiB. It is set before anything is read.
+	// PartBytes is the number of bytes of a region's files that one file
+	// represents, default 32 MiB. It is set before anything is read.
 	PartBytes int64
-	// Choice is which cells are read. It is set before anything is read. Default: all.
+	// Choice selects the cells to read. It is set before anything is read. Default: all.
 	Choice choice.Choice
 
 	fsys       hdfsio.FS
 	root, name string // of the snapshot
-	dir        string // as which it is shown
+	dir        string // the directory's name
 	parser     Parser
 
-	// Of a plan; nil: there is none.
+	// Set from a plan; nil without one.
 	held *snapshot.Snapshot
-	cuts map[int][]rowkey.Key // of regions
+	cuts map[int][]rowkey.Key // by region
 
 	mu    sync.Mutex
-	of    [sha256.Size]byte // the manifest whose parts are known
+	of    [sha256.Size]byte // the checksum of the manifest of parts
 	parts []region
 }
 
-// A Parser makes what takes columns out of row keys, nil for nothing that does.
+// A Parser returns the parser of columns from row keys, nil if no columns are parsed.
 type Parser func() (*keygen.KeyParser, error)
 
-// columns finds which cells of a table the columns of names are, and what takes the others out of keys.
+// columns resolves columns to the cells of a table, and returns the parser of the columns from keys.
 func (p Parser) columns(table string, families, names []string, chosen choice.Choice) (_ []column, parser *keygen.KeyParser, err error) {
 	var parsed []string
 	if p != nil {
@@ -65,8 +65,8 @@ func (p Parser) columns(table string, families, names []string, chosen choice.Ch
 
 var _ source.Table = (*Files)(nil)
 
-// NewFiles shows the snapshot of a name under hbase.rootdir, as the directory
-// /REF. Columns that the parser knows, which may be nil, are those of row keys.
+// NewFiles presents the named snapshot under hbase.rootdir as the directory
+// /REF. The columns of the parser, which may be nil, are parsed from row keys.
 func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
 	return &Files{fsys: fsys, root: root, name: name, dir: "/" + r.String(), parser: parser}
 }
@@ -74,8 +74,8 @@ func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
 // Dir returns the name of the directory.
 func (f *Files) Dir() string { return f.dir }
 
-// open reads the manifest: a snapshot may have been replaced. Of a plan it was held
-// to that, and its files stay what they are.
+// open reads the manifest, since the snapshot may have been replaced. With a plan,
+// the snapshot was compared with it, and its files do not change.
 func (f *Files) open(ctx context.Context) (*snapshot.Snapshot, error) {
 	if f.held != nil {
 		return f.held, nil
@@ -89,7 +89,7 @@ func (f *Files) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	if name != f.dir && path.Clean(dir) != f.dir {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
-	if name != f.dir && strings.ContainsAny(base[:min(len(base), 1)], "_.") { // what no region is called
+	if name != f.dir && strings.ContainsAny(base[:min(len(base), 1)], "_.") { // regions have no such names
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
 	snap, err := f.open(ctx)
@@ -128,8 +128,8 @@ func (f *Files) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	return infos, nil
 }
 
-// Open opens the HFiles of a region, which shows whether they may be read, and
-// gives none of their bytes.
+// Open opens the HFiles of a region, which shows whether they are readable. The
+// returned file is empty.
 func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
 	info, err := f.Stat(ctx, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
 	return &regionFile{sc, r}, nil
 }
 
-// probeAhead is for scans that only see whether files can be opened.
+// probeAhead is the read-ahead of scans that only test whether files can be opened.
 const probeAhead = 4 << 10
 
 type regionFile struct {
@@ -157,7 +157,7 @@ type regionFile struct {
 func (f *regionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *regionFile) Read([]byte) (int, error)   { return 0, io.EOF }
 
-// Memory returns the memory that a scan of the region takes.
+// Memory returns the memory of a scan of the region.
 func (f *Files) Memory(info fs.FileInfo) int64 {
 	r, ok := info.(region)
 	if !ok {
@@ -166,7 +166,7 @@ func (f *Files) Memory(info fs.FileInfo) int64 {
 	return r.snap.ScanMemory(r.number)
 }
 
-// Check sees that columns are of families that the table has.
+// Check checks that the table has the families of columns.
 func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	r, ok := info.(region)
 	if !ok {
@@ -176,9 +176,9 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	return err
 }
 
-// Rows scans a region at the time at which the snapshot was taken: cells whose
-// lifetime was over by then are left out, and the rest stays as long as the
-// snapshot does.
+// Rows scans a region as of the time at which the snapshot was taken: cells
+// that had expired by then are omitted, and the others stay visible as long as
+// the snapshot exists.
 func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (source.Rows, error) {
 	r, ok := info.(region)
 	if !ok || r.number < 0 {

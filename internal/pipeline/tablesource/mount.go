@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Mount has env read what the source is as the input that names it.
+// Mount makes env read the source as the input that names it.
 func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
 	if s.Scanned != nil {
 		files := NewScanFiles(s.Scanned, s.ref, parser)
@@ -26,8 +26,8 @@ func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
 	env.Mount(input, files, files.Dir())
 }
 
-// Mount opens those inputs that are tables, and has env read the cells of a choice in a way. A
-// snapshot that was taken for this is deleted by done, which is never nil.
+// Mount opens the inputs that are tables, and makes env read their chosen cells in the given
+// way. done, which is never nil, deletes the snapshots that were taken for this.
 func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, chosen choice.Choice, parser Parser) (done func(context.Context) error, err error) {
 	var open []*Source
 	done = func(ctx context.Context) error {
@@ -57,15 +57,15 @@ func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, ch
 	return done, nil
 }
 
-// Report warns of a table that is read by scans without a request for that.
+// Report warns if a table is read by scans without a request for that.
 func (s *Source) Report(warn func(msg string, kv ...any)) {
 	if s.Denied != nil {
 		warn("the files of a table may not be read, and region servers scan it instead: its rows are not of one moment", "table", s.ref.Table.String(), "cause", s.Denied)
 	}
 }
 
-// CheckTables refuses what a job asks of tables among its inputs if none of them is one: columns that are taken out of keys, or a choice
-// of cells.
+// CheckTables returns an error if a job has settings for tables, columns parsed from keys or a choice of cells, but none of its inputs
+// is a table.
 func CheckTables(s spec.Job) error {
 	if slices.ContainsFunc(s.Inputs, cluster.IsTable) {
 		return nil

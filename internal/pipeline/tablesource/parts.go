@@ -13,23 +13,23 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// region is a region as a file, a part of one, or the directory of them all.
+// region is a file that represents a region or a part of one, or the directory.
 type region struct {
 	snap        *snapshot.Snapshot
 	number      int // −1: the directory
-	part, parts int // of a region that is cut
+	part, parts int // of a region that is cut into parts
 	start, stop []byte
-	none        bool // it has no row that is read
-	ordinal     int  // of all files
+	none        bool // no row of it is read
+	ordinal     int  // among all files
 }
 
-// partBytes is the size of the part of a region's HFiles that is one file of the input: two seconds'
-// work, so that the cores end at about the same time.
+// partBytes is the number of bytes of a region's HFiles that one file represents:
+// two seconds' work, so that the cores finish at about the same time.
 const partBytes = 32 << 20
 
-// layout cuts the regions of a snapshot. It reads the index of one file of each
-// large region, once for a manifest. Where a region is cut follows from the
-// snapshot, never from the number of workers.
+// layout cuts the regions of a snapshot into parts. It reads the index of one
+// file of each large region, once per manifest. The cuts depend on the
+// snapshot, never on the number of workers.
 func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,14 +56,14 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 	return parts, nil
 }
 
-// hasRows reports whether rows of a part may be among those that are read.
+// hasRows reports whether a part may have rows that are read.
 func (f *Files) hasRows(r region) bool {
 	part, ok := keyrange.Range{Start: r.start, Stop: r.stop}.Intersect(keyrange.Range{Start: r.snap.Regions[r.number].Start, Stop: r.snap.Regions[r.number].End})
 	return ok && len(keyrange.Within(f.Choice.Ranges, part)) > 0
 }
 
-// cutsOf returns the rows before which region i is cut: those of a plan, else those of
-// its largest file.
+// cutsOf returns the rows at which region i is cut: from the plan, else from its
+// largest file.
 func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) ([]rowkey.Key, error) {
 	if f.held != nil {
 		return f.cuts[i], nil
@@ -73,14 +73,14 @@ func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) ([]r
 	return rowkey.Keys(rows), err
 }
 
-// Part is the rows of a region from Start on and before Stop, nil: from its first or to its last.
+// Part is the rows of a region from Start (inclusive) to Stop (exclusive); nil: the region's bound.
 type Part struct {
 	Name        string // of its file
 	Region      int
 	Start, Stop []byte
 }
 
-// Parts returns the snapshot, and what its files stand for in their order.
+// Parts returns the snapshot, and the parts that its files represent, in order.
 func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
 	snap, err := f.open(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
 	return snap, parts, err
 }
 
-// Name orders files as rows are.
+// Name returns a name that sorts files in the order of their rows.
 func (r region) Name() string {
 	switch {
 	case r.number < 0:
@@ -105,8 +105,8 @@ func (r region) Name() string {
 	return fmt.Sprintf("%05d-%s", r.number, r.snap.Regions[r.number].Encoded)
 }
 
-// Size is 0 of a region without files, which has no rows, and of a part without a row that is read. The parts of a region
-// have its bytes together.
+// Size is 0 for a region without files, which has no rows, and for a part without rows to read. The sizes of a
+// region's parts add up to the region's bytes.
 func (r region) Size() int64 {
 	if r.number < 0 || r.none {
 		return 0
@@ -127,7 +127,7 @@ func (r region) ModTime() time.Time { return r.snap.Created }
 func (r region) IsDir() bool        { return r.number < 0 }
 func (r region) Sys() any           { return nil }
 
-// FileID distinguishes the files of one manifest from those of another.
+// FileID returns an id that differs between the files of different manifests.
 func (r region) FileID() (uint64, bool) {
-	return binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.ordinal+1), true // JSON has 63 bits everywhere
+	return binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.ordinal+1), true // JSON numbers have 63 bits everywhere
 }

@@ -10,22 +10,22 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// Planned is a snapshot as a plan has it: all processes that read an input by the
-// plan read this one.
+// Planned is a plan's description of a snapshot: all processes that read an input
+// by the plan read this one.
 type Planned struct {
 	Input   string    `json:"input"`
 	Name    string    `json:"snapshot"`
 	Table   string    `json:"table"`
 	Created time.Time `json:"created"`
-	// Cuts are the rows before which large regions are cut into files, by the number
-	// of the region. A reader that has them opens no other files than those it reads.
+	// Cuts are the rows at which large regions are cut into files, by the number of
+	// the region. A reader that has them opens only the files that it reads.
 	Cuts map[int][]rowkey.Key `json:"cuts,omitempty"`
-	// Choice is which cells are read.
+	// Choice selects the cells to read.
 	Choice choice.Choice `json:"choice,omitzero"`
 }
 
-// Plan describes the snapshot for other processes, which read it as an input. It
-// has to stay for as long as they do.
+// Plan describes the snapshot for other processes, which read it as an input.
+// The snapshot must exist as long as they read.
 func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
 	snap, err := f.open(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
 	return p, nil
 }
 
-// Mount has env read the input through the snapshot. Another one of its name is
-// refused.
+// Mount makes env read the input through the snapshot. It returns an error if
+// another snapshot has the name.
 func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) (*Files, error) {
 	ref, _, err := Parse(p.Input)
 	if err != nil {

@@ -9,23 +9,23 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ReadBy is how the rows of a table come: by its files, or by its region servers.
+// ReadBy is the way to read a table: from its files, or by its region servers.
 type ReadBy string
 
-// The ways. The zero value is ByFiles.
+// Values of ReadBy. The zero value means ByFiles.
 const (
 	// ByFiles reads the HFiles of a snapshot from HDFS.
 	ByFiles ReadBy = "files"
-	// ByScan has region servers scan the table.
+	// ByScan lets region servers scan the table.
 	ByScan ReadBy = "scan"
-	// ByAuto is ByFiles, and ByScan if HDFS says that the user may not read them.
+	// ByAuto is ByFiles, or ByScan if HDFS denies the user access to the files.
 	ByAuto ReadBy = "auto"
 )
 
-// Ways returns all of them.
+// Ways returns all values.
 func Ways() []string { return []string{string(ByFiles), string(ByScan), string(ByAuto)} }
 
-// CheckReadBy refuses a way that inputs do not have. Those that are files need none.
+// CheckReadBy returns an error for a way that the inputs do not support. Inputs that are files need none.
 func CheckReadBy(inputs []string, by ReadBy) error {
 	switch {
 	case by != "" && !slices.Contains(Ways(), string(by)):

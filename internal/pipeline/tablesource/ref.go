@@ -11,11 +11,11 @@ import (
 // A Ref names a table or a snapshot: one field is set.
 type Ref struct {
 	Table    loader.TableName // a snapshot of it is taken
-	Snapshot string           // is there already
+	Snapshot string           // an existing snapshot
 }
 
-// Parse reads hbase:[NAMESPACE:]TABLE and snapshot:NAME. ok is false for an
-// input of another kind.
+// Parse parses hbase:[NAMESPACE:]TABLE and snapshot:NAME. ok is false for other
+// inputs.
 func Parse(input string) (r Ref, ok bool, err error) {
 	if name, is := strings.CutPrefix(input, cluster.TableScheme); is {
 		if r.Table, err = loader.ParseTableName(name); err != nil {
@@ -32,7 +32,7 @@ func Parse(input string) (r Ref, ok bool, err error) {
 	return Ref{}, false, nil
 }
 
-// String returns the input that names it.
+// String returns the input that names the table or snapshot.
 func (r Ref) String() string {
 	if r.Snapshot != "" {
 		return cluster.SnapshotScheme + r.Snapshot

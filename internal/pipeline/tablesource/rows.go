@@ -11,36 +11,37 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// scan is a range of rows that is being read: a [snapshot.Scan], or a [Scan].
+// scan is a running scan of a range of rows: a [snapshot.Scan], or a [Scan].
 type scan interface {
 	Cells
 	Position() int64
 	Close() error
 }
 
-// rows are the rows of a region, or their versions.
+// rows iterates over the rows of a region, or their versions.
 type rows struct {
 	scan    scan
 	cells   Cells    // of the scan
 	columns []column // in the order of cells
-	row     int      // place of the key, −1 without
-	newest  int      // place of the newest cell's timestamp, −1 without
-	begun   bool     // the scan stands at the first cell of the next row
+	row     int      // position of the key, −1 without
+	newest  int      // position of the newest cell's timestamp, −1 without
+	begun   bool     // the scan is at the first cell of the next row
 	ended   bool
 
 	parser *keygen.KeyParser
-	values [][]byte // that it gives
-	places []int    // of these, −1 of those that are not asked for
+	values [][]byte // returned by the parser
+	places []int    // positions of these values, −1 if not requested
 }
 
-// newRows has the columns that are cells, with the names of all. Versions that are not 0 make a record of each timestamp of a row.
+// newRows returns the records of a scan, with the given columns; names are the names of all columns. If versions is not 0, each
+// timestamp of a row makes a record.
 func newRows(sc scan, versions int, columns []column, parser *keygen.KeyParser, names []string) *rows {
 	r := &rows{scan: sc, cells: records(sc, versions), columns: columns, row: slices.Index(names, RowColumn), newest: slices.Index(names, StampColumn)}
 	r.parse(parser, names)
 	return r
 }
 
-// parse has columns taken out of row keys, if any of them is asked for.
+// parse enables parsing of row keys, if any of their columns is requested.
 func (r *rows) parse(parser *keygen.KeyParser, names []string) {
 	if parser == nil {
 		return
@@ -55,7 +56,7 @@ func (r *rows) parse(parser *keygen.KeyParser, names []string) {
 	}
 }
 
-// takeKey sets the columns of a row key.
+// takeKey sets the columns from a row key.
 func (r *rows) takeKey(buf, key []byte, fields []source.Span) ([]byte, error) {
 	if r.row >= 0 {
 		buf = put(buf, key, &fields[r.row])
@@ -76,7 +77,7 @@ func (r *rows) takeKey(buf, key []byte, fields []source.Span) ([]byte, error) {
 
 var _ source.Rows = (*rows)(nil)
 
-// Next takes the cells of a record. Every row that has any cell is one, or each of its timestamps.
+// Next reads the cells of a record. Every row with any cell is a record, or each of its timestamps is.
 func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	if !r.begun && !r.ended {
 		r.begun = r.cells.Next()
@@ -104,7 +105,7 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 		}
 		if next < len(r.columns) && r.columns[next].compare(c) == 0 {
 			buf = r.columns[next].take(buf, c, fields)
-			next++ // of a column there is one cell
+			next++ // there is one cell per column
 		}
 		if r.begun = r.cells.Next(); !r.begun || r.cells.NewRow() {
 			if r.newest >= 0 {

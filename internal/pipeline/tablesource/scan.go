@@ -15,24 +15,24 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// What a scan of a part holds, in bytes.
+// Memory of a scan of a part, in bytes.
 const (
-	scanChunk = 1 << 20  // that a server sends at once
-	scanRow   = 32 << 20 // of one row at most: a row is given whole
-	batches   = 2        // that are full
+	scanChunk = 1 << 20  // sent by a server at once
+	scanRow   = 32 << 20 // maximum of one row: rows are returned whole
+	batches   = 2        // full batches
 )
 
-// ErrOutOfOrder is a server's answer that is not of a scan of these rows.
+// ErrOutOfOrder reports a server's response that does not belong to a scan of these rows.
 var ErrOutOfOrder = errors.New("the server sent rows or cells that are out of order")
 
-// A Scan walks the cells of one part of a table as its region servers give
-// them: the newest version of each column, or several. It is used as a snapshot's scan is, by
-// one goroutine, and must be closed.
+// A Scan iterates over the cells of one part of a table as returned by its region servers:
+// the newest version of each column, or several. It is used like a snapshot's scan, belongs
+// to one goroutine, and must be closed.
 //
-// A part is in a region until that is split, merged or moved. Then, and when a
-// server has forgotten the scan, it continues after the last whole row, so that each
-// row comes once, and is as it was at one moment; rows before and after may be of
-// two.
+// A part is in one region until that is split, merged or moved. Then, and when a
+// server has forgotten the scan, the scan continues after the last whole row. Each
+// row is therefore returned once, as of one moment; rows before and after the
+// interruption may be of different moments.
 type Scan struct {
 	part   string
 	cancel context.CancelFunc
@@ -41,14 +41,14 @@ type Scan struct {
 	failed error // set before full is closed
 
 	batch *batch
-	row   int // of the batch
-	cell  int // after the current one
+	row   int // index in the batch
+	cell  int // index after the current cell
 	fresh bool
 	is    hfile.Cell
 	err   error
 }
 
-// batch is rows that are handed over together. Their bytes are the answers'.
+// batch is a group of rows that are passed on together. Their bytes belong to the responses.
 type batch struct {
 	rows []batchRow
 	held []loader.Cell
@@ -57,20 +57,21 @@ type batch struct {
 
 type batchRow struct {
 	key   []byte
-	cells int // after the row's last one
+	cells int // index after the row's last cell
 }
 
-// ScanMemory is about how many bytes a scan takes: answers under way, those of three
-// batches and their cells. A row that is larger than a batch comes on top, up to 32 MiB.
+// ScanMemory is the approximate number of bytes that a scan takes: responses in transit, the responses of
+// three batches and their cells. A row that is larger than a batch takes additional memory, up to 32 MiB.
 const ScanMemory = 8 << 20
 
-// A RowView says which cells a scan gives: the newest of each column, or the newest versions, among those of a choice. The zero value is the whole table.
+// A RowView selects the cells that a scan returns: the newest of each column, or the newest versions, among the cells of a choice. The zero
+// value is the whole table.
 type RowView struct {
 	Families []string // default all
 	Choice   choice.Choice
 }
 
-// Scan begins to scan part i. ctx bounds its life.
+// Scan starts to scan part i. ctx limits its lifetime.
 func (s *Scanned) Scan(ctx context.Context, i int, v RowView) *Scan {
 	ranges := keyrange.Within(v.Choice.Ranges, s.part(i))
 	return s.scan(ctx, fmt.Sprintf("table %s, part %d", s.Table, i), v, ranges)
@@ -85,7 +86,7 @@ func (s *Scanned) part(i int) keyrange.Range {
 	return r
 }
 
-// ScanRows begins to scan any range of rows, whichever parts have them. ctx bounds its life.
+// ScanRows starts to scan a range of rows that may span several parts. ctx limits its lifetime.
 func (s *Scanned) ScanRows(ctx context.Context, v RowView) *Scan {
 	return s.scan(ctx, "table "+s.Table.String(), v, keyrange.Within(v.Choice.Ranges, keyrange.Range{}))
 }
@@ -103,7 +104,7 @@ func (s *Scanned) scan(ctx context.Context, name string, v RowView, ranges []key
 	return sc
 }
 
-// read has the rows sent.
+// read runs the scan and sends its rows.
 func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, sc *Scan) error {
 	if len(v.Families) == 0 {
 		v.Families = s.Families
@@ -179,17 +180,17 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 	return scanError(err)
 }
 
-// add takes a row. Of a scan's rows the bytes stay, the list of cells does not.
+// add adds a row. The bytes of a scan's rows stay valid, the list of cells does not.
 func (b *batch) add(row loader.Row) {
 	b.held = append(b.held, row.Cells...)
 	b.rows = append(b.rows, batchRow{row.Key, len(b.held)})
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		b.size += len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value) + 20 // as a KeyValue is there
+		b.size += len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value) + 20 // as in a KeyValue
 	}
 }
 
-// scanError gives errors of a scan their kinds.
+// scanError returns an error of a scan with its kind.
 func scanError(err error) error {
 	switch {
 	case err == nil:
@@ -202,7 +203,7 @@ func scanError(err error) error {
 	return fail.With(fail.Load, err)
 }
 
-// rowOrder checks that rows are in the range and in the order of a scan.
+// rowOrder checks that rows are in the range and the order of a scan.
 type rowOrder struct {
 	start, stop []byte
 	versions    bool // a column may have several cells
@@ -233,7 +234,7 @@ func (o *rowOrder) check(row loader.Row) error {
 	return nil
 }
 
-// Next moves to the next cell; false at the end and on an error.
+// Next moves to the next cell. It returns false at the end and on an error.
 func (sc *Scan) Next() bool {
 	if sc.err != nil {
 		return false
@@ -245,7 +246,7 @@ func (sc *Scan) Next() bool {
 			continue
 		}
 		if sc.batch != nil {
-			sc.free <- sc.batch // never blocks: there is room for all
+			sc.free <- sc.batch // never blocks: there is space for all
 			sc.batch = nil
 		}
 		b, more := <-sc.full
@@ -263,7 +264,7 @@ func (sc *Scan) Next() bool {
 	return true
 }
 
-// errEnd is the regular end.
+// errEnd marks the regular end.
 var errEnd = errors.New("end of the part")
 
 // Cell returns the current cell. Its slices are valid until the next call of Next.
@@ -280,10 +281,10 @@ func (sc *Scan) Err() error {
 	return fmt.Errorf("%s: %w", sc.part, sc.err)
 }
 
-// Position is 0: how many bytes a part has is not known.
+// Position returns 0: the size of a part is unknown.
 func (sc *Scan) Position() int64 { return 0 }
 
-// Close ends the scan, and waits until it has.
+// Close ends the scan, and waits for its end.
 func (sc *Scan) Close() error {
 	sc.cancel()
 	for range sc.full {

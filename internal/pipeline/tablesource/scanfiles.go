@@ -14,11 +14,11 @@ import (
 	"bulkload/pkg/source"
 )
 
-// ScanFiles shows a table that is scanned as a directory with a file for each
-// part, as [Files] shows a snapshot. What is in a part is not known before: a file
+// ScanFiles presents a scanned table as a directory with a file for each part, as
+// [Files] presents a snapshot. The size of a part is unknown in advance: each file
 // has one byte, so that progress counts parts.
 type ScanFiles struct {
-	// Choice is which cells are read. It is set before anything is read. Default: all.
+	// Choice selects the cells to read. It is set before anything is read. Default: all.
 	Choice choice.Choice
 
 	table  *Scanned
@@ -28,8 +28,8 @@ type ScanFiles struct {
 
 var _ source.Table = (*ScanFiles)(nil)
 
-// NewScanFiles shows the table as the directory /REF. Columns that the parser
-// knows, which may be nil, are those of row keys.
+// NewScanFiles presents the table as the directory /REF. The columns of the
+// parser, which may be nil, are parsed from row keys.
 func NewScanFiles(s *Scanned, r Ref, parser Parser) *ScanFiles {
 	return &ScanFiles{table: s, dir: "/" + r.String(), parser: parser}
 }
@@ -37,19 +37,19 @@ func NewScanFiles(s *Scanned, r Ref, parser Parser) *ScanFiles {
 // Dir returns the name of the directory.
 func (f *ScanFiles) Dir() string { return f.dir }
 
-// scanPart is a part as a file, or the directory of them all.
+// scanPart is a file that represents a part, or the directory.
 type scanPart struct {
 	table  *Scanned
 	number int  // −1: the directory
-	none   bool // it has no row that is read
+	none   bool // no row of it is read
 }
 
-// part returns a part as a file.
+// part returns the file of a part.
 func (f *ScanFiles) part(i int) scanPart {
 	return scanPart{f.table, i, len(keyrange.Within(f.Choice.Ranges, f.table.part(i))) == 0}
 }
 
-// Name orders files as rows are.
+// Name returns a name that sorts files in the order of their rows.
 func (p scanPart) Name() string {
 	if p.number < 0 {
 		return p.table.Table.String()
@@ -75,9 +75,9 @@ func (p scanPart) ModTime() time.Time { return p.table.Since() }
 func (p scanPart) IsDir() bool        { return p.number < 0 }
 func (p scanPart) Sys() any           { return nil }
 
-// FileID distinguishes the parts of one job from those of another.
+// FileID returns an id that differs between the parts of different jobs.
 func (p scanPart) FileID() (uint64, bool) {
-	return (uint64(p.table.Began)<<20)&(1<<63-1) + uint64(p.number+1), true // JSON has 63 bits everywhere
+	return (uint64(p.table.Began)<<20)&(1<<63-1) + uint64(p.number+1), true // JSON numbers have 63 bits everywhere
 }
 
 // Stat describes the directory, or a file in it.
@@ -107,7 +107,7 @@ func (f *ScanFiles) ReadDir(_ context.Context, name string) ([]fs.FileInfo, erro
 	return infos, nil
 }
 
-// Open gives none of a part's bytes.
+// Open opens a part as an empty file.
 func (f *ScanFiles) Open(ctx context.Context, name string) (fs.File, error) {
 	info, err := f.Stat(ctx, name)
 	if err != nil {
@@ -125,10 +125,10 @@ func (f scanPartFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f scanPartFile) Read([]byte) (int, error)   { return 0, io.EOF }
 func (f scanPartFile) Close() error               { return nil }
 
-// Memory is [ScanMemory].
+// Memory returns [ScanMemory].
 func (f *ScanFiles) Memory(fs.FileInfo) int64 { return ScanMemory }
 
-// Check sees that columns are of families that the table has.
+// Check checks that the table has the families of columns.
 func (f *ScanFiles) Check(_ fs.FileInfo, columns []string) error {
 	_, _, err := f.parser.columns(f.table.Table.String(), f.table.Families, columns, f.Choice)
 	return err

@@ -16,32 +16,32 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Bounds has the regions and the time with which a scan of a table began. A caller that repeats an attempt keeps
-// them, so that the parts stay the same when regions are split.
+// Bounds records the state of a table at the beginning of a scan. A caller that repeats
+// an attempt keeps them, so that the parts stay the same when regions are split.
 type Bounds struct {
 	Began  int64    // milliseconds
-	State  int64    // [loader.Table].StateTime: the table was not made again, emptied or disabled
-	Starts [][]byte // the first row of each part, in order; of the first it is empty
+	State  int64    // [loader.Table].StateTime: unchanged if the table was not recreated, emptied or disabled
+	Starts [][]byte // the first row of each part, in order; empty for the first
 }
 
-// A Scanned is a table that is read by scans, in parts: the regions that it had
-// when the first attempt began. It does not stand still: each row is given once and
-// whole, but is of the moment at which its region was read. Safe for concurrent use.
+// A Scanned is a table that is read by scans, in parts: the regions that it had when
+// the first attempt began. It may change meanwhile: each row is returned once and
+// whole, as of the moment at which its region was read. It is safe for concurrent use.
 type Scanned struct {
 	Bounds
 	Table    loader.TableName
 	Families []string // sorted
-	// ChunkBytes is how much a server sends at once, default 1 MiB. It is set before
-	// anything is read.
+	// ChunkBytes is the number of bytes that a server sends at once, default 1 MiB.
+	// It is set before anything is read.
 	ChunkBytes int64
 
 	c    *loader.Cluster
 	log  *slog.Logger
-	done atomic.Int64 // parts that were read, again each time
-	torn atomic.Int64 // of these, not in one piece
+	done atomic.Int64 // parts that were read; repeated reads count
+	torn atomic.Int64 // of these, interrupted ones
 }
 
-// openScan finds the table's parts, and sees that its families may be read.
+// openScan determines the table's parts, and checks that its families are readable.
 func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *Bounds) (_ *Scanned, err error) {
 	c, err := env.Dial(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 	return s, s.probe(ctx)
 }
 
-// probe asks for the right to read every family: all of its cells are to be read.
+// probe checks the right to read every family: all cells are to be read.
 func (s *Scanned) probe(ctx context.Context) error {
 	if err := s.c.MayRead(ctx, s.Table, s.Families...); err != nil {
 		return cluster.Failure(err)
@@ -89,9 +89,9 @@ func (s *Scanned) probe(ctx context.Context) error {
 	return nil
 }
 
-// Each scans all parts, several at once: do is called with
-// each part's number and its scan, by up to n goroutines, and closes nothing. The
-// first error ends all.
+// Each scans all parts, up to n at a time. It calls do with each part's number
+// and its scan, from up to n goroutines; do need not close the scan. The first
+// error ends all scans.
 func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx context.Context, part int, sc *Scan) error) error {
 	return workers.Each(ctx, n, len(s.Starts), func(ctx context.Context, i int) error {
 		sc := s.Scan(ctx, i, v)
@@ -103,7 +103,7 @@ func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx contex
 	})
 }
 
-// same sees that the table is the one that it was.
+// same checks that the table is still the same.
 func (s *Scanned) same(ctx context.Context) error {
 	t, err := s.c.Describe(ctx, s.Table)
 	if err == nil && t.StateTime != s.State {
@@ -116,14 +116,14 @@ func (s *Scanned) otherTable() error {
 	return fmt.Errorf("table %s was disabled, emptied or made again since %s, while it was read: rows may be missing; read it again from the beginning", s.Table, s.Since().Format(time.RFC3339))
 }
 
-// Since is when the first attempt began.
+// Since returns the time when the first attempt began.
 func (s *Scanned) Since() time.Time { return time.UnixMilli(s.Began).UTC() }
 
-// Torn returns how many parts were not read in one piece: their region was split,
-// merged or moved, or a server had forgotten the scan.
+// Torn returns the number of parts whose scan was interrupted: their region was
+// split, merged or moved, or a server had forgotten the scan.
 func (s *Scanned) Torn() int64 { return s.torn.Load() }
 
-// close says how the table was read.
+// close logs how the table was read.
 func (s *Scanned) close() error {
 	if n := s.done.Load(); n > 0 {
 		s.log.Info("table was read by scans: each row is whole, the rows of a part are of one moment unless it was interrupted", "table", s.Table.String(),
@@ -132,7 +132,7 @@ func (s *Scanned) close() error {
 	return s.c.Close()
 }
 
-// first returns the keys of the first rows of a range.
+// first returns the keys of the first n rows of a range.
 func (s *Scanned) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
 	req := loader.ScanRequest{Table: s.Table, Families: s.Families, Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true}
 	err = s.c.Scan(ctx, req, func(row loader.Row) error {

@@ -22,57 +22,57 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Options say how a table is read, and which snapshot is taken of it. The zero
-// value has one of a name that is used once.
+// Options determine how a table is read, and which snapshot of it is taken. The
+// zero value takes a snapshot with a unique name.
 type Options struct {
-	// By is how a table is read, default ByFiles. A snapshot that is there already
-	// is always read from its files.
+	// By is the way to read a table, default ByFiles. An existing snapshot is
+	// always read from its files.
 	By ReadBy
-	// Bounds are the bounds of an earlier attempt that read the table by scans, which
-	// this one does too. Default: what the table's regions are now.
+	// Bounds are the bounds of an earlier attempt that read the table by scans,
+	// and make this one do so too. Default: the table's current regions.
 	Bounds *Bounds
-	// Name is the name of the snapshot. One that is there already is taken if it is
-	// of the table and of the time Created, as an earlier attempt has made it;
-	// another gives [loader.ErrSnapshotExists].
+	// Name is the name of the snapshot. An existing one is used if it is of the
+	// same table and of the time Created, since an earlier attempt has taken it;
+	// otherwise the error is [loader.ErrSnapshotExists].
 	Name string
-	// Created is the time of the snapshot's making in milliseconds, default now.
+	// Created is the creation time of the snapshot in milliseconds, default now.
 	// An attempt that may be repeated records Name and Created before.
 	Created int64
-	// FilesOnly says that scans cannot take the place of the files: errors do not advise them, and a table whose files
-	// cannot be read as a scan would give them is not fit.
+	// FilesOnly means that scans cannot replace the files: errors do not suggest them, and it is an error if a table's
+	// files cannot be read as a scan would return them.
 	FilesOnly bool
-	// Keep leaves the snapshot when the source is closed.
+	// Keep keeps the snapshot when the source is closed.
 	Keep bool
-	// Choice is which cells an input that the source is mounted as has. Families that the table lacks are refused. Default: all.
+	// Choice selects the cells of the mounted input. Families that the table lacks are an error. Default: all.
 	Choice choice.Choice
 }
 
-// A Source is a snapshot that is being read, or a table: one of Snapshot and
-// Scanned is not nil. Safe for concurrent use; it must be closed.
+// A Source is an open snapshot or table: either Snapshot or Scanned is not nil.
+// It is safe for concurrent use and must be closed.
 type Source struct {
 	Snapshot *snapshot.Snapshot
-	Scanned  *Scanned // only of ByScan, and of ByAuto if Denied
+	Scanned  *Scanned // only with ByScan or Bounds, and with ByAuto if Denied is set
 	Own      bool     // the snapshot was taken by Open, or by an earlier attempt
-	Denied   error    // why a table with ByAuto is read by scans, nil: it is not
+	Denied   error    // why a table with ByAuto is read by scans; nil: it is not
 
 	env    *cluster.Env
 	keep   bool
-	only   bool // the files
+	only   bool // only files may be read
 	choice choice.Choice
-	denied bool // HDFS says that the user may not read the files of a table
+	denied bool // HDFS denies the user access to the files of a table
 	ref    Ref
 	fsys   hdfsio.FS
-	root   string // hbase.rootdir there
+	root   string // hbase.rootdir, on fsys
 }
 
-// NewName returns a name for a snapshot of a table that no other has.
+// NewName returns a unique name for a snapshot of a table.
 func NewName(table loader.TableName, now time.Time) string {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	return fmt.Sprintf("bulkload-%s-%s-%s", table.Qualifier, now.UTC().Format("20060102T150405"), hex.EncodeToString(random[:]))
 }
 
-// Open opens what r names. Of a table it takes a snapshot, and deletes it again
+// Open opens the input r. For a table it takes a snapshot, and deletes it again
 // if that cannot be read.
 func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, error) {
 	if err := CheckReadBy([]string{r.String()}, o.By); err != nil {
@@ -95,7 +95,7 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, err
 	return s, nil
 }
 
-// Check refuses a choice of families that the table lacks, and one of original keys if the table's rows have other salts.
+// Check returns an error for a choice of families that the table lacks, and for a choice of original keys if the table's rows have other salts.
 func (s *Source) Check(ctx context.Context, c choice.Choice) error {
 	if err := c.CheckFamilies(s.ref.String(), s.families()); err != nil || c.Salts == nil {
 		return err
@@ -108,7 +108,7 @@ func (s *Source) Check(ctx context.Context, c choice.Choice) error {
 	})
 }
 
-// first returns the keys of the first rows of a range.
+// first returns the keys of the first n rows of a range.
 func (s *Source) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
 	sc := s.Snapshot.ScanRange(ctx, snapshot.View{Versions: 1, Start: r.Start, Stop: r.Stop})
 	defer func() { err = errors.Join(err, sc.Close()) }()
@@ -128,7 +128,7 @@ func (s *Source) families() []string {
 	return s.Snapshot.FamilyNames()
 }
 
-// Splits returns the rows at which regions after the first begin.
+// Splits returns the start rows of all regions but the first.
 func (s *Source) Splits() [][]byte {
 	if s.Scanned != nil {
 		return s.Scanned.Starts[1:]
@@ -136,8 +136,8 @@ func (s *Source) Splits() [][]byte {
 	return s.Snapshot.Splits()
 }
 
-// openFiles opens a snapshot, which for a table is taken. One that was taken is
-// deleted again after an error, unless a further attempt is to have it.
+// openFiles opens a snapshot; for a table it takes one. After an error it
+// deletes the snapshot that it has taken, unless a later attempt is to use it.
 func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	name := s.ref.Snapshot
 	if name == "" {
@@ -162,7 +162,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			if err != nil && (!o.Keep || o.By == ByAuto && s.denied) {
 				s.Own = false
 				if left := remove(ctx, s.env, s.ref.Table, name); left != nil {
-					s.denied, err = false, errors.Join(err, left) // nothing is read instead while it is there
+					s.denied, err = false, errors.Join(err, left) // nothing is read instead while the snapshot exists
 				}
 			}
 		}()
@@ -184,7 +184,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// take takes a snapshot, or finds that an earlier attempt has.
+// take takes a snapshot, unless an earlier attempt has taken it.
 func take(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	c, err := env.Dial(ctx)
 	if err != nil {
@@ -209,8 +209,8 @@ func take(ctx context.Context, env *cluster.Env, table loader.TableName, name st
 }
 
 // Abandon deletes a snapshot that the master may be taking for a process that was
-// stopped or killed, also after ctx has ended. It is asked for again: what is under
-// way is waited for, since one that is deleted before it is complete stays.
+// stopped or killed, also after ctx has ended. It requests the snapshot again, to wait
+// for the running one, since a snapshot that is deleted before it is complete stays.
 func Abandon(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	again, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -235,7 +235,7 @@ func (s *Source) probe(ctx context.Context) error {
 	return nil
 }
 
-// unreadable adds advice to the error of a snapshot that HDFS does not give.
+// unreadable adds advice to an error about a snapshot that cannot be read from HDFS.
 func (s *Source) unreadable(root string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -263,7 +263,7 @@ func (s *Source) unreadable(root string, err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// ByScans says of an error about cells that a snapshot's reader cannot give as a scan would, what to do instead.
+// ByScans adds advice to an error about cells that a snapshot's reader cannot return as a scan would.
 func ByScans(err error) error {
 	if !errors.Is(err, snapshot.ErrUnsupported) {
 		return err
@@ -271,7 +271,7 @@ func ByScans(err error) error {
 	return setting.Errorf("%w; of a table, which is not a snapshot, %s scan gives them", err, setting.ReadBy)
 }
 
-// ReadFailure returns the kind of an error of reading a table or a snapshot that has none.
+// ReadFailure adds the kind to an error of reading a table or a snapshot that has none.
 func ReadFailure(err error) error {
 	switch {
 	case errors.Is(err, snapshot.ErrUnsupported):
@@ -282,8 +282,8 @@ func ReadFailure(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// FilesFailure returns the kind of an error if files are needed: a table that has cells which cannot be read there is not
-// fit, and else HDFS has failed.
+// FilesFailure adds the kind to an error if files are required: [fail.Check] for a table with cells that cannot be
+// read from files, else [fail.HDFS].
 func FilesFailure(err error) error {
 	if errors.Is(err, snapshot.ErrUnsupported) {
 		return fail.With(fail.Check, err)

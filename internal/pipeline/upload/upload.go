@@ -1,6 +1,6 @@
-// Package upload bounds what a job writes to HDFS: bytes a second and files at a
-// time, for all of its HFiles together. It is a small leaf of its own: builds, loads
-// and repairs share one limiter.
+// Package upload limits the data that a job writes to HDFS: bytes per second and
+// concurrent files, for all of its HFiles together. It is a separate package because
+// builds, loads and repairs share one limiter.
 package upload
 
 import (
@@ -15,14 +15,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is bytes a second, written like 50MiB or 50MiB/s.
+// Rate is a number of bytes per second, written like 50MiB or 50MiB/s.
 type Rate spec.Size
 
-// MinRate is the least rate for HFiles: DataNodes end streams on which too
-// little comes.
+// MinRate is the minimum rate for HFiles: DataNodes close streams that are too
+// slow.
 const MinRate = Rate(uploadPiece)
 
-// String prints the rate as it is written.
+// String formats the rate as it is written.
 func (r Rate) String() string { return spec.Size(r).String() }
 
 // Set makes a Rate a flag value; 0 is no limit.
@@ -38,33 +38,33 @@ func (r *Rate) Set(text string) error {
 	return nil
 }
 
-// Type names the flag's type in help texts.
+// Type returns the name of the flag's type for help texts.
 func (r *Rate) Type() string { return "rate" }
 
-// Options bound what a job writes to HDFS, all HFiles together.
+// Options limit the data that a job writes to HDFS, all HFiles together.
 type Options struct {
-	Rate    Rate // bytes a second, default unlimited
-	Streams int  // regions whose files are written at a time, default as many as the build has workers, and up to 32 small ones that are completed meanwhile
+	Rate    Rate // bytes per second, default unlimited
+	Streams int  // regions whose files are written concurrently, default the number of workers of the build, plus up to 32 small ones that are being completed
 }
 
 const (
 	// uploadPiece is the unit of counting: a packet of HDFS.
 	uploadPiece = 64 << 10
-	// mostBurst bounds what may pass at once after a time without writes.
+	// mostBurst limits the burst after a time without writes.
 	mostBurst = 4 << 20
-	// slowestStream is in seconds for a piece. DataNodes wait a minute for the next packet.
+	// slowestStream is the maximum number of seconds for a piece. DataNodes wait a minute for the next packet.
 	slowestStream = 15
 )
 
-// Limiter is how HFiles go to HDFS: one for all streams of a job. A nil one
-// bounds nothing. Safe for concurrent use.
+// Limiter limits the writing of HFiles to HDFS: one is shared by all streams of
+// a job. A nil one has no limits. It is safe for concurrent use.
 type Limiter struct {
 	rate    *rate.Limiter // nil: unlimited
 	streams *semaphore.Weighted
 	most    int64 // of streams
 }
 
-// NewLimiter gives nil when nothing is bounded.
+// NewLimiter returns nil if there are no limits.
 func NewLimiter(o Options) *Limiter {
 	if o == (Options{}) {
 		return nil
@@ -73,7 +73,7 @@ func NewLimiter(o Options) *Limiter {
 	if o.Rate > 0 {
 		burst := min(max(int(o.Rate/10), uploadPiece), mostBurst)
 		u.rate = rate.NewLimiter(rate.Limit(o.Rate), burst)
-		// So many streams that a DataNode waits for none of them too long.
+		// The number of streams is limited so that a DataNode does not wait too long for any of them.
 		u.most = int64(o.Rate) * slowestStream / uploadPiece
 	}
 	if o.Streams > 0 && (u.most == 0 || int64(o.Streams) < u.most) {
@@ -83,7 +83,7 @@ func NewLimiter(o Options) *Limiter {
 	return u
 }
 
-// Enter waits until the files of a further region may be written; leave ends
+// Enter waits until the files of another region may be written; Leave ends
 // that. The files of one region are open together, so they count as one.
 func (u *Limiter) Enter(ctx context.Context) error {
 	if u == nil {
@@ -101,7 +101,7 @@ func (u *Limiter) Leave() {
 	}
 }
 
-// Writer counts what goes through a writer.
+// Writer returns a writer that counts the bytes written through it.
 func (u *Limiter) Writer(ctx context.Context, w hdfsio.Writer) hdfsio.Writer {
 	if u == nil || u.rate == nil {
 		return w

@@ -18,26 +18,26 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Stores says which files a load has brought into a table, and where HBase keeps them.
+// Stores holds the files that a load has added to a table, and HBase's root directory.
 type Stores struct {
 	FS   hdfsio.FS
-	Root string // HBase's directory on FS (hbase.rootdir), a path; empty: not known
-	// Files are the files that HBase has taken, with their identity, size and CRC-32C: of a file that was cut or merged on its
-	// way, what became of it.
+	Root string // HBase's directory on FS (hbase.rootdir), a path; empty: unknown
+	// Files are the files that HBase has taken, with their id, size and CRC-32C. For a file that was split or merged
+	// during the load, they are the resulting files.
 	Files []loader.HFile
-	// Counted says that all rows and cells of the table are counted afterwards: then a file that was compacted needs no sampled
-	// row, since files of delete markers have none.
+	// Counted means that all rows and cells of the table are counted afterwards: then a compacted file needs no sampled row,
+	// since files of delete markers have none.
 	Counted bool
 }
 
-// Files compares the stores of a table with the written files: each file of the load is in the directory of a region that has it in
-// service, under the identity that the load recorded, and the checksums that HDFS keeps of its blocks are those of the bytes that
-// were written; no other file in service is a copy of one. Then it compares the rows that [Sample] compares. What a split has
-// left of a file are references, which must be in service. A file that a compaction has taken since is in the archive, or no
-// longer in service: of its rows only the sample says anything, and it must have one of them.
+// Files compares the stores of a table with the written files: each file of the load must be in the directory of a region that
+// has it in service, with the id that the load recorded, and the checksums that HDFS keeps of its blocks must be those of the
+// written bytes; no other file in service may be a copy of one. Then it compares the rows that [Sample] compares. After a
+// split, references to the file must be in service. A file that a compaction has replaced since is in the archive, or no
+// longer in service: its rows are verified only by the sample, which must include one of them.
 //
-// It does not show that the data still match the checksums, which HDFS compares when they are read, and of each block
-// asks one replica; nor that every row is served.
+// It does not show that the data still match the checksums, which HDFS compares on reading, and it queries one
+// replica of each block; nor does it show that every row is served.
 func Files(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, s *Stores) (*result.Verification, error) {
 	v := &result.Verification{Mode: "files", Want: m.Digest}
 	if s.Root == "" {
@@ -68,7 +68,7 @@ func errNoRoot(table loader.TableName) error {
 }
 
 // Readable reports whether the directories of a table's regions can be listed, so that a job that could not be verified by its
-// files is refused before it begins. The archive is not looked at: most jobs do not need it.
+// files is refused before it begins. It does not check the archive, which most jobs do not need.
 func (s *Stores) Readable(ctx context.Context, facts *cluster.Facts) error {
 	if s.Root == "" {
 		return errNoRoot(facts.Name)
@@ -83,12 +83,12 @@ func (s *Stores) Readable(ctx context.Context, facts *cluster.Facts) error {
 	return nil
 }
 
-// holds reports whether a row is between the first and the last of a file.
+// holds reports whether a row is between the first and the last row of a file.
 func (f *foundFile) holds(row []byte) bool {
 	return bytes.Compare(row, f.file.First) >= 0 && bytes.Compare(row, f.file.Last) <= 0
 }
 
-// report returns the part of the result about the files.
+// report returns the summary of the files for the result.
 func (s *survey) report() *result.StoreFiles {
 	r := &result.StoreFiles{Others: s.others}
 	for _, f := range s.files {
@@ -107,10 +107,10 @@ func (s *survey) report() *result.StoreFiles {
 	return r
 }
 
-// mostLooks is how often the stores are looked into while regions move, split or are compacted.
+// mostLooks is the number of attempts to find the files while regions move, split or are compacted.
 const mostLooks = 4
 
-// look looks until all files are found. Between two of its questions a store may change, so that a file is seen nowhere.
+// look repeats lookOnce until all files are found. A store may change between two queries, so that a file is in neither response.
 func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.TableName) (found *survey, err error) {
 	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 2 * time.Second}
 	for tries := 1; ; tries++ {
@@ -126,7 +126,7 @@ func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.Table
 	}
 }
 
-// missing returns the first file without a trace in HBase.
+// missing returns an error about the first file that is missing, misplaced or of another size.
 func (s *survey) missing() error {
 	for i := range s.files {
 		f := &s.files[i]

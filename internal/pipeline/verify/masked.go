@@ -6,10 +6,10 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// storedRows is the digest of rows as the stores hold them, and of what is
-// left of them without deleted cells. Those may be the job's, deleted since,
-// or an earlier job's of the same timestamp, deleted before: whichever digest
-// is the one that was written shows.
+// storedRows holds the digest of rows as stored, and their digest without
+// deleted cells. Deleted cells may be the job's, deleted since, or an earlier
+// job's with the same timestamp, deleted before: the digest that equals the
+// written one decides.
 type storedRows struct {
 	all, undeleted       manifest.Digest
 	wrong, wrongLeft     error // the first row that cannot have been loaded
@@ -19,7 +19,7 @@ type storedRows struct {
 
 func newStoredRows(m *manifest.Manifest) *storedRows { return &storedRows{read: newRowReader(m)} }
 
-// add counts a row. The error is one that nothing can make good.
+// add counts a row. It returns an error if the row cannot match with or without its deleted cells.
 func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
 	s.masked.AddRow(h)
 	one, err := s.digest(row)
@@ -66,7 +66,7 @@ func (s *storedRows) join(o *storedRows) {
 	}
 }
 
-// choose gives the digest that was written, if one is, else that of all rows.
+// choose returns the digest that equals the written one, else the digest of all rows.
 func (s *storedRows) choose(want manifest.Digest) (manifest.Digest, result.Masked, error) {
 	if s.wrongLeft == nil && s.undeleted == want && (s.all != want || s.wrong != nil) {
 		return s.undeleted, s.maskedByLeft, nil

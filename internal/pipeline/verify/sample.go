@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Sample reads the rows that were remembered and compares each. A row is
-// held no longer than that.
+// Sample reads the sampled rows and compares each. A row is kept in memory only
+// for its comparison.
 func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*result.Verification, error) {
 	v := &result.Verification{Mode: "sample", Want: m.Digest}
 	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
@@ -53,8 +53,8 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	return v, nil
 }
 
-// sampleParts returns the sorted samples as they are read: the samples of one region by one scan, and the first by itself, from which
-// it is known how large rows are. Rows with times of their own are read one by one.
+// sampleParts groups the sorted samples into scans: the samples of one region are read by one scan, but the first sample is
+// read alone, to measure the size of rows. Rows with times of their own are read one by one.
 func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped bool) [][]manifest.Sample {
 	var parts [][]manifest.Sample
 	for i, s := range samples {
@@ -68,7 +68,7 @@ func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped boo
 	return parts
 }
 
-// regionOf returns the region that holds a key, of a table's regions in their order.
+// regionOf returns the region that contains a key, from a table's regions in their order.
 func regionOf(regions []loader.Region, key []byte) loader.Region {
 	i, found := slices.BinarySearchFunc(regions, key, func(r loader.Region, key []byte) int { return bytes.Compare(r.Start, key) })
 	if !found {
@@ -81,24 +81,24 @@ func regionOf(regions []loader.Region, key []byte) loader.Region {
 }
 
 const (
-	// sampleReads is how many sampled rows are read at a time at most.
+	// sampleReads is the maximum number of concurrent reads of sampled rows.
 	sampleReads = 16
-	// sampleRoom bounds the bytes of the rows that are read at a time.
+	// sampleRoom limits the bytes of the rows that are read concurrently.
 	sampleRoom = 64 << 20
-	// sampleChunk is the size of the pieces of a row that the server sends.
+	// sampleChunk is the number of bytes that the server sends at once.
 	sampleChunk = 1 << 20
-	// sampleVersions is for a cell and all delete markers of its timestamp, which count in addition to it.
+	// sampleVersions covers a cell and all delete markers of its timestamp, which count in addition to it.
 	sampleVersions = 16
 )
 
-// rowRoom bounds the memory of rows that are read at a time. How large a row
-// is not known before it is read: each is taken to be as large as the
-// largest so far, and the first is read alone, which the others wait for.
+// rowRoom limits the memory of rows that are read concurrently. The size of a
+// row is unknown before it is read: each is assumed to be as large as the
+// largest so far, and the first is read alone while the others wait.
 type rowRoom struct {
 	room     *semaphore.Weighted
 	largest  atomic.Int64
 	begun    atomic.Bool   // the first row
-	measured chan struct{} // closed when it is read
+	measured chan struct{} // closed when the first row is read
 }
 
 func newRowRoom() *rowRoom {
@@ -107,7 +107,7 @@ func newRowRoom() *rowRoom {
 	return r
 }
 
-// enter waits for the room of a row, of at most most bytes. leave gets its size.
+// enter reserves memory for a row, of at most most bytes. leave takes the row's size and releases the memory.
 func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), most int64, err error) {
 	first := r.begun.CompareAndSwap(false, true)
 	if !first {
@@ -146,8 +146,8 @@ type sampleReader struct {
 	masked result.Masked
 }
 
-// compareAll compares samples of one region, in the order of their keys. While one row is compared the server may send the
-// next ones.
+// compareAll compares samples of one region, in the order of their keys. While one row is compared, the server may send
+// the next ones.
 func (r *sampleReader) compareAll(ctx context.Context, samples []manifest.Sample) error {
 	for len(samples) > 0 {
 		n, err := r.compare(ctx, samples)
@@ -159,10 +159,10 @@ func (r *sampleReader) compareAll(ctx context.Context, samples []manifest.Sample
 	return nil
 }
 
-// errLarger ends a scan whose rows are larger than there is room for: the others are read when there is.
+// errLarger ends a scan whose rows exceed the reserved memory: the others are read when there is enough.
 var errLarger = errors.New("a row is larger than the room that was taken for it")
 
-// compare compares as many of the samples as there was room for, at least one.
+// compare compares as many of the samples as there is memory for, at least one.
 func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (n int, err error) {
 	leave, most, err := r.room.enter(ctx)
 	if err != nil {
@@ -198,7 +198,7 @@ func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (
 	return n, err
 }
 
-// request is for the rows of samples. Only one sample is asked for where rows have times of their own.
+// request returns the scan request for the rows of samples. If rows have times of their own, samples has one element.
 func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 	first, last := samples[0], samples[len(samples)-1]
 	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: append(last.Key[:len(last.Key):len(last.Key)], 0), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
@@ -217,13 +217,13 @@ func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 	return req
 }
 
-// missing returns a sampled row that the table does not have.
+// missing returns the error for a sampled row that the table does not have.
 func (r *sampleReader) missing(s manifest.Sample) error {
 	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %s, which was loaded", r.facts.Name, setting.Count(len(s.Key), "byte")))
 }
 
-// same reports whether a row is the one that was written, with its deleted cells
-// or without: those may be an earlier job's.
+// same compares a row with the sample, with or without its deleted cells: those
+// may be an earlier job's.
 func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) error {
 	before := r.rows.digest
 	err := r.rows.add(row)

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// summed is a file system that has the CRC-32C of a file without reading it, as HDFS does.
+// summed is a file system that can return the CRC-32C of a file without reading it, like HDFS.
 type summed interface {
 	CRC32C(ctx context.Context, name string) (sum uint32, size int64, err error)
 }
 
-// sums compares the bytes of all files with the written ones, and looks for copies of them.
+// sums compares the checksums of all files with those of the written files, and searches for copies of them.
 func (s *Stores) sums(ctx context.Context, v *survey) error {
 	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(asksAtATime)
@@ -55,7 +55,7 @@ func (s *Stores) sums(ctx context.Context, v *survey) error {
 	return g.Wait()
 }
 
-// sum returns the CRC-32C of a file, by the checksums that HDFS has of it, else by reading it.
+// sum returns the CRC-32C of a file, from the checksums of HDFS, or else by reading the file.
 func (s *Stores) sum(ctx context.Context, name string) (sum uint32, read bool, err error) {
 	if fsys, ok := s.FS.(summed); ok {
 		sum, _, err := fsys.CRC32C(ctx, name)

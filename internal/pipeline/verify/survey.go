@@ -18,23 +18,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fileState is the state of a file in the stores.
+// fileState is the state in which a file was found.
 type fileState int
 
 const (
 	stateNowhere   fileState = iota
 	stateServed              // its region has it in service
-	stateSplit               // the regions that its own was split into have references to it in service
+	stateSplit               // the daughters of its region have references to it in service
 	stateCompacted           // in the archive, or in a directory and no longer in service
 	stateElsewhere           // in the directory of a region that does not have its rows
 )
 
-// foundFile is one file of the load.
+// foundFile is a file of the load, with its state.
 type foundFile struct {
 	file  loader.HFile
 	state fileState
 	at    storedFile
-	read  bool // for its checksum
+	read  bool // to compute its checksum
 }
 
 // storedFile is a file in the directory of a region.
@@ -45,17 +45,17 @@ type storedFile struct {
 	served               bool
 }
 
-// survey lists the files in the stores of a table at one moment.
+// survey is the state of a table's stores at one time.
 type survey struct {
 	regions []loader.Region
 	stored  map[uint64]storedFile
 	served  map[string][]string // names of a region's files in service, by region and family
 	files   []foundFile
-	spare   []storedFile // in service, of the size of a file of the load, and none of these
-	others  int          // in service that are not of the load
+	spare   []storedFile // in service, of the size of a file of the load, but not one of them
+	others  int          // in service, but not of the load
 }
 
-// asksAtATime is how many stores are looked into at a time.
+// asksAtATime is the number of stores that are queried concurrently.
 const asksAtATime = 8
 
 func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.TableName) (*survey, error) {
@@ -121,8 +121,8 @@ func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.T
 	return v, nil
 }
 
-// find compares each file of the load with the file in the stores. Directories of regions that no longer exist, and the archive, are
-// read when a file is in none of the others.
+// find locates each file of the load. It reads the directories of former regions, and the archive, only if a file is in none
+// of the others.
 func (v *survey) find(ctx context.Context, s *Stores, data, archive string) error {
 	v.files = make([]foundFile, len(s.Files))
 	var lost []*foundFile
@@ -185,7 +185,7 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	return some
 }
 
-// all lists the directories of all regions below a root, for the families of some files.
+// all lists the files in the directories of all regions below a root, for the families of some files.
 func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uint64]storedFile, error) {
 	dirs, err := s.FS.ReadDir(ctx, root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,7 @@ func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uin
 	return found, nil
 }
 
-// list returns the files in the directory of one family of a region.
+// list lists the files in the directory of one family of a region.
 func (s *Stores) list(ctx context.Context, root, region, family string) ([]storedFile, error) {
 	dir := path.Join(root, region, family)
 	infos, err := s.FS.ReadDir(ctx, dir)
@@ -236,7 +236,7 @@ func (s *Stores) list(ctx context.Context, root, region, family string) ([]store
 	return list, nil
 }
 
-// denied adds advice to the error of a user who may not read HBase's directory.
+// denied adds advice to an error about missing permissions on HBase's directory.
 func (s *Stores) denied(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
+	// leastScans and mostScans limit the number of regions that are read concurrently; between them it is two for each region server.
 	leastScans, mostScans = 4, 16
-	// scanBytes is the total size of the chunks that servers send to all of these scans at a time, a third of the memory that they take.
+	// scanBytes is the number of bytes that the servers send at once for all of these scans together, a third of the memory that they take.
 	scanBytes = (leastScans * 4) << 20
 )
 
-// scansAtATime returns how many regions of a table are read at a time.
+// scansAtATime returns the number of regions of a table to read concurrently.
 func scansAtATime(regions []loader.Region) int {
 	servers := map[string]bool{}
 	for _, r := range regions {
@@ -38,9 +38,9 @@ func scansAtATime(regions []loader.Region) int {
 	return min(max(2*len(servers), leastScans), mostScans)
 }
 
-// Full scans the whole table for cells of the job's timestamp and
-// compares rows, cells and digest with what was written. Cells that others'
-// newer cells or delete markers hide are there, and counted.
+// Full scans the whole table for cells with the job's timestamp and compares
+// rows, cells and digest with the written ones. Cells that newer cells or
+// delete markers of others hide are included, and counted.
 func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
 	v := &result.Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
@@ -50,7 +50,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
-	// Of several timestamps it is not known which deleted cells were this job's.
+	// With several timestamps, it is unknown which deleted cells belonged to this job.
 	workers := scansAtATime(facts.Regions)
 	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, Versions: uint32(m.Versions), ChunkBytes: int64(scanBytes / workers)}
 	err := c.ScanStoredParallel(ctx, req, workers, func(part int, row loader.Row, h loader.Hidden) error {
@@ -92,9 +92,9 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	return v, nil
 }
 
-// unread returns a verification that could not read the table. That says nothing
-// of what the table holds, and can be tried again; only a comparison that
-// failed has the kind of one.
+// unread returns the error of a verification that could not read the table.
+// Such an error says nothing about the contents of the table, and the
+// verification can be retried; only a failed comparison keeps its kind.
 func unread(facts *cluster.Facts, err error) error {
 	if k := fail.KindOf(err); k == fail.Verify || k == fail.Check {
 		return fmt.Errorf("verify table %s: %w", facts.Name, err)
@@ -102,10 +102,10 @@ func unread(facts *cluster.Facts, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
 }
 
-// rowReader turns rows of the table into the form that they had in the sort.
+// rowReader converts rows of the table into the form that they had in the sort.
 type rowReader struct {
 	cells  []spec.CellName
-	at     map[string]map[string]int // place of a qualifier, by family
+	at     map[string]map[string]int // index of a qualifier, by family
 	values [][]byte
 	form   cells.RowForm
 	digest manifest.Digest
@@ -130,7 +130,7 @@ func newRowReader(m *manifest.Manifest) *rowReader {
 	return r
 }
 
-// none is the value of an empty cell, which is not the absence of one.
+// none is the value of an empty cell, as opposed to the absence of one.
 var none = []byte{}
 
 func (r *rowReader) add(row loader.Row) error {
@@ -166,14 +166,14 @@ func (r *rowReader) add(row loader.Row) error {
 	return nil
 }
 
-// count adds a row in its form.
+// count adds the form of a row to the digest.
 func (r *rowReader) count(form []byte, row loader.Row) {
 	r.last = xxhash.Sum64(form)
 	r.digest.Add(manifest.Digest{Rows: 1, Cells: int64(len(row.Cells)), Sum: r.last})
 }
 
-// place returns where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
-// most often the next place from the one given on, or one soon after it.
+// place returns the index of a cell's value within its row. Cells are in the order of their names, so it is usually next,
+// or soon after it.
 func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
 	const ahead = 4
 	for i := next; i < len(r.cells) && i < next+ahead; i++ {
@@ -185,7 +185,7 @@ func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
 	return at, ok
 }
 
-// Table runs the verification that a spec asks for. The stores are for mode files.
+// Table runs the verification of the given mode. s is used by mode files.
 func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, s *Stores, e progress.Events, r *result.Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
