@@ -57,7 +57,7 @@ func (s *settling) seen() error {
 	return fmt.Errorf("it is neither at its source nor in the staging directory nor in the table's stores, and %w", s.table)
 }
 
-// look looks for the file once. PlaceUnknown means to look again, PlaceGone that looking again is of no use.
+// look looks for the file once. PlaceUnknown means to look again, PlaceGone that looking again will not help.
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	back := s.to
 	if s.answered {

@@ -89,7 +89,7 @@ func (c Choice) Has(family, qualifier []byte) bool {
 	return false
 }
 
-// Of returns what to read of some families: the families that are read as a whole, and single columns of the others.
+// Of returns the parts of some families to read: whole families, and single columns of the others.
 func (c Choice) Of(families []string) (whole []string, single []Column) {
 	if len(c.Columns) == 0 {
 		return families, nil

@@ -54,7 +54,7 @@ func (k Kind) Retry() bool { return byKind[k].retry }
 // Meaning returns the meaning of the kind's exit code, and what the caller does next.
 func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
 
-// Advice returns what a person does about a failure; again describes how to resume the job.
+// Advice returns a text that says what to do about a failure; again describes how to resume the job.
 func (k Kind) Advice(again string) string {
 	return strings.ReplaceAll(byKind[k].advice, "{again}", again)
 }
