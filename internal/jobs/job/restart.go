@@ -29,7 +29,7 @@ func (d *dirLoad) restartable(ctx context.Context) error {
 	return noHFiles(d.at.Path)
 }
 
-// restartable checks, before --restart discards the journal of a job, that its inputs and tables exist. Tables are not checked if c is nil
+// restartable checks, before the journal of a job that starts over is discarded, that its inputs and tables exist. Tables are not checked if c is nil
 // or the job makes one. No input is read.
 func restartable(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, o RunOptions) error {
 	if c != nil && o.Into == "" {

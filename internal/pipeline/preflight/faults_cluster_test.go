@@ -187,7 +187,7 @@ func (lab *faultLab) placeFaults() []preflightFault {
 			t.Cleanup(func() { _ = lab.owner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "`staging`", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
+		{"directory of another", "staging", SeverityError, "/others belongs to hbase", "that tina may write", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			if err := lab.owner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -1,5 +1,5 @@
 // Package upload limits the data that a job writes to HDFS: bytes per second and
-// concurrent files, for all of its HFiles together. It is a separate package because
+// concurrent files, for all of its HFiles together. It is a small leaf of its own:
 // builds, loads and repairs share one limiter.
 package upload
 
