@@ -100,7 +100,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	}
 }
 
-// takeFrom makes this process the owner, unless another process has become the owner since was was read. Then it returns nil.
+// takeFrom makes this process the owner, unless another process has become the owner since the read of was. Then it returns nil.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
 	o := &Owner{t: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
