@@ -100,7 +100,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	}
 }
 
-// takeFrom makes this process the owner, unless another process has become the owner since was was read. Then it returns nil.
+// takeFrom makes this process the owner, unless another process has become the owner since the read of was. Then it returns nil.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	if _, err := t.Read(ctx, job); err != nil { // a table that lacks a family: nothing is written there
 		return nil, nil, err

@@ -66,7 +66,7 @@ func changed(r *rand.Rand, cells []hfile.Cell, markers bool) (out []hfile.Cell) 
 	return out
 }
 
-// side writes cells to HFiles, some of them with rows in common.
+// side writes cells to HFiles. Several of them may share rows.
 func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
 	t.Helper()
 	fsys := hdfsio.NewMemory()

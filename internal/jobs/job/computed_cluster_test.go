@@ -21,7 +21,7 @@ import (
 var plainComputed = spec.Spec{Key: "id", Timestamp: 1700000000000, Mapping: spec.Mapping{Cells: []spec.CellSpec{
 	{Column: "twice", Type: "long"}, {Column: "kind", Family: "g", Type: "boolean"}, {Column: "text"}}}}
 
-// computedRecords returns the records of that job, from those whose n is at least least.
+// computedRecords returns the records of that job, from those whose n is not below least.
 func computedRecords(t testing.TB, records [][]string, least int) (kept [][]string) {
 	for _, r := range records {
 		n, err := strconv.Atoi(r[1])

@@ -30,7 +30,7 @@ func (p *preflightRun) refused() error {
 // file gets its final name before the check has ended. If the check refuses the job, the build is cancelled, its results are removed, and the refusal
 // is the job's error, whatever the build's error is.
 //
-// The check comes first if the build begins with effects on others, an application on YARN or a snapshot of the table, and if the configuration does
+// The check comes first if the build begins with effects on others, an application on YARN or a snapshot of the table, or if the configuration does
 // not show whether HBase's directory is in an encryption zone: rows must not be written outside of it. An attempt that resumes a load has no check:
 // HBase may already have files.
 func (j *run) buildChecked(ctx context.Context) ([]*built, error) {

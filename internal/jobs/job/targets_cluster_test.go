@@ -31,7 +31,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// tablesJob returns the opinion example with two more tables and two indexes. All of them exist.
+// tablesJob returns the opinion example with two more tables and two indexes, and creates all of them.
 func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	s := jobtest.Spec(t, "opinion")
 	s.Table, s.Verify, s.Timestamp = jobtest.FreshTableAt(t, env, partition.SaltSplits(5), nil), "full", 1700000000000

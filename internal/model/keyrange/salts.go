@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Salts are the salts of a key that has ranges.
+// Salts are the salts of a key. Each has its own range of rows.
 type Salts struct {
 	key     Key
 	modulus int

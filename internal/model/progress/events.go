@@ -16,7 +16,7 @@ type Events struct {
 	OnSplit   func()                           // an input split was read completely
 	OnSpill   func(rows, bytes int64)          // a run was written to disk; bytes on disk
 	OnMerged  func(rows int64)                 // rows that pass 2 read from the sort; negative when a region is written again
-	OnWritten func(bytes int64)                // bytes of HFiles written to the file system
+	OnWritten func(bytes int64)                // bytes of HFiles passed to the file system
 	OnHFile   func(f HFile)                    // an HFile is complete under its final name
 	OnChecked func(bytes int64)                // bytes of HFiles that were checked before the load
 	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name

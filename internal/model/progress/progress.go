@@ -14,7 +14,7 @@ type Progress struct {
 	At       time.Time       `json:"at"`
 	Phases   []PhaseProgress `json:"phases"` // phases begun, in order; in a run of several parts, those of earlier parts are merged by name
 	Spilled  Amount          `json:"spilled"`
-	Written  int64           `json:"written_bytes"` // bytes of HFiles written to the file system
+	Written  int64           `json:"written_bytes"` // bytes of HFiles passed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete HFiles
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
@@ -26,7 +26,7 @@ type PhaseProgress struct {
 	Name   string    `json:"name"`
 	Began  time.Time `json:"began"`
 	Ended  time.Time `json:"ended,omitzero"`  // zero while it is under way
-	Done   Amount    `json:"done"`            // bytes: of the input; for write and upload, written to the file system
+	Done   Amount    `json:"done"`            // bytes: of the input; for write and upload, passed to the file system
 	Total  Amount    `json:"total"`           // zero fields are unknown
 	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is running, at least its last second
 }

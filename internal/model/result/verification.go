@@ -26,7 +26,7 @@ type StoreFiles struct {
 	Files     int   `json:"files"`     // files of the load, as written
 	Bytes     int64 `json:"bytes"`     // of these files
 	Split     int   `json:"split"`     // of these: served through references, because their region was split
-	Compacted int   `json:"compacted"` // of these: archived after a compaction rewrote their rows
+	Compacted int   `json:"compacted"` // of these: no longer in service, because a compaction has rewritten their rows
 	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
 	Others    int   `json:"others"`    // other store files
 }

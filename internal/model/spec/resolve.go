@@ -22,7 +22,7 @@ import (
 // checked. Only Resolve and ResolveTable create one; the phases of a job rely on its fields without checking them again.
 //
 // A text with a parsed form is read only here: Key, Duplicates, FieldSep and RecordSep are methods that hide the fields of the embedded spec, whose
-// type has no exported name. So a text and its parsed form cannot disagree.
+// field name is not exported. So a text and its parsed form cannot disagree.
 type Job struct {
 	asked
 	rowKey     keygen.Expr
