@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// held has a directory in memory with files; those of Writing are named below it.
+// held returns an in-memory file system with a directory of files; incomplete files have names below Writing.
 func held(t *testing.T, files map[string]string) *hdfsio.Memory {
 	t.Helper()
 	fsys := hdfsio.NewMemory()
@@ -29,7 +29,7 @@ func held(t *testing.T, files map[string]string) *hdfsio.Memory {
 	return fsys
 }
 
-// listed is what a directory has; nil: it is missing.
+// listed returns the names in a directory; nil: it is missing.
 func listed(t *testing.T, fsys hdfsio.FS, dir string) (names []string) {
 	t.Helper()
 	infos, err := fsys.ReadDir(t.Context(), dir)
@@ -44,13 +44,13 @@ func listed(t *testing.T, fsys hdfsio.FS, dir string) (names []string) {
 	return names
 }
 
-// TestClaim: a directory is taken if it is missing or empty, and again by the job that has it. Others stay as they are.
+// TestClaim checks that a directory can be claimed if it is missing or empty, and again by its job. Others stay unchanged.
 func TestClaim(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		files   map[string]string
 		again   bool
-		refused string // empty: taken
+		refused string // empty: claimed
 	}{
 		{"missing", nil, false, ""},
 		{"ours", map[string]string{"_writing/claim": `{"token": "ours", "made": true}`, "part-00000.csv": "x", "_writing/part-00001.csv": "x"}, true, ""},
@@ -85,7 +85,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestOneClaims: of several jobs that claim a directory at once one has it, and its token is whole.
+// TestOneClaims checks that of several jobs that claim a directory concurrently exactly one succeeds, and that its token is complete.
 func TestOneClaims(t *testing.T) {
 	for _, fsys := range []hdfsio.FS{hdfsio.NewMemory(), hdfsio.Local{}} {
 		dir := path.Join(t.TempDir(), "out")
@@ -115,7 +115,7 @@ func TestOneClaims(t *testing.T) {
 	}
 }
 
-// TestRetain: files that records name with their sizes stay, others of the export go, and what is of others stays.
+// TestRetain checks that recorded files of the right size stay, that other files of the export are removed, and that foreign files stay.
 func TestRetain(t *testing.T) {
 	fsys := held(t, map[string]string{"part-00000.csv": "123", "part-00001.csv": "12", "part-00002.csv": "1", ManifestName: "{}", "x": "x", "_writing/claim": `{"token": "ours"}`, "_writing/part-00003.csv": "1"})
 	d, err := Held(t.Context(), fsys, "/out", "ours")
