@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// nameNode returns a server that speaks as much of Hadoop's RPC as a look at it takes: it offers methods to log in by, none for
-// simple authentication, and answers calls by name.
+// nameNode starts a server that implements the part of Hadoop's RPC that askNameNode uses: it offers authentication
+// methods, none for simple authentication, and answers calls by name.
 func nameNode(t *testing.T, methods []string, answers map[string][]byte) hdfsio.Location {
 	t.Helper()
 	l := testcheck.Serve(t, func(nc net.Conn) { serve(nc, methods, answers) })
@@ -99,7 +99,7 @@ func message(field protowire.Number, data []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), data)
 }
 
-// TestAskNameNode looks at servers with simple authentication and with Kerberos.
+// TestAskNameNode queries servers with simple authentication and with Kerberos.
 func TestAskNameNode(t *testing.T) {
 	answers := map[string][]byte{"getServerDefaults": message(1, protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 1))}
 	env := &Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}

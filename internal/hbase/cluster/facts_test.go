@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestOutOfReach distinguishes a cluster that may be there later from a table that is
-// not fit: an orchestrator tries the one again, and not the other.
+// TestOutOfReach checks that a cluster that may be available later is distinguished
+// from a table that cannot be loaded: an orchestrator retries only the first.
 func TestOutOfReach(t *testing.T) {
 	closed := testcheck.ClosedAddress(t)
 	env := jobtest.Env(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// TestTwoKMS has two servers of keys and ends one of them: the other gives the data keys of files; and one that takes TLS alone, whose
-// certificate is in the trust store of ssl-client.xml.
+// TestTwoKMS runs two key servers and stops one of them: the other returns the data keys of files. It also uses a server with TLS
+// only, whose certificate is in the trust store of ssl-client.xml.
 func TestTwoKMS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
@@ -95,7 +95,7 @@ func TestTwoKMS(t *testing.T) {
 	}
 }
 
-// keyOf makes a file in a zone, and gives its data key as the NameNode keeps it.
+// keyOf creates a file in a zone, and returns its data key as the NameNode stores it.
 func keyOf(t *testing.T, env *Env, name string) kms.EncryptedKey {
 	t.Helper()
 	fsys, p, err := env.Resolve("hdfs://" + name)

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestOtherIdentity: a login at another cluster is that of its configuration, whole, or else that of the command.
+// TestOtherIdentity checks that the login at another cluster is either entirely from its configuration, or else the command's.
 func TestOtherIdentity(t *testing.T) {
 	command := Identity{Principal: "tina@A", Cache: "/tmp/tina"}
 	for _, x := range []struct {

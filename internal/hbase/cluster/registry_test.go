@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// hbaseSite returns a configuration of a file with some properties, given as key, value, …
+// hbaseSite returns a configuration file with some properties, given as key, value, …
 func hbaseSite(t *testing.T, properties ...string) *hdfsio.Conf {
 	t.Helper()
 	var b strings.Builder
@@ -42,8 +42,8 @@ func TestFindRegistry(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		site []string
-		want string // of String; "" where it is refused
-		says string // in the error
+		want string // of String; "" if it is refused
+		says string // part of the error
 	}{
 		"nothing":                       {nil, "ZooKeeper ", ""},
 		"quorum":                        {[]string{quorum, "zk"}, "ZooKeeper zk:2181", ""},
@@ -76,7 +76,7 @@ func TestFindRegistry(t *testing.T) {
 		}
 	}
 
-	// A quorum named for the job comes before what the files say.
+	// A quorum named for the job takes precedence over the files.
 	conf := hbaseSite(t, bootstrap, "rs:1", impl, pkg+"RpcConnectionRegistry", quorum, "zk")
 	conf.Set(quorum, "other:2182", "test")
 	if got, err := cluster.FindRegistry(conf); err != nil || got.Quorum != "other:2182" {

@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestTokenService is how region servers name a file system when they look for a token: a name that is not the same is as none.
+// TestTokenService checks the name by which region servers look up the token of a file system: with another name they find none.
 func TestTokenService(t *testing.T) {
 	one := hdfsio.Location{Scheme: "hdfs", Authority: "localhost:8020", Addresses: []string{"LOCALHOST:8020"}}
 	two := hdfsio.Location{Scheme: "hdfs", Authority: "nameservice", Addresses: []string{"a:8020", "b:8020"}}

@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// TestTokens: where tokens are given there is no login. The one that names the file system is taken, or the only one; otherwise it is an error.
+// TestTokens checks that there is no login if tokens are supplied. The token that names the file system is used, or the only one; otherwise
+// it is an error.
 func TestTokens(t *testing.T) {
 	conf := &hdfsio.Conf{Env: func(name string) (string, bool) { return "tina", name == "HADOOP_USER_NAME" }}
 	conf.Set(hdfsio.HadoopAuthentication, "kerberos", "the test")

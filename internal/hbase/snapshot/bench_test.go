@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// benchLab returns a region of rows with 18 cells, as a bulk load leaves them, with more files of some cells above it.
+// benchLab creates a region of rows with 18 cells, as after a bulk load, with additional files that have some of the cells again.
 func benchLab(b *testing.B, more int) *Snapshot {
 	b.Helper()
 	l := newLab(b, "f")

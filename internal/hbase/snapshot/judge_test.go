@@ -19,9 +19,9 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestScanOfHBase holds scans of a snapshot to those of HBase's own region (RegionScans), of stores with several files, some of
-// them compacted or loaded, with cells that are overwritten, deleted by each kind of marker, and expired by their family and by
-// themselves, in families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS; and scans of some rows, columns and times to those.
+// TestScanOfHBase compares scans of a snapshot with those of HBase's own region (RegionScans). The stores have several files, some of them
+// compacted or loaded, with cells that are overwritten, deleted by each kind of marker, and expired by their family's and their own TTL, in
+// families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS. It also compares scans of some rows, columns and times.
 func TestScanOfHBase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs HBase's region in a JVM, which -short leaves out")
@@ -70,7 +70,7 @@ func TestScanOfHBase(t *testing.T) {
 	}
 }
 
-// chosen returns the choice of RegionScans.
+// chosen is the choice that RegionScans uses.
 func chosen(since, until int64) choice.Choice {
 	if until == math.MaxInt64 {
 		until = 0
@@ -79,11 +79,11 @@ func chosen(since, until int64) choice.Choice {
 		Columns: []choice.Column{{Family: "f", Qualifier: []byte("q2")}, {Family: "f", Qualifier: []byte{}}, {Family: "g", Qualifier: []byte("q1")}, {Family: "h"}}}
 }
 
-// digest returns the line that RegionScans prints of the cells in order.
+// digest returns the line that RegionScans prints for the cells in order.
 func digest(t *testing.T, s *Snapshot, v View) string {
 	t.Helper()
 	var mu sync.Mutex
-	parts := make([][]byte, len(s.Regions)) // the regions' cells as RegionScans hashes them
+	parts := make([][]byte, len(s.Regions)) // the regions' cells in the form that RegionScans hashes
 	rows, cells := int64(0), int64(0)
 	testcheck.Must(t, s.Each(t.Context(), 3, v, func(_ context.Context, region int, sc *Scan) error {
 		var b []byte

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// lab is a table on a file system in memory, with the cells that were made for it.
+// lab is a table on an in-memory file system.
 type lab struct {
 	*testsnapshot.Table
 	t     testing.TB
@@ -25,7 +25,7 @@ func newLab(t testing.TB, families ...string) *lab {
 	return l
 }
 
-// file writes an HFile of one family's cells below the root directory and gives its size.
+// file writes an HFile with cells of one family below the root directory and returns its size.
 func (l *lab) file(name string, o hfile.Options, cells []*aged) int {
 	l.t.Helper()
 	var plain []hfile.Cell
@@ -42,12 +42,12 @@ func (l *lab) region(start, end string, offline bool, files ...testsnapshot.File
 	l.Regions = append(l.Regions, testsnapshot.Region{Start: start, End: end, Offline: offline, Files: files})
 }
 
-// wholeFile returns a file or a link to one.
+// wholeFile returns the entry of a file or of a link to one.
 func wholeFile(family, name string, size int) testsnapshot.File {
 	return testsnapshot.File{Family: family, Name: name, Size: size}
 }
 
-// halfFile returns a half of a file or of a link, cut at row g.
+// halfFile returns the entry of a half of a file or of a link, cut at row g.
 func halfFile(family, name string, size int, top bool) testsnapshot.File {
 	return testsnapshot.File{Family: family, Name: name, Size: size, Cut: "g", Top: top}
 }
@@ -76,15 +76,15 @@ func (l *lab) family(family, rank, sequence int) []*aged {
 	return cells
 }
 
-// within returns the cells with rows of a range.
+// within returns the cells with rows in a range.
 func within(cells []*aged, start, end string) []*aged {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *aged) bool {
 		return string(c.Row) < start || end != "" && string(c.Row) >= end
 	})
 }
 
-// splitLab returns a table whose first region was split at g, from a to m; with halves of a file and of a link, a link to
-// another table, files in the archive, each encoding, and equal cells that sequence ids decide.
+// splitLab creates a table whose first region was split at g, from a to m. It has halves of a file and of a link, a
+// link to another table, files in the archive, each encoding, and equal cells that sequence ids order.
 func splitLab(t testing.TB) *lab {
 	l := newLab(t, "f", "g")
 	parent, last := l.Encoded("-"), l.Encoded("m")

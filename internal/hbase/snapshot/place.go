@@ -14,7 +14,7 @@ import (
 // placedFile reads a file that may move while it is read. It is not safe for
 // concurrent use.
 type placedFile struct {
-	ctx    context.Context // bounds the life of the open file
+	ctx    context.Context // limits the lifetime of the open file
 	fsys   hdfsio.FS
 	places []string
 	size   int64

@@ -7,7 +7,8 @@ import (
 	"bulkload/internal/test/testsnapshot"
 )
 
-// TestSameFiles: two snapshots have the same files until one is added, and a scan of a range gives what those of its regions give.
+// TestSameFiles checks that two snapshots have the same files until one is added, and that a scan of a range returns the same
+// cells as scans of its regions.
 func TestSameFiles(t *testing.T) {
 	put := testsnapshot.Put
 	table := testsnapshot.New(t, testsnapshot.Options{Splits: []string{"m"}})

@@ -77,7 +77,7 @@ func TestSplitTable(t *testing.T) {
 	}
 }
 
-// TestFilesMove: files go to the archive before a scan opens them, and are back in data; one that is nowhere is named.
+// TestFilesMove moves files to the archive before a scan opens them, and back; it checks that an error names a file that is missing everywhere.
 func TestFilesMove(t *testing.T) {
 	l := splitLab(t)
 	s, err := l.save()
@@ -97,7 +97,7 @@ func TestFilesMove(t *testing.T) {
 	}
 }
 
-// TestRefused names what is not read, and what no HBase writes.
+// TestRefused checks the errors for unsupported features and for damaged manifests.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*lab)
@@ -141,7 +141,7 @@ func attribute(key, value string) func(*lab) {
 	}
 }
 
-// TestFilesThatLie: names, sizes, rows and families that a region's files cannot have.
+// TestFilesThatLie checks the errors for names, sizes, rows and families that a region's files cannot have.
 func TestFilesThatLie(t *testing.T) {
 	for name, c := range map[string]struct {
 		file testsnapshot.File
@@ -176,7 +176,7 @@ func TestFilesThatLie(t *testing.T) {
 	}
 }
 
-// TestAges are sequence ids as HStoreFile.open has them.
+// TestAges compares sequence ids with those of HStoreFile.open.
 func TestAges(t *testing.T) {
 	eight := func(n byte) []byte { return []byte{0, 0, 0, 0, 0, 0, 0, n} }
 	for name, c := range map[string]struct {
@@ -209,7 +209,7 @@ func TestAges(t *testing.T) {
 	}
 }
 
-// TestScanAllocations: nothing is allocated for a cell.
+// TestScanAllocations checks that a scan does not allocate per cell.
 func TestScanAllocations(t *testing.T) {
 	l := newLab(t, "f")
 	var cells []*aged
@@ -242,7 +242,7 @@ func TestScanAllocations(t *testing.T) {
 	}
 }
 
-// FuzzManifest: no manifest is read without an end, or makes a panic.
+// FuzzManifest checks that reading any manifest ends and does not panic.
 func FuzzManifest(f *testing.F) {
 	l := splitLab(f)
 	f.Add(l.Manifest())
@@ -276,7 +276,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestParts reads regions, halves of files among them, in parts. Each row is in one.
+// TestParts reads regions, some with halves of files, in parts. Each row is in exactly one.
 func TestParts(t *testing.T) {
 	l := splitLab(t)
 	s, err := l.save()

@@ -20,7 +20,7 @@ import (
 // testNow is the time of scans in these tests, in milliseconds.
 const testNow = 1_000_000
 
-// aged is a cell and what it is decided by among its equals.
+// aged is a cell with the fields that order it among equal cells.
 type aged struct {
 	hfile.Cell
 	sequence int64
@@ -28,13 +28,13 @@ type aged struct {
 	family   int
 }
 
-// compareAged returns the order of a merge, field by field.
+// compareAged compares cells in the order of a merge, field by field.
 func compareAged(a, b *aged) int {
 	return cmp.Or(bytes.Compare(a.Row, b.Row), cmp.Compare(a.family, b.family), bytes.Compare(a.Qualifier, b.Qualifier),
 		cmp.Compare(b.Timestamp, a.Timestamp), cmp.Compare(b.Type, a.Type), cmp.Compare(b.sequence, a.sequence), cmp.Compare(b.rank, a.rank))
 }
 
-// listed gives cells of a list.
+// listed iterates over the cells of a list.
 type listed struct {
 	cells []*aged
 	at    int
@@ -45,17 +45,17 @@ func (l *listed) Cell() *hfile.Cell { return &l.cells[l.at-1].Cell }
 func (l *listed) Sequence() int64   { return l.cells[l.at-1].sequence }
 func (l *listed) Err() error        { return nil }
 
-// SameRow is known of every other cell.
+// SameRow reports true for some cells only, to test both cases.
 func (l *listed) SameRow() bool {
 	return l.at > 1 && l.at%2 == 0 && bytes.Equal(l.cells[l.at-1].Row, l.cells[l.at-2].Row)
 }
 
-// ttlTag returns a lifetime of a cell's own, in milliseconds.
+// ttlTag returns a TTL tag, in milliseconds.
 func ttlTag(ms int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{0, 9, tagTTL}, uint64(ms))
 }
 
-// drawCells makes cells of few rows, columns and times, so that they meet.
+// drawCells draws cells of few rows, columns and times, so that many are equal in these.
 func drawCells(t *rapid.T, families int) []*aged {
 	var all []*aged
 	types := []hfile.Type{hfile.Put, hfile.Put, hfile.Put, hfile.Put, hfile.Put, hfile.Delete, hfile.DeleteColumn, hfile.DeleteFamily, hfile.DeleteFamilyVersion}
@@ -79,7 +79,7 @@ func drawCells(t *rapid.T, families int) []*aged {
 	return all
 }
 
-// plainScan says what a Scan gives, from the definitions of deletes and versions and not by a walk in order.
+// plainScan returns the cells of a Scan, computed directly from the definitions of deletes and versions.
 func plainScan(all []*aged, families []Family, v View) []*aged {
 	live := slices.DeleteFunc(slices.Clone(all), func(c *aged) bool {
 		return len(c.Tags) > 0 && c.Timestamp+int64(binary.BigEndian.Uint64(c.Tags[len(c.Tags)-8:])) < testNow
@@ -132,7 +132,7 @@ func plainScan(all []*aged, families []Family, v View) []*aged {
 		}
 		expired := !v.Raw && f.TTL != math.MaxInt64 && c.Timestamp < testNow-f.TTL && newer >= f.MinVersions
 		if c.Type != hfile.Put {
-			newer-- // a marker takes no version's place
+			newer-- // a marker does not count as a version
 		}
 		if !again && newer < most && !expired {
 			given = append(given, c)
@@ -141,7 +141,7 @@ func plainScan(all []*aged, families []Family, v View) []*aged {
 	return given
 }
 
-// TestVisibleAsDefined holds merge and rules to the plain definition, for random cells in random files.
+// TestVisibleAsDefined compares merge and rules with the plain definition, for random cells in random files.
 func TestVisibleAsDefined(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		families := []Family{{Name: "f", Versions: 1, TTL: math.MaxInt64}, {Name: "g"}}
@@ -158,7 +158,7 @@ func TestVisibleAsDefined(t *testing.T) {
 		}
 		all := drawCells(t, 2)
 		if v.Raw && v.Versions > 0 {
-			v.Versions = 0 // how markers and versions share a bound is not asked of the definition
+			v.Versions = 0 // the definition does not cover how markers and versions share a limit
 		}
 		files := make(map[[2]int][]*aged)
 		for _, c := range all {
@@ -194,7 +194,7 @@ func TestVisibleAsDefined(t *testing.T) {
 	})
 }
 
-// TestNewestBesidesTheChoice: the newest cell of each column comes with those of a choice, and each says what it is.
+// TestNewestBesidesTheChoice checks that a scan returns the newest cell of each column in addition to the chosen cells, and reports which is which.
 func TestNewestBesidesTheChoice(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		families := []Family{{Name: "f", Versions: rapid.IntRange(1, 3).Draw(t, "versions"), TTL: math.MaxInt64, KeepDeleted: rapid.Bool().Draw(t, "keeps deleted cells")}}
@@ -229,7 +229,7 @@ func TestNewestBesidesTheChoice(t *testing.T) {
 	})
 }
 
-// TestTagsThatAreRefused: a Scan would not show such cells as they are.
+// TestTagsThatAreRefused checks that cells are refused which a Scan would not return as they are.
 func TestTagsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		tags []byte

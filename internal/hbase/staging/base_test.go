@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// owned is a file system in memory with owners and sticky bits, as HDFS has them: what a user makes belongs to the user. Like HDFS with a
-// mask, mkdir leaves bits out.
+// owned is an in-memory file system with owners and sticky bits, like HDFS: what a user creates belongs to the user. Like HDFS with a
+// umask, mkdir clears bits.
 type owned struct {
 	*hdfsio.Memory
 	user   string
@@ -75,7 +75,7 @@ func (o *owned) mode(t *testing.T, name string) fs.FileMode {
 	return info.Mode() &^ fs.ModeDir
 }
 
-// TestMissingBase: what is missing on the way to a base is made as Hadoop has it, and what is there keeps its mode.
+// TestMissingBase checks that missing parents of a base are created with Hadoop's modes, and that existing ones keep their modes.
 func TestMissingBase(t *testing.T) {
 	o := newOwned("tina")
 	testcheck.Must(t, o.as("hdfs").MkdirAll(t.Context(), "/data", 0o750))
@@ -103,7 +103,7 @@ func TestMissingBase(t *testing.T) {
 	}
 }
 
-// TestBases: a base in which another could replace files is refused, with its owner or mode and what helps.
+// TestBases checks that a base in which others could replace files is refused, with an error that names its owner or mode and the remedy.
 func TestBases(t *testing.T) {
 	for what, c := range map[string]struct {
 		dir, owner string
@@ -137,7 +137,8 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// TestBaseIsFile: a file is not a base, nor is what is below one, and an error of the file system is not taken for a missing directory.
+// TestBaseIsFile checks that a file, or a path below a file, is refused as a base, and that an error of the file system is not taken for
+// a missing directory.
 func TestBaseIsFile(t *testing.T) {
 	o := newOwned("tina")
 	w, err := o.Create(t.Context(), "/file", hdfsio.CreateOptions{})
@@ -165,7 +166,7 @@ func TestBaseIsFile(t *testing.T) {
 	}
 }
 
-// TestOwnerOfJob: a job's directory that another made is refused.
+// TestOwnerOfJob checks that a job's directory of another owner is refused.
 func TestOwnerOfJob(t *testing.T) {
 	o := newOwned("eve")
 	testcheck.Must(t, o.MkdirAll(t.Context(), "/base/job", 0o711))

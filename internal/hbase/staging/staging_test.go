@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// world returns one without a cluster, with a default file system and a user.
+// world returns an environment without a cluster, with a default file system and a user.
 func world(t *testing.T, user string) *cluster.Env {
 	t.Helper()
 	env := jobtest.Env(t)
@@ -28,7 +28,7 @@ func world(t *testing.T, user string) *cluster.Env {
 	return env
 }
 
-// TestNames: the names of jobs' directories are those that are chosen, and no others.
+// TestNames checks that the names of jobs' directories are recognized, and no others.
 func TestNames(t *testing.T) {
 	const job = "ns_check-1700000000000-0123456789abcdef"
 	for base, want := range map[string]struct{ job, probe bool }{
@@ -49,7 +49,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNewNames: no two names are the same, and each has the form of its kind.
+// TestNewNames checks that names are unique, and that each has the form of its kind.
 func TestNewNames(t *testing.T) {
 	env := world(t, "tina")
 	seen := map[string]bool{}
@@ -67,7 +67,7 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
-// TestBase: a base is on the default file system unless it names another, and is never local.
+// TestBase checks that a base is on the default file system unless it names another, and is never local.
 func TestBase(t *testing.T) {
 	env := world(t, "tina")
 	for dir, want := range map[string]string{
@@ -95,7 +95,8 @@ func local(t *testing.T, env *cluster.Env, dir string) hdfsio.Location {
 	return l
 }
 
-// TestMake: a job's directory lets others pass. It is found again, and nothing is left of it, nor of the base that was made with it.
+// TestMake checks that others can traverse a job's directory, that it is found again, and that it is removed completely, with the
+// base that was created for it.
 func TestMake(t *testing.T) {
 	env, dir := world(t, "tina"), t.TempDir()
 	l := local(t, env, dir+"/base/t-1-0123456789abcdef")
@@ -117,10 +118,10 @@ func TestMake(t *testing.T) {
 	if _, err := os.Stat(dir + "/base"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the base is left: %v", err)
 	}
-	testcheck.Must(t, d.Remove(t.Context())) // it is gone already
+	testcheck.Must(t, d.Remove(t.Context())) // it is removed already
 }
 
-// TestMakeFails: what cannot be made is refused with the setting that helps, and leaves nothing behind.
+// TestMakeFails checks that an error names the setting that helps, and that nothing is left behind.
 func TestMakeFails(t *testing.T) {
 	env, dir := world(t, "tina"), t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
@@ -137,13 +138,13 @@ func TestMakeFails(t *testing.T) {
 	}
 }
 
-// TestTakeBack: a base that others use stays, with theirs, and so does one that was there before.
+// TestTakeBack checks that a base that other jobs use stays, with their files, and so does a base that existed before.
 func TestTakeBack(t *testing.T) {
 	env := world(t, "tina")
 	l, err := env.Conf.Resolve("hdfs://nn:8020/base/t-1-0123456789abcdef")
 	testcheck.Must(t, err)
 	for what, c := range map[string]struct {
-		newBase, preflight bool // that made it
+		newBase, preflight bool // which of the two created it
 		other              string
 		left               []string
 	}{
@@ -157,7 +158,7 @@ func TestTakeBack(t *testing.T) {
 		if c.other != "" {
 			testcheck.Must(t, m.MkdirAll(t.Context(), c.other, 0o711))
 		}
-		// What a cancelled job has made is taken back too.
+		// Directories of a cancelled job are removed too.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		testcheck.Must(t, (&Dir{FS: m, Location: l, newBase: c.newBase}).TakeBack(ctx, c.preflight))
@@ -174,7 +175,7 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestRemoveFails: a directory that cannot be removed is an error, and the base stays.
+// TestRemoveFails checks that a failed removal is an error, and that the base stays.
 func TestRemoveFails(t *testing.T) {
 	m := hdfsio.NewMemory()
 	testcheck.Must(t, m.MkdirAll(t.Context(), "/base/job", 0o711))

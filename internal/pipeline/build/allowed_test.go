@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// heldFS notes what got its name, and lets a test wait for the first file that is complete without one.
+// heldFS records renamed files, and lets a test wait for the first complete file without its final name.
 type heldFS struct {
 	mu       sync.Mutex
 	renamed  int
@@ -44,8 +44,8 @@ func (h *heldFS) names() int {
 	return h.renamed
 }
 
-// TestFilesWaitForTheirNames: HFiles are written before it is known that they are allowed, and none gets its name before. The
-// files are those of a build that asks no servers.
+// TestFilesWaitForTheirNames checks that HFiles are written before the permission is given, that none gets its final name
+// earlier, and that the files are the same as those of a build that needs no permission.
 func TestFilesWaitForTheirNames(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 5000)
 	calm := t.TempDir()
@@ -68,7 +68,7 @@ func TestFilesWaitForTheirNames(t *testing.T) {
 	}
 }
 
-// TestRefusedBuildLeavesNothing: neither HFiles, nor a file of bad records.
+// TestRefusedBuildLeavesNothing checks that neither HFiles nor a file of bad records are left.
 func TestRefusedBuildLeavesNothing(t *testing.T) {
 	env, refusal := jobtest.Env(t), errors.New("refused by the test")
 	build := func(t *testing.T, input string, h *heldFS, allowed func() error) {

@@ -69,7 +69,7 @@ func (k *Input) dropLeftOut() (err error) {
 	return err
 }
 
-// finish renames a file of records to its final name and returns the name, or "" if records is 0 or nothing was written.
+// finish renames a file of records to its final name and returns the name, or "" if there is no file, records is 0, or nothing was written.
 func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 	if f == nil || records == 0 {
 		return "", nil

@@ -31,7 +31,7 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 	for table, c := range map[string]struct {
 		files   []string
 		modulus int
-		hfiles  int // of opinion one salt has no row
+		hfiles  int // the rows of opinion use all salts but one
 	}{
 		"check":   {[]string{"check.csv", "check.dump", "check.parquet"}, 10, 10},
 		"opinion": {[]string{"opinion.csv", "opinion.parquet"}, 50, 49},
@@ -67,7 +67,7 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 	}
 }
 
-// scanDigest reads the files in order, as a scan of the table would.
+// scanDigest reads the files in order, like a scan of the table.
 func scanDigest(t testing.TB, dir string, m *manifest.Manifest) string {
 	t.Helper()
 	h := sha256.New()
@@ -89,8 +89,8 @@ func scanDigest(t testing.TB, dir string, m *manifest.Manifest) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// TestWorkersAndMemoryDoNotShow builds the same input with one worker and
-// four, in plenty of memory and spilling.
+// TestWorkersAndMemoryDoNotShow builds the same input with one worker and four,
+// with plenty of memory and with spilling.
 func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
@@ -122,7 +122,7 @@ func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 	}
 }
 
-// TestBadInputLoadsNothing names the place of what is wrong and leaves no file.
+// TestBadInputLoadsNothing checks that errors name the position of the problem and that no file is left.
 func TestBadInputLoadsNothing(t *testing.T) {
 	env := jobtest.Env(t)
 	good := "A1\x01K1" + strings.Repeat("\x01x", 16) + "\x10"
@@ -166,7 +166,7 @@ func TestBadInputLoadsNothing(t *testing.T) {
 	}
 }
 
-// hashes2 lists what is left below a directory that may be missing.
+// hashes2 lists the files below a directory that may be missing.
 func hashes2(dir string) []string {
 	var names []string
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -178,7 +178,7 @@ func hashes2(dir string) []string {
 	return names
 }
 
-// TestBadRecordsAreSetAside counts them, writes them with their reasons, and fails beyond the budget.
+// TestBadRecordsAreSetAside checks that bad records are counted and written with their reasons, and that the build fails beyond the budget.
 func TestBadRecordsAreSetAside(t *testing.T) {
 	env := jobtest.Env(t)
 	rest := strings.Repeat("\x01x", 16) + "\x10"

@@ -38,8 +38,8 @@ func cellsOf(t *testing.T, s spec.Spec) (cells []string) {
 	return cells
 }
 
-// TestEmptyTextsAreCellsWhereThereIsNull builds the same rows from formats that have NULL as well as an empty text, with what a job and
-// its cells can say of both. Name and remark are NULL and ” in some of the rows.
+// TestEmptyTextsAreCellsWhereThereIsNull builds the same rows from formats that have NULL as well as empty text, with all settings of a
+// job and its cells for both. Name and remark are NULL and ” in some of the rows.
 func TestEmptyTextsAreCellsWhereThereIsNull(t *testing.T) {
 	const dir = "../../../testdata/source/dialects/"
 	data, err := os.ReadFile(dir + "expected.jsonl")
@@ -59,7 +59,7 @@ func TestEmptyTextsAreCellsWhereThereIsNull(t *testing.T) {
 		empty string
 		cell  spec.CellSpec
 		store bool // an empty text is a cell
-		nulls bool // NULL is an empty one
+		nulls bool // NULL becomes an empty cell
 	}{
 		{"", spec.CellSpec{}, true, false},
 		{"skip", spec.CellSpec{}, false, false},
@@ -117,7 +117,7 @@ func TestEmptyTextsAreCellsWhereThereIsNull(t *testing.T) {
 	}
 }
 
-// TestEmptyTextsOfSeveralFormats has files with NULL and without in one job: each is read as it says.
+// TestEmptyTextsOfSeveralFormats has files with and without NULL in one job: each is read by the rules of its format.
 func TestEmptyTextsOfSeveralFormats(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.csv": "id,a,b\n1,,x\n", "b.jsonl": `{"id":2,"a":"","b":null}` + "\n", "c.csv": "id,a,b\n3,,y\n"} {

@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestErasureCodedInput builds from a CSV and a Parquet file of an erasure coded directory, with all DataNodes and without one: the HFiles are
-// those of the local files.
+// TestErasureCodedInput builds from a CSV and a Parquet file of an erasure coded directory, with all DataNodes and with one missing: the
+// HFiles are the same as from the local files.
 func TestErasureCodedInput(t *testing.T) {
 	t.Setenv("HADOOP_USER_NAME", "hbase") // the superuser of HDFS
 	c := testcluster.Own(t, testcluster.Coded(3))

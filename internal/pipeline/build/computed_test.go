@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// writeInput writes a file of records as it is given.
+// writeInput writes a file of records with the given text.
 func writeInput(t testing.TB, name, text string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
@@ -24,7 +24,7 @@ func writeInput(t testing.TB, name, text string) string {
 	return name
 }
 
-// buildCells builds a job of one region, and gives its cells as lines.
+// buildCells builds a job with one region, and returns its cells as lines.
 func buildCells(t testing.TB, s spec.Spec) ([]string, *manifest.Manifest, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,8 +35,8 @@ func buildCells(t testing.TB, s spec.Spec) ([]string, *manifest.Manifest, error)
 	return builtCells(t, dir, m), m, nil
 }
 
-// TestComputedCells has expressions of each kind, stored by type, of records with NULL and with empty texts. What they give is what a
-// job stores that has them as columns.
+// TestComputedCells uses expressions of each kind, stored by type, on records with NULL and with empty text. The result is the same
+// as that of a job that has the values as columns.
 func TestComputedCells(t *testing.T) {
 	cells := []spec.CellSpec{
 		{Expr: "upper(trim(name))", Qualifier: "n"}, {Expr: "multiply(amount, 100)", Qualifier: "cents", Type: "long", Family: "g"},
@@ -73,7 +73,7 @@ func TestComputedCells(t *testing.T) {
 	}
 }
 
-// TestComputedErrors has expressions that are refused before a record is read, and records without a value.
+// TestComputedErrors checks expressions that are refused before a record is read, and records without a value.
 func TestComputedErrors(t *testing.T) {
 	input := writeInput(t, "x.csv", "id,n\na,1\nb,x\n")
 	for _, c := range []struct {
@@ -113,7 +113,7 @@ func TestComputedErrors(t *testing.T) {
 	}
 }
 
-// TestFilterCounts: records that the filter leaves out are no bad records, also without a key, and all that were read add up.
+// TestFilterCounts checks that filtered records are not bad records, even without a key, and that the counts add up.
 func TestFilterCounts(t *testing.T) {
 	input := writeInput(t, "x.csv", "id,n,flag\na,1,0\na,2,0\n,3,1\n,4,0\nb,5,1\nc,x,1\nd,6,0\n")
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Timestamp: 1, Filter: "flag = '0' and n >= 0", Duplicates: "first", BadRecords: "1"}
@@ -122,7 +122,7 @@ func TestFilterCounts(t *testing.T) {
 	if m.Records != 7 || m.Filtered != 3 || m.Rejected != 1 || m.Duplicates != 1 || m.Digest.Rows != 2 || len(cells) != 6 {
 		t.Errorf("%d records, %d filtered, %d rejected, %d duplicates, %s; %q", m.Records, m.Filtered, m.Rejected, m.Duplicates, m.Digest, cells)
 	}
-	s.Filter = "n >= 0" // which is not known of x
+	s.Filter = "n >= 0" // not defined for x
 	if _, _, err := buildCells(t, s); fail.KindOf(err) != fail.BadRows {
 		t.Error(err)
 	}
@@ -136,7 +136,7 @@ func TestFilterCounts(t *testing.T) {
 	}
 }
 
-// TestFilterOfRowKeys: a replacing job keeps the rows of the records that the filter leaves, and no others.
+// TestFilterOfRowKeys checks that a replacing job keeps exactly the rows of the records that pass the filter.
 func TestFilterOfRowKeys(t *testing.T) {
 	s := jobtest.Resolve(t, spec.Spec{Inputs: []string{writeInput(t, "x.csv", "id,n\na,1\nb,2\nc,3\n,2\n")}, Key: "id", Timestamp: 1, Filter: "n != '2'"})
 	in, err := OpenInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{})

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestDialectsOfTheDocumentation reads each file of the table in docs/sources.md with the settings that stand next to it.
+// TestDialectsOfTheDocumentation reads each file of the table in docs/sources.md with the settings next to it.
 func TestDialectsOfTheDocumentation(t *testing.T) {
 	const dir = "../../../testdata/source/dialects/"
 	doc, err := os.ReadFile("../../../docs/sources.md")
@@ -78,7 +78,7 @@ func TestDialectsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// expectedOf returns the rows that must come out of each text of the manifest.
+// expectedOf returns the rows expected from each text of the manifest.
 func expectedOf(t *testing.T, dir string) map[string][]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(dir + "manifest.json")
@@ -122,7 +122,7 @@ func expectedOf(t *testing.T, dir string) map[string][]map[string]any {
 	return all
 }
 
-// readTexts reads the inputs of a job: each row's values by column, nil for NULL.
+// readTexts returns the rows of a job's inputs: each row's values by column, nil for NULL.
 func readTexts(t *testing.T, j spec.Job, size int64) (rows []map[string]any, err error) {
 	t.Helper()
 	env := jobtest.Env(t)

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// expecting returns a job of a job file's text.
+// expecting returns a job from the text of a job file.
 func expecting(t testing.TB, input, text string) spec.Spec {
 	t.Helper()
 	s, err := spec.ParseSpec("x", []byte("key: id\ntimestamp: 1\n"+text))
@@ -23,7 +23,7 @@ func expecting(t testing.TB, input, text string) spec.Spec {
 	return *s
 }
 
-// found returns the results of expectations, in words.
+// found returns the results of expectations as text.
 func found(c *expectation.Counts) string {
 	var all []string
 	for _, f := range c.Findings {
@@ -32,7 +32,7 @@ func found(c *expectation.Counts) string {
 	return strings.Join(all, "\n")
 }
 
-// TestExpected: records that are rejected or filtered are not held to anything, and what is not met leaves no file.
+// TestExpected checks that expectations ignore rejected and filtered records, and that no file is left if one is not met.
 func TestExpected(t *testing.T) {
 	input := writeInput(t, "x.csv", "id,n,flag\na,1,0\nb,,0\n,3,0\nc,x,1\nd,2,0\n")
 	s := expecting(t, input, `
@@ -89,7 +89,7 @@ failed column flag, values (1 are allowed): 3 of 3 values are others`
 	}
 }
 
-// TestExpectedOfFilesWithNULL: where a file can say NULL an empty text is none; elsewhere it stands for it.
+// TestExpectedOfFilesWithNULL checks that empty text is not NULL in files that can represent NULL, and counts as NULL in others.
 func TestExpectedOfFilesWithNULL(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"x.csv":   {"id,n\na,\nb,1\n", "nulls at most 100%: 1 of 2 records"},
@@ -104,7 +104,7 @@ func TestExpectedOfFilesWithNULL(t *testing.T) {
 	}
 }
 
-// TestExpectedInParts: parts that are read by processes of their own add up to what one process finds, and are judged before a file is written.
+// TestExpectedInParts checks that parts read by separate processes add up to the counts of one process, and are evaluated before a file is written.
 func TestExpectedInParts(t *testing.T) {
 	s := expecting(t, repeated(t), `
 bad_records: 100%

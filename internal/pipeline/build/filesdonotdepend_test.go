@@ -11,9 +11,9 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestFilesDoNotDependOnWorkers: one region, one that has most of the rows, and
-// several families, in memory and spilled, give the same files whatever the
-// number of workers, idle ones included.
+// TestFilesDoNotDependOnWorkers checks that one region, one region with most of
+// the rows, and several families, in memory and spilled, give the same files
+// with any number of workers, idle ones included.
 func TestFilesDoNotDependOnWorkers(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")

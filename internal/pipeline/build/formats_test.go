@@ -100,7 +100,7 @@ func jsonAndAvro(t *testing.T, path string) (lines, records string) {
 	return lines, records
 }
 
-// TestAlikeKeysOfAvroHaveAPlace: records of Avro have no offset, so the message counts them.
+// TestAlikeKeysOfAvroHaveAPlace checks that messages number the records of Avro, which have no offset.
 func TestAlikeKeysOfAvroHaveAPlace(t *testing.T) {
 	env := jobtest.Env(t)
 	_, records := jsonAndAvro(t, writeText(t, "id,check_id\n1,a\n2,b\n1,c\n"))

@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// growth is one shape of input and table.
+// growth describes the size of an input and a table.
 type growth struct {
 	rows, columns, value, regions int
 }
 
-// BenchmarkGrowth shows how the cost of a build grows with rows, columns,
-// the size of values and the number of regions, one at a time. Bytes are
-// those of the input.
+// BenchmarkGrowth shows how the cost of a build grows with rows, columns, the
+// size of values and the number of regions, one at a time. Bytes are the bytes
+// of the input.
 func BenchmarkGrowth(b *testing.B) {
 	base := growth{rows: 200_000, columns: 18, value: 10, regions: 10}
 	vary := func(name string, set func(*growth, int), values ...int) {
@@ -64,8 +64,8 @@ func benchmarkGrowth(b *testing.B, g growth) {
 	b.ReportMetric(n*float64(g.columns)/b.Elapsed().Seconds(), "cells/s")
 }
 
-// writeGrowth makes the input and names its columns: an id, and values of
-// words that repeat as text does.
+// writeGrowth writes the input and names its columns: an id, and values made of
+// words that repeat as in text.
 func writeGrowth(name string, g growth, s *spec.Spec) (int64, error) {
 	f, err := os.Create(name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// indexedCells returns the cells that the files of a manifest hold: family, row, qualifier and value of each.
+// indexedCells returns the cells in the files of a manifest: family, row, qualifier and value of each.
 func indexedCells(t *testing.T, dir string, m *manifest.Manifest) (cells [][4]string) {
 	t.Helper()
 	for _, f := range m.Files {
@@ -39,14 +39,14 @@ func indexedCells(t *testing.T, dir string, m *manifest.Manifest) (cells [][4]st
 	return cells
 }
 
-// indexedSpec returns a job of a table of the columns k and v, with an index of v.
+// indexedSpec returns a job for a table with the columns k and v, with an index on v.
 func indexedSpec(input, duplicates string) spec.Spec {
 	return spec.Spec{Table: "t", Inputs: []string{input}, Format: "csv", Header: "no", Columns: []string{"k", "v", "x"}, Key: "k", Duplicates: duplicates, Timestamp: 5,
 		Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v"}}, Skip: []string{"k", "x"}},
 		Tables:  []spec.TableSpec{{Table: "i", Index: "v", Key: `v + "|" + k + "|" + x`}}}
 }
 
-// heldEntries holds an index to its table: each row has its entry, and there is no other.
+// heldEntries compares an index with its table: each row has its entry, and there are no others.
 func heldEntries(t *testing.T, s spec.Spec, splits map[string][][]byte, o WorkOptions) []*manifest.Manifest {
 	t.Helper()
 	j := jobtest.Resolve(t, s)
@@ -73,7 +73,7 @@ func heldEntries(t *testing.T, s spec.Spec, splits map[string][][]byte, o WorkOp
 	return m
 }
 
-// TestIndexHoldsWhatTheTableHolds: a record whose row is not in the table, because another has its key, has no entry in the index.
+// TestIndexHoldsWhatTheTableHolds checks that a record whose row is not in the table, because another record has its key, has no entry in the index.
 func TestIndexHoldsWhatTheTableHolds(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "x.csv")
 	for _, c := range []struct {
@@ -81,8 +81,8 @@ func TestIndexHoldsWhatTheTableHolds(t *testing.T) {
 		rows, left int64
 	}{
 		{"k1,v1,a\nk2,v2,b\nk1,v3,c\n", 2, 1},
-		{"k1,v1,a\nk2,v2,b\nk1,v1,c\n", 2, 1}, // the same value, of another record
-		{"k1,v1,a\nk1,v2,a\nk1,v1,a\n", 1, 2}, // the first is the entry of the last, too
+		{"k1,v1,a\nk2,v2,b\nk1,v1,c\n", 2, 1}, // the same value, from another record
+		{"k1,v1,a\nk1,v2,a\nk1,v1,a\n", 1, 2}, // the first record's entry is also the last one's
 	} {
 		if err := os.WriteFile(input, []byte(c.records), 0o600); err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestIndexHoldsWhatTheTableHolds(t *testing.T) {
 	}
 }
 
-// TestIndexOfManyDuplicates is the same of random records, in memory and in so little that rows and the records that lost are on disk.
+// TestIndexOfManyDuplicates does the same with random records, in memory and with so little memory that rows and left-out records are on disk.
 func TestIndexOfManyDuplicates(t *testing.T) {
 	seed := uint64(1)
 	r := rand.New(rand.NewPCG(seed, 7))

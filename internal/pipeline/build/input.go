@@ -148,7 +148,7 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	return nil
 }
 
-// Close removes the copies of streams. The input's files need no closing.
+// Close releases the copies of streams.
 func (k *Input) Close() error {
 	if k == nil {
 		return nil

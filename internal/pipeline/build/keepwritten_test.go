@@ -12,13 +12,13 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// deafFS cannot look at any file.
+// deafFS fails to stat any file.
 type deafFS struct{ hdfsio.Local }
 
 func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, syscall.EIO }
 
-// TestFailedLookForgetsNothing keeps what an earlier attempt has written when it cannot be looked at, and forgets what is
-// known to be gone.
+// TestFailedLookForgetsNothing checks that the files of an earlier attempt are kept if they cannot be examined, and
+// forgotten if they are known to be missing.
 func TestFailedLookForgetsNothing(t *testing.T) {
 	done := NewDone()
 	done.Written[3] = WrittenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}

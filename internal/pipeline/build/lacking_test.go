@@ -34,8 +34,8 @@ func linesOf(t *testing.T, files, lines int) string {
 	return dir
 }
 
-// TestColumnThatNoRecordHas: a chosen member that no line of the whole input has is refused before anything is written, or
-// warned of; one that a single line has is not, whatever split and worker reads it.
+// TestColumnThatNoRecordHas checks that a chosen member that no line of the input has is refused before anything is
+// written, or causes a warning. A member of a single line is accepted, whichever split and worker reads it.
 func TestColumnThatNoRecordHas(t *testing.T) {
 	dir := linesOf(t, 3, 200)
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestColumnThatNoRecordHas(t *testing.T) {
 	}
 }
 
-// TestPartsSayWhatTheyLack: what each part has seen is put together.
+// TestPartsSayWhatTheyLack checks that the missing columns of all parts are combined.
 func TestPartsSayWhatTheyLack(t *testing.T) {
 	s := jobtest.CSVSpec(linesOf(t, 2, 2000))
 	s.Key = "id"
@@ -116,7 +116,7 @@ func TestPartsSayWhatTheyLack(t *testing.T) {
 	}
 }
 
-// TestLiteralMember: a member with a dot in its name is the column of that name, and a line that has the path too is bad.
+// TestLiteralMember checks that a member with a dot in its name is the column of that name, and that a line that has the path too is bad.
 func TestLiteralMember(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.jsonl")

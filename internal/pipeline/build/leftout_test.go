@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// leftLine is a line of a file of records that are left out.
+// leftLine is a line in a file of left-out records.
 type leftLine struct {
 	Path   string         `json:"path"`
 	Offset int64          `json:"offset"`
@@ -39,7 +39,7 @@ func (l leftLine) String() string {
 	return fmt.Sprintf("%s:%d, record %d%s: %s", l.Path, l.Offset, l.Record, kept, l.Raw)
 }
 
-// readLeft reads such a file, without the lines that say how records were read; none is no record.
+// readLeft reads such a file, without the lines that describe how records were read; a missing file has no records.
 func readLeft(t testing.TB, name string) (lines []leftLine) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -58,7 +58,7 @@ func readLeft(t testing.TB, name string) (lines []leftLine) {
 	return lines
 }
 
-// leftInput is a random input, with what a person sees in it.
+// leftInput is a random input, with its expected results.
 type leftInput struct {
 	spec    spec.Spec
 	records []leftRecord // in the order of the input, without bad ones
@@ -71,7 +71,7 @@ type leftRecord struct {
 	filtered bool
 }
 
-// newLeftInput makes a CSV file with bad records and line ends within values, one of JSON lines, and a packed one, of n records each.
+// newLeftInput writes a CSV file with bad records and line ends within values, a file of JSON lines, and a compressed one, with n records each.
 func newLeftInput(t testing.TB, r *rand.Rand, n, ids int, duplicates string) *leftInput {
 	t.Helper()
 	in := &leftInput{}
@@ -97,7 +97,7 @@ func newLeftInput(t testing.TB, r *rand.Rand, n, ids int, duplicates string) *le
 				one.Raw = fmt.Sprintf("%s,%s,%s", one.id, one.second, x)
 				if r.IntN(10) == 0 {
 					one.Raw = fmt.Sprintf("%s,\"%s\",\"%s\n\"", one.id, one.second, x)
-					one.filtered = false // x is another text
+					one.filtered = false // the text of x differs
 				}
 			}
 			b.WriteString(one.Raw + "\n")
@@ -131,7 +131,7 @@ func (in *leftInput) filtered() (lines []leftLine) {
 	return lines
 }
 
-// duplicates returns the others that lost in a table, each with what won.
+// duplicates returns the records that were left out of a table, each with the record that was kept.
 func (in *leftInput) duplicates(key func(leftRecord) string) (lines []leftLine) {
 	won := map[string]leftRecord{}
 	for _, one := range in.records {
@@ -152,7 +152,7 @@ func (in *leftInput) duplicates(key func(leftRecord) string) (lines []leftLine) 
 func (r leftRecord) first() string { return r.id }
 func (r leftRecord) other() string { return r.second }
 
-// same compares what a file has with what it is to have.
+// same compares the lines of a file with the expected ones.
 func (in *leftInput) same(t testing.TB, name string, want []leftLine) {
 	t.Helper()
 	got := readLeft(t, name)
@@ -170,7 +170,7 @@ func (in *leftInput) same(t testing.TB, name string, want []leftLine) {
 	}
 }
 
-// check holds all files of a build to the records, and its manifests to the files.
+// check compares all files of a build with the records, and its manifests with the files.
 func (in *leftInput) check(t testing.TB, w WorkOptions, m []*manifest.Manifest) {
 	t.Helper()
 	in.same(t, w.FilteredFile, in.filtered())
@@ -190,13 +190,13 @@ func (in *leftInput) check(t testing.TB, w WorkOptions, m []*manifest.Manifest) 
 	}
 }
 
-// leftFiles are options of work with all files in a directory.
+// leftFiles returns options with all files in a directory.
 func leftFiles(dir string, w WorkOptions) WorkOptions {
 	w.RejectFile, w.FilteredFile, w.DuplicatesFile = filepath.Join(dir, "r.jsonl"), filepath.Join(dir, "f.jsonl"), filepath.Join(dir, "d.jsonl")
 	return w
 }
 
-// TestFilesOfRecordsLeftOut holds the files of random records to a plain reading of them, in memory and on disk, by few workers and more.
+// TestFilesOfRecordsLeftOut compares the files of random records with a plain computation, in memory and on disk, with few workers and more.
 func TestFilesOfRecordsLeftOut(t *testing.T) {
 	r := testcheck.Rand(t)
 	both := []string{"first", "last"}
@@ -229,7 +229,8 @@ func TestFilesOfRecordsLeftOut(t *testing.T) {
 	}
 }
 
-// TestFilesOfKilledBuilds stops a build at every record of its journal, each a further time: the files are those of a build that was not stopped.
+// TestFilesOfKilledBuilds stops a build at every record of its journal, each attempt one further: the files are the same as those of an
+// uninterrupted build.
 func TestFilesOfKilledBuilds(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, duplicates := range []string{"first", "last"} {
@@ -263,7 +264,7 @@ func TestFilesOfKilledBuilds(t *testing.T) {
 			if t.Failed() || stop > 40 {
 				t.Fatalf("stopped at %d", stop)
 			}
-			// a file that is gone is made again
+			// a missing file is created again
 			testcheck.Must(t, os.Remove(w.FilteredFile))
 			testcheck.Must(t, os.Remove(w.DuplicatesFile))
 			m, err = attempt(noCheckpoint{&done})
@@ -273,7 +274,7 @@ func TestFilesOfKilledBuilds(t *testing.T) {
 	}
 }
 
-// TestFilesAreLoadedAgain builds of each file, one format at a time, what its records are: their rows, and no others.
+// TestFilesAreLoadedAgain builds from each file, one format at a time: the result has exactly the rows of its records.
 func TestFilesAreLoadedAgain(t *testing.T) {
 	in := newLeftInput(t, testcheck.Rand(t), 200, 60, "first")
 	in.spec.Tables = nil
@@ -290,7 +291,7 @@ func TestFilesAreLoadedAgain(t *testing.T) {
 	for name, lost := range map[string][]leftLine{w.FilteredFile: in.filtered(), w.DuplicatesFile: in.duplicates(leftRecord.first)} {
 		for _, path := range in.spec.Inputs {
 			lines, _ := os.ReadFile(name)
-			var form, own, plain bytes.Buffer // the file as it is but for other inputs, and its records as they were
+			var form, own, plain bytes.Buffer // the file, except for other inputs, and its original records
 			for line := range bytes.Lines(lines) {
 				if bytes.HasPrefix(line, []byte(rejects.Magic)) {
 					form.Reset()

@@ -19,8 +19,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestDuplicatesOfAllFormats has the same rows in files of five formats: those of four are duplicates. The file's part of each format is loaded again,
-// and gives the rows of the export.
+// TestDuplicatesOfAllFormats has the same rows in files of five formats: the rows of four are duplicates. The part of the file for each format is
+// loaded again, and gives the rows of the export.
 func TestDuplicatesOfAllFormats(t *testing.T) {
 	lines, records := jsonAndAvro(t, jobtest.Export(t, "check.csv"))
 	inputs := []string{jobtest.Export(t, "check.csv"), jobtest.Export(t, "check.dump"), jobtest.Export(t, "check.parquet"), lines, records}
@@ -70,7 +70,7 @@ func checkColumns(t *testing.T) string {
 	return strings.TrimSpace(string(header))
 }
 
-// TestDuplicatesBesideAnIndex: the entries of an index that are left out, because their records lost in the first table, are in no file.
+// TestDuplicatesBesideAnIndex checks that index entries that are left out, because their records were left out of the first table, are in no file.
 func TestDuplicatesBesideAnIndex(t *testing.T) {
 	s := indexedSpec(writeInput(t, "x.csv", "k1,v1,a\nk2,v2,b\nk1,v3,c\nk1,v1,a\n"), "last")
 	w := WorkOptions{DuplicatesFile: filepath.Join(t.TempDir(), "d")}
@@ -84,7 +84,7 @@ func TestDuplicatesBesideAnIndex(t *testing.T) {
 	}
 }
 
-// TestChangedBeforeItIsReadAgain: a record that is not where it was ends the build, and leaves no file.
+// TestChangedBeforeItIsReadAgain checks that a record that has moved ends the build, and that no file is left.
 func TestChangedBeforeItIsReadAgain(t *testing.T) {
 	input := writeInput(t, "x.csv", "id,v\na,1\nb,2\na,3\n")
 	info, err := os.Stat(input)
@@ -111,7 +111,7 @@ func TestChangedBeforeItIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestRefusedFilesOfRecords has what cannot be: two kinds of records in one file, duplicates that are cells, an input in the place of a file.
+// TestRefusedFilesOfRecords checks invalid settings: two kinds of records in one file, duplicates that are cells, an input as the output file.
 func TestRefusedFilesOfRecords(t *testing.T) {
 	dir := t.TempDir()
 	input := writeInput(t, "x.csv", "id,v\na,1\na,2\n")
@@ -140,7 +140,8 @@ func TestRefusedFilesOfRecords(t *testing.T) {
 	}
 }
 
-// TestFilesOfAnEarlierAttempt: its sorted rows are used only where the files of what it left out, if it did, are what this attempt wants.
+// TestFilesOfAnEarlierAttempt checks that the sorted rows of an earlier attempt are used only if its files of left-out records are at the
+// paths that this attempt uses.
 func TestFilesOfAnEarlierAttempt(t *testing.T) {
 	here, gone := writeInput(t, "f.jsonl", "x"), filepath.Join(t.TempDir(), "f.jsonl")
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestManifestSaysLifetimes: a manifest says whether a cell expires before those of its family do, in rows and in wide rows.
+// TestManifestSaysLifetimes checks that a manifest records whether a cell expires before the cells of its family do, in rows and in wide rows.
 func TestManifestSaysLifetimes(t *testing.T) {
 	for _, wide := range []bool{false, true} {
 		for _, life := range []string{"", "9"} {
@@ -34,13 +34,13 @@ func TestManifestSaysLifetimes(t *testing.T) {
 	}
 }
 
-// TestLifeBeyondTime: HBase adds a cell's life to its timestamp, and a sum that does not fit into 64 bits is in the past for it:
-// such a record would be loaded and never be seen.
+// TestLifeBeyondTime checks that a record is refused if its TTL plus its timestamp exceeds 64 bits: HBase would take the
+// overflowing sum for a time in the past, so that the record would never be visible.
 func TestLifeBeyondTime(t *testing.T) {
 	const stamp = 1000
 	for _, c := range []struct {
 		life, unit string
-		at         int64 // of the record, 0 for the job's
+		at         int64 // timestamp of the record, 0 for the job's
 		bad        bool
 	}{
 		{"9223372036854774807", "ms", 0, false}, // 2^63-1 less 1000

@@ -16,14 +16,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Environment of TestLimitChild: which limit to run into, and the input.
+// Environment variables of TestLimitChild: the limit to exceed, and the input.
 const (
 	limitEnv      = "BULKLOAD_TEST_LIMIT"
 	limitInputEnv = "BULKLOAD_TEST_LIMIT_INPUT"
 )
 
-// TestLimits builds in processes that have less of something than they need.
-// The error says what, and what to do.
+// TestLimits builds in processes whose resources do not suffice. The error
+// names the resource and the remedy.
 func TestLimits(t *testing.T) {
 	race.Plain(t)
 	input := jobtest.WideInput(t, 100_000)
@@ -103,8 +103,8 @@ func TestLimitChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Enough to read and to spill, and too few for the 22 runs that one worker has in so little memory. Two runs may be read to their
-		// ends, and closed, before a third file is opened.
+		// Enough to read and to spill, and too few for the 22 runs that one worker has with so little memory. Two runs may be read to
+		// their ends, and closed, before a third file is opened.
 		w.Workers, w.Memory = 1, 6<<20
 		most := syscall.Rlimit{Cur: uint64(len(open) + 3), Max: uint64(len(open) + 3)}
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {

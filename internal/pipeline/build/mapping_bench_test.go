@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// BenchmarkMapped builds the same rows under mappings that need more and more.
-// Allocations are of whole builds: they do not grow with the rows.
+// BenchmarkMapped builds the same rows with increasingly complex mappings.
+// Allocations are for whole builds: they do not grow with the rows.
 func BenchmarkMapped(b *testing.B) {
 	const rows = 100_000
 	var records [][]string

@@ -25,7 +25,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// builtCells returns the built cells of a build's files in the order of a table.
+// builtCells returns the cells in a build's files in the order of a table.
 func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	t.Helper()
 	var cells []hfile.Cell
@@ -56,7 +56,7 @@ func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	return lines
 }
 
-// drawMapping draws what a job may say of its cells.
+// drawMapping draws a job's settings of its cells.
 func drawMapping(t *rapid.T) spec.Mapping {
 	var m spec.Mapping
 	family := rapid.SampledFrom([]string{"", "a", "f", "z"})
@@ -146,8 +146,8 @@ func drawRecords(t *rapid.T) [][]string {
 	return records
 }
 
-// TestMappedCells compares the files of random mappings with cells that were
-// made one by one.
+// TestMappedCells compares the files of random mappings with cells that are
+// computed one by one.
 func TestMappedCells(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
@@ -155,7 +155,7 @@ func TestMappedCells(t *testing.T) {
 		records := drawRecords(rt)
 		jobtest.WriteRecords(t, input, records)
 		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
-			BadRecords: "100%", // those without a cell
+			BadRecords: "100%", // for rows without a cell
 			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
 		f := jobtest.Family
@@ -179,8 +179,8 @@ func TestMappedCells(t *testing.T) {
 	})
 }
 
-// TestWideCells compares rows that several records make with cells that were
-// made one by one, under each policy of duplicates.
+// TestWideCells compares rows that are made from several records with cells
+// that are computed one by one, for each policy of duplicates.
 func TestWideCells(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
@@ -220,7 +220,7 @@ func TestWideCells(t *testing.T) {
 						c.QualifierFrom, c.Qualifier = "", "q"
 					}
 				}
-				s.BadRecords = "100%" // those without a cell
+				s.BadRecords = "100%" // for rows without a cell
 			}
 		}
 		want, ok := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
@@ -251,7 +251,7 @@ func TestWideCells(t *testing.T) {
 	})
 }
 
-// TestWideRowTooLarge has more records of a key than are put in order.
+// TestWideRowTooLarge has more records of a key than fit in memory for sorting.
 func TestWideRowTooLarge(t *testing.T) {
 	if race.On {
 		t.Skip("makes a row of 240,000 cells")
@@ -276,8 +276,8 @@ func TestWideRowTooLarge(t *testing.T) {
 	}
 }
 
-// TestPlainMappingChangesNothing builds check with a mapping that says what
-// is so without one.
+// TestPlainMappingChangesNothing builds check with a mapping that states the
+// defaults.
 func TestPlainMappingChangesNothing(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
@@ -296,7 +296,7 @@ func TestPlainMappingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestBadValues sets records aside whose values cannot be converted.
+// TestBadValues checks that records whose values cannot be converted are rejected.
 func TestBadValues(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.csv")
@@ -315,8 +315,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and none of one by whose
-// name a directory is the program's own.
+// TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and checks that family
+// names that are the program's own directory names are refused.
 func TestUnderscoreFamilies(t *testing.T) {
 	for family, ok := range map[string]bool{"_cf": true, "_": true, WritingDir: false, MergeDir: false, TemporaryDir: false, LoadingPrefix + "1": false} {
 		m, err := buildText(t, spec.Spec{Key: "a", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: family}}, Skip: []string{"a", "c"}}}, "a,b,c\nx,1,y\n")

@@ -19,7 +19,7 @@ import (
 // frame is a record of the shuffle.
 type frame struct{ key, value []byte }
 
-// shuffle gives the chunks of all runs to reduces, each a range of regions, sorted by key. Those of one key come in any order.
+// shuffle passes the chunks of all runs to reduces, each a range of regions, sorted by key. Chunks with the same key are in random order.
 func shuffle(t *testing.T, runs []PartRun, regions, reduces int, random *rand.Rand) (streams [][]frame, ranges []Regions) {
 	t.Helper()
 	for i := range reduces {
@@ -61,7 +61,7 @@ func framed(t *testing.T, all []frame) chunk.Source {
 	return chunk.NewFrameReader(&b, "the shuffle")
 }
 
-// TestMergeStreamGivesTheSameFiles: chunks that come once, sorted as the shuffle sorts them, give byte for byte the files of one process.
+// TestMergeStreamGivesTheSameFiles checks that chunks that are read once, in the order of the shuffle, give byte for byte the files of one process.
 func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	counts := []int{1, 5}
@@ -98,7 +98,7 @@ func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 				if got := c.hashes(t, dir); got != files {
 					t.Errorf("%d parts: files %s, one build has %s", n, got, files)
 				}
-				// The records alone make the same manifests, as they do when a job resumes.
+				// The records suffice to make the same manifests, as when a job resumes.
 				again := NewDone()
 				for _, r := range records {
 					again.Write(r)
@@ -125,7 +125,7 @@ func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 	}
 }
 
-// refusesLost: of a table no region may be missing in what was written, none may be there twice, and none may be another table's.
+// refusesLost checks that an error is returned if a region of a table is missing, is written twice, or belongs to another table.
 func refusesLost(t *testing.T, plans []*cells.Plan, parts []*PartRead, done [][]*Streamed, table int) {
 	t.Helper()
 	at := slices.IndexFunc(done, func(s []*Streamed) bool { return len(s[table].Merged) > 0 })
@@ -157,7 +157,7 @@ func refusesLost(t *testing.T, plans []*cells.Plan, parts []*PartRead, done [][]
 	}
 }
 
-// TestMergeStreamRefuses: a region of another reduce, and a chunk that comes twice, are no success.
+// TestMergeStreamRefuses checks the errors for a region of another reduce, and for a repeated chunk.
 func TestMergeStreamRefuses(t *testing.T) {
 	c := partCases(t)["duplicates first"]
 	plans, in, runs, err := c.readParts(t, 3)

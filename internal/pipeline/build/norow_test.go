@@ -23,7 +23,7 @@ func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, erro
 	return Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
 }
 
-// TestEmptyRowKeyIsABadRecord gives records whose key has no byte, which HBase has no row for.
+// TestEmptyRowKeyIsABadRecord uses records with an empty key, for which HBase has no row.
 func TestEmptyRowKeyIsABadRecord(t *testing.T) {
 	for _, key := range []string{"orempty(a)", "orempty(a) + orempty(b)", "trim(orempty(a))", "upper(orempty(a))"} {
 		s := spec.Spec{Key: key}
@@ -38,7 +38,7 @@ func TestEmptyRowKeyIsABadRecord(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutCellsIsABadRecord gives records that leave no trace in the table.
+// TestRecordWithoutCellsIsABadRecord uses records that leave no trace in the table.
 func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
 	for name, m := range map[string]spec.Mapping{
 		"text": {Cells: []spec.CellSpec{{Column: "b"}, {Column: "c"}}}, "converted": {Cells: []spec.CellSpec{{Column: "b", Type: "int"}, {Column: "c"}}},
@@ -62,7 +62,7 @@ func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
 	}
 }
 
-// TestLongestRowKey takes a key as long as HBase allows, and none that is longer.
+// TestLongestRowKey checks that a key as long as HBase allows is accepted, and a longer one is not.
 func TestLongestRowKey(t *testing.T) {
 	s := spec.Spec{Key: "a"}
 	if m, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32767)+",1\n"); err != nil || m.Digest.Rows != 1 {
@@ -73,7 +73,7 @@ func TestLongestRowKey(t *testing.T) {
 	}
 }
 
-// TestSpannedLinesAreInBothCounts has a bad record of several lines: records less rejected ones are the rows.
+// TestSpannedLinesAreInBothCounts has a bad record that spans several lines: the rows are the records minus the rejected ones.
 func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	const text = "a,b\n1,x\n2,\"y\n3,z\n4,\",w\n5,v\n,\"u\nu\"\n" // the last has no key
 	s := spec.Spec{Key: "a", BadRecords: "5"}
@@ -87,7 +87,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	}
 }
 
-// TestUnclosedQuoteFailsWhateverTheBudget has many rows after the quote.
+// TestUnclosedQuoteFailsWhateverTheBudget has many rows after an unclosed quote.
 func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
 	s := spec.Spec{Key: "a", BadRecords: "100%"}
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))

@@ -29,12 +29,12 @@ type partCase struct {
 	shapes   []Shape
 }
 
-// oneTable returns a case of a job of one table.
+// oneTable returns the case of a job with one table.
 func oneTable(s spec.Spec, splits [][]byte) partCase {
 	return partCase{spec: s, shapes: []Shape{{Families: []spec.Family{jobtest.Family}, Splits: splits}}}
 }
 
-// whole returns what one process builds, with the digests of all files below the directory.
+// whole builds with one process, and returns the digests of all files below the directory.
 func (c partCase) whole(t *testing.T) (files string, m []*manifest.Manifest) {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,7 +60,7 @@ func (c partCase) tables(t *testing.T, plans []*cells.Plan, out Output) []Table 
 	return out.Tables(jobtest.Resolve(t, c.spec), plans)
 }
 
-// readParts reads the input in so many parts, each opened by itself as a process of its own does.
+// readParts reads the input in n parts. Each opens it separately, as a process of its own does.
 func (c partCase) readParts(t *testing.T, n int) (plans []*cells.Plan, in *Input, runs []PartRun, err error) {
 	t.Helper()
 	env := jobtest.Env(t)
@@ -90,7 +90,7 @@ func (c partCase) readParts(t *testing.T, n int) (plans []*cells.Plan, in *Input
 	return plans, in, runs, nil
 }
 
-// mergeRuns writes the regions of all runs in so many merges.
+// mergeRuns writes the regions of all runs with the given number of merges.
 func (c partCase) mergeRuns(t *testing.T, dir string, plans []*cells.Plan, in *Input, runs []PartRun, merges int) ([]*manifest.Manifest, error) {
 	t.Helper()
 	var parts []*PartRead
@@ -112,7 +112,7 @@ func (c partCase) mergeRuns(t *testing.T, dir string, plans []*cells.Plan, in *I
 	return Assemble(plans, parts, written, true)
 }
 
-// repeated returns a CSV file in which keys come in places far apart, and a few records are bad.
+// repeated writes a CSV file in which equal keys are far apart, and a few records are bad.
 func repeated(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -183,8 +183,8 @@ func partCases(t *testing.T) map[string]partCase {
 	return cases
 }
 
-// TestPartsGiveTheSameFiles: an input that is read in parts, and merged in parts, gives byte for byte the files of one process,
-// and the same manifest.
+// TestPartsGiveTheSameFiles checks that an input that is read in parts, and merged in parts, gives byte for byte the files of
+// one process, and the same manifest.
 func TestPartsGiveTheSameFiles(t *testing.T) {
 	counts := []int{1, 2, 7}
 	if race.Reduced(t) {
@@ -226,7 +226,7 @@ func TestPartsGiveTheSameFiles(t *testing.T) {
 	}
 }
 
-// TestDuplicateInTwoParts: under fail the message names the places of both records, whichever parts have them.
+// TestDuplicateInTwoParts checks that with policy fail the message names the positions of both records, whichever parts have them.
 func TestDuplicateInTwoParts(t *testing.T) {
 	c := oneTable(jobtest.CSVSpec(repeated(t)), nil)
 	c.spec.BadRecords = "1%"
@@ -246,7 +246,7 @@ func TestDuplicateInTwoParts(t *testing.T) {
 	}
 }
 
-// TestDuplicateInOneTable: under fail the message names the table, whether one part has both records or two have them.
+// TestDuplicateInOneTable checks that with policy fail the message names the table, whether one part has both records or two parts have one each.
 func TestDuplicateInOneTable(t *testing.T) {
 	c := partCases(t)["several tables, first"]
 	c.spec.Tables = slices.Clone(c.spec.Tables)
@@ -266,7 +266,7 @@ func TestDuplicateInOneTable(t *testing.T) {
 	}
 }
 
-// TestPartThatLacksRows: the rows of each table are held to the records of the part.
+// TestPartThatLacksRows checks that the rows of each table are compared with the records of the part.
 func TestPartThatLacksRows(t *testing.T) {
 	plans, _, runs, err := partCases(t)["several tables"].readParts(t, 2)
 	if err != nil {
@@ -290,7 +290,7 @@ func TestPartThatLacksRows(t *testing.T) {
 	}
 }
 
-// TestJudge: what parts have read is judged together.
+// TestJudge checks that the input of all parts is evaluated together.
 func TestJudge(t *testing.T) {
 	parts := []*PartRead{{Records: 100, Rejected: 1}, {Records: 100, Rejected: 1}, {}}
 	all := int64(200)
@@ -326,7 +326,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRunThatLies: a merge holds runs to what their parts say of them.
+// TestRunThatLies checks that a merge compares runs with the records of their parts.
 func TestRunThatLies(t *testing.T) {
 	c := partCases(t)["duplicates last"]
 	for name, change := range map[string]func(*PartRead){
@@ -350,7 +350,7 @@ func TestRunThatLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.mergeRuns(t, t.TempDir(), plans, in, runs[:1], 1); err != nil {
-		t.Fatal(err) // it is the shares' directory that knows how many there are
+		t.Fatal(err) // only the shares' directory knows their number
 	}
 	runs[1].Read.LeftOut()
 	if _, err := c.mergeRuns(t, t.TempDir(), plans, in, runs, 1); err == nil || !strings.Contains(err.Error(), "do not add up") {
@@ -358,10 +358,10 @@ func TestRunThatLies(t *testing.T) {
 	}
 }
 
-// LeftOut makes a part say that it left one row more out.
+// LeftOut makes the record of a part claim one more left-out row.
 func (p *PartRead) LeftOut() { p.Regions[0].LeftOut++ }
 
-// TestSharedFilesStay: a merge that finds its files written keeps those that are whole, and replaces what is damaged.
+// TestSharedFilesStay checks that a merge that finds existing files keeps the intact ones, and replaces damaged ones.
 func TestSharedFilesStay(t *testing.T) {
 	c := partCases(t)["check.csv"]
 	c.identify = true

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestRangesCount: one region that several workers merge has the rows, duplicates and records without cells that one worker finds.
+// TestRangesCount checks that one region merged by several workers has the same rows, duplicates and records without cells as with one worker.
 func TestRangesCount(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
@@ -19,7 +19,7 @@ func TestRangesCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 20_000 { // each third key comes twice
+	for i := range 20_000 { // every third key is repeated
 		fmt.Fprintf(f, "%06d\x01%d\x01%s\x10", (i*7919)%15_000, i, "value of some length"[:i%20])
 	}
 	if err := f.Close(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestTrackerCountsABuild holds what a tracker gathers to what the build says
-// of itself, for each form of input.
+// TestTrackerCountsABuild compares the counts of a tracker with the results of
+// the build, for each form of input.
 func TestTrackerCountsABuild(t *testing.T) {
 	packed := filepath.Join(t.TempDir(), "check.csv.gz")
 	gzipFile(t, jobtest.Export(t, "check.csv"), packed)
@@ -44,7 +44,7 @@ func TestTrackerCountsABuild(t *testing.T) {
 			if read.Done.Rows != m.Records || write.Done.Rows != m.Records || write.Total.Rows != m.Records {
 				t.Errorf("%d records: read %+v, write %+v", m.Records, read, write)
 			}
-			if f, ok := read.Fraction(); !ok || f < 0.999 { // all but the end of a packed file
+			if f, ok := read.Fraction(); !ok || f < 0.999 { // all but the end of a compressed file
 				t.Errorf("read to its end: %v, %v of %+v", f, ok, read)
 			}
 			if p.Written != m.Bytes || p.HFiles.Bytes != m.Bytes || p.HFiles.Files != int64(m.HFiles) || p.HFiles.Rows != m.Digest.Rows {

@@ -45,7 +45,7 @@ func windowFile(t *testing.T) string {
 	return name
 }
 
-// TestWindowBeyondMemoryNamesTheMemoryItNeeds: a build refuses the input, and with the memory that it asks for it reads it.
+// TestWindowBeyondMemoryNamesTheMemoryItNeeds checks that a build refuses the input, and reads it with the memory that the error names.
 func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
@@ -68,7 +68,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	}
 }
 
-// TestMemoryOfReadingIsNamedAsThatOfOpening: what shows when a page is read says as much as what shows when a file is opened.
+// TestMemoryOfReadingIsNamedAsThatOfOpening checks that an error while reading a page is as detailed as one while opening a file.
 func TestMemoryOfReadingIsNamedAsThatOfOpening(t *testing.T) {
 	o := Options{Workers: 2, Memory: 64 << 20}
 	err := fmt.Errorf("x.parquet: %w", &source.MemoryError{What: "the page", Need: 100 << 20, Have: o.readerMemory()})

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// recordsFirst sees that what a record announces is not there yet, and fails as if a crash had torn the record.
+// recordsFirst checks that the file or directory that a record announces does not exist yet, and fails as if a crash had torn the record.
 type recordsFirst struct {
 	noCheckpoint
 	t   *testing.T
@@ -31,8 +31,8 @@ func (c *recordsFirst) announced(name string) error {
 func (c *recordsFirst) Spilling(s SpillRecord) error     { return c.announced(s.Dir) }
 func (c *recordsFirst) Streaming(s streams.Record) error { return c.announced(s.Copy) }
 
-// TestRecordComesFirst: a directory for sorted rows and the copy of a stream are made after the record that names them, so that a
-// torn record leaves nothing that no journal knows.
+// TestRecordComesFirst checks that a directory for sorted rows and the copy of a stream are created after the record that names
+// them, so that a torn record leaves nothing that is missing in the journal.
 func TestRecordComesFirst(t *testing.T) {
 	dir := t.TempDir()
 	done := NewDone()

@@ -11,7 +11,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestAfterALossNothingIsBuilt: where a file was lost, its region is not written, the others are, and the job is not built, in no table.
+// TestAfterALossNothingIsBuilt checks that after the loss of a file its region counts as not written, the other regions stay written, and
+// the job is not built in any table.
 func TestAfterALossNothingIsBuilt(t *testing.T) {
 	d := NewDone()
 	for ordinal := range 4 {
@@ -27,7 +28,8 @@ func TestAfterALossNothingIsBuilt(t *testing.T) {
 	}
 }
 
-// TestRegionsThatLostRowsAreWrittenAgain: what lost against others in a region of the leading table is known only while that region is merged.
+// TestRegionsThatLostRowsAreWrittenAgain checks regions of the leading table that left out duplicates: only merging such a region shows
+// which rows are left out.
 func TestRegionsThatLostRowsAreWrittenAgain(t *testing.T) {
 	r := &Resume{Done: &Done{Written: map[int]WrittenRecord{
 		0: {Records: 5}, 1: {Records: 5, Dups: 1}, 2: {}, 3: {Records: 5, Dups: 1}, 4: {},
@@ -43,7 +45,7 @@ func TestRegionsThatLostRowsAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// lossRecorder keeps which regions were lost.
+// lossRecorder records which regions were lost.
 type lossRecorder struct {
 	Checkpoint
 	lost []int
@@ -54,7 +56,7 @@ func (l *lossRecorder) Lost(r LostRecord) error {
 	return nil
 }
 
-// TestFilesOfEarlierAttemptsAreKeptAsTheyWere: a file is kept if it has its size and its id; any other is written again.
+// TestFilesOfEarlierAttemptsAreKeptAsTheyWere checks that a file is kept if it has its size and its id, and is written again otherwise.
 func TestFilesOfEarlierAttemptsAreKeptAsTheyWere(t *testing.T) {
 	fsys := hdfsio.NewMemory()
 	write := func(name, text string) uint64 {
@@ -87,7 +89,7 @@ func TestFilesOfEarlierAttemptsAreKeptAsTheyWere(t *testing.T) {
 	add(3, "f/gone", "", 3, 7)
 	add(4, "f/another", "abc", 3, 1<<40)
 	w := r.Written[0]
-	w.Others = []manifest.File{{Name: "f/same", Bytes: 3}} // an earlier version noted no id
+	w.Others = []manifest.File{{Name: "f/same", Bytes: 3}} // an earlier version recorded no id
 	r.Written[0] = w
 	checkpoint := &lossRecorder{}
 	r.Checkpoint = checkpoint

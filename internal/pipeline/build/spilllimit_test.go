@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// TestSpillLimit fails before more is on disk than is allowed, and says about
-// how much is needed; that much is enough.
+// TestSpillLimit checks that the build fails before it exceeds the limit, with
+// an estimate of the size that it needs, and that this size suffices.
 func TestSpillLimit(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
@@ -53,7 +53,7 @@ func TestSpillLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Half of the rows are as good as all, so what is left is the last run's end and two digits of the text.
+	// Half of the rows determine the estimate as well as all; the remaining error is the last run's end and two digits of the text.
 	if ratio := float64(needs) / float64(m.SpillBytes); ratio < 0.98 || ratio > 1.03 {
 		t.Errorf("estimated are %d bytes of runs, %d were made", needs, m.SpillBytes)
 	}
@@ -62,8 +62,8 @@ func TestSpillLimit(t *testing.T) {
 	}
 }
 
-// TestSpillLimitOfMerge has a limit that the runs keep, but not their merging
-// to longer ones, for which they are there twice.
+// TestSpillLimitOfMerge has a limit that suffices for the runs, but not for
+// merging them into longer ones, during which they exist twice.
 func TestSpillLimitOfMerge(t *testing.T) {
 	r := &readers{}
 	err := r.explainSpill(&extsort.LimitError{Limit: 100 << 20, Bytes: 99 << 20, Rows: 5, Need: 180 << 20})

@@ -31,14 +31,14 @@ func piped(t testing.TB, b []byte) *os.File {
 		t.Fatal(err)
 	}
 	go func() {
-		_, _ = w.Write(b) // who reads may stop
+		_, _ = w.Write(b) // the reader may stop
 		_ = w.Close()
 	}()
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
 
-// fifo returns a named pipe into which the bytes are written once it is opened.
+// fifo creates a named pipe into which the bytes are written once it is opened.
 func fifo(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
@@ -68,8 +68,8 @@ func buildOf(t testing.TB, s spec.Spec, w WorkOptions) (map[string]string, error
 	return jobtest.Hashes(t, out), err
 }
 
-// TestStreamsGiveTheSameFiles reads each format from standard input, from a named pipe and by a descriptor, and compares the
-// HFiles with those of the file.
+// TestStreamsGiveTheSameFiles reads each format from standard input, from a named pipe and from a descriptor, and compares
+// the HFiles with those of the file.
 func TestStreamsGiveTheSameFiles(t *testing.T) {
 	workers := []int{1, 2, 7}
 	if race.Reduced(t) {
@@ -148,7 +148,7 @@ func TestStreamsGiveTheSameFiles(t *testing.T) {
 	}
 }
 
-// TestStreamAndFiles reads two pipes that one writer fills in turn, and a file.
+// TestStreamAndFiles reads two pipes that one writer fills alternately, and a file.
 func TestStreamAndFiles(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
@@ -182,7 +182,7 @@ func TestStreamOfADeadWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut := bytes.LastIndexByte(data[:len(data)/2], 0x10) + 1 // where it cannot be seen
+	cut := bytes.LastIndexByte(data[:len(data)/2], 0x10) + 1 // where the truncation is not detectable
 	killed := func(b []byte) *os.File {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -201,7 +201,7 @@ func TestStreamOfADeadWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = got.Close() })
-		go func() { // what the writer has written, until it is killed
+		go func() { // the bytes written before the writer is killed
 			_, _ = io.Copy(send, r)
 			_ = send.Close()
 		}()
@@ -238,7 +238,7 @@ func TestStreamOfADeadWriter(t *testing.T) {
 	}
 }
 
-// TestStreamsThatAreRefused has the errors of what is not a stream, and of streams that cannot be read.
+// TestStreamsThatAreRefused checks the errors for inputs that are not streams, and for streams that cannot be read.
 func TestStreamsThatAreRefused(t *testing.T) {
 	open := func(name string) *os.File {
 		f, err := os.Open(name)
@@ -282,7 +282,7 @@ func TestStreamsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestStreamIsStopped stops a job that waits for a stream, and for a writer.
+// TestStreamIsStopped stops a job that waits for a stream's data, and for a writer.
 func TestStreamIsStopped(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -305,7 +305,7 @@ func TestStreamIsStopped(t *testing.T) {
 			t.Errorf("%s: left %v", input, left)
 		}
 	}
-	unblock, err := os.OpenFile(none, os.O_WRONLY, 0) // the opening that was left behind
+	unblock, err := os.OpenFile(none, os.O_WRONLY, 0) // ends the remaining open call
 	if err != nil {
 		t.Fatal(err)
 	}

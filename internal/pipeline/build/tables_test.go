@@ -24,16 +24,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tablesColumns are the tables columns of the records of the tests of several tables. row is the key of the first table.
+// tablesColumns are the columns of the records in the tests of several tables. row is the key of the first table.
 var tablesColumns = []string{"id", "rule", "day", "note", "life", "row"}
 
-// tablesKey is the key of the first table, which the column row has as text.
+// tablesKey is the key of the first table, whose text is in the column row.
 const tablesKey = `rule + "|" + id`
 
-// tablesFilter is a filter of the job: it leaves out all records of a key, or none.
+// tablesFilter is a filter of the job: it leaves out either all records of a key or none.
 const tablesFilter = "id >= '000100'"
 
-// writeTablesInput makes records for the tests of several tables.
+// writeTablesInput writes records for the tests of several tables.
 func writeTablesInput(t testing.TB, dir string, records int, seed uint64, unique bool) string {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var b bytes.Buffer
@@ -55,7 +55,7 @@ func writeTablesInput(t testing.TB, dir string, records int, seed uint64, unique
 	return name
 }
 
-// tablesSpec returns a job of a table, two more and two indexes.
+// tablesSpec returns a job with a table, two further tables and two indexes.
 func tablesSpec(input, duplicates string) spec.Spec {
 	value := "7"
 	return spec.Spec{Table: "ns:check", Inputs: []string{input}, Format: "dump", Columns: tablesColumns, Key: tablesKey, Timestamp: 1700000000000, Duplicates: duplicates,
@@ -69,7 +69,7 @@ func tablesSpec(input, duplicates string) spec.Spec {
 		}}
 }
 
-// tablesShapes returns the split points of the job's targets by table.
+// tablesShapes returns the shapes of the job's targets, with split points by table.
 func tablesShapes(t testing.TB, j spec.Job, splits map[string][][]byte) []Shape {
 	var shapes []Shape
 	for _, target := range j.Targets() {
@@ -82,7 +82,7 @@ func tablesShapes(t testing.TB, j spec.Job, splits map[string][][]byte) []Shape 
 	return shapes
 }
 
-// alone returns the job that fills one target and nothing else, as a person would write it: an index by the column row.
+// alone returns the job that fills only one target, as a user would write it: an index uses the column row.
 func alone(t testing.TB, s spec.Spec, target spec.Target) spec.Job {
 	j := s
 	if target.Table != s.Table {
@@ -110,8 +110,8 @@ func alone(t testing.TB, s spec.Spec, target spec.Target) spec.Job {
 	return jobtest.Resolve(t, j)
 }
 
-// keptRecords returns the records of a job whose rows are in its first table: an index has no entry of others. It says how many others
-// there are.
+// keptRecords returns the records of a job whose rows are in its first table, since an index has no entries of others, and the
+// number of the others.
 func keptRecords(t testing.TB, s spec.Spec) (inputs []string, lost int64) {
 	t.Helper()
 	b, err := os.ReadFile(s.Inputs[0])
@@ -119,12 +119,12 @@ func keptRecords(t testing.TB, s spec.Spec) (inputs []string, lost int64) {
 		t.Fatal(err)
 	}
 	records := bytes.SplitAfter(b, []byte{0x10})
-	at := map[string]int{} // of the record that is kept of a key
+	at := map[string]int{} // position of the kept record, by key
 	for i, r := range records {
 		if fields := bytes.Split(r, []byte{1}); len(fields) == len(tablesColumns) {
 			key := string(fields[1]) + "|" + string(fields[0])
 			if s.Filter != "" && string(fields[0]) < "000100" {
-				key += fmt.Sprint(i) // it is filtered, and no duplicate
+				key += fmt.Sprint(i) // it is filtered, so it is no duplicate
 			}
 			if _, had := at[key]; had {
 				lost++
@@ -146,7 +146,7 @@ func keptRecords(t testing.TB, s spec.Spec) (inputs []string, lost int64) {
 	return []string{name}, lost
 }
 
-// sameAsAlone builds each target by itself and compares the files and what the manifests say of them.
+// sameAsAlone builds each target separately and compares the files and the manifests.
 func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together string, manifests []*manifest.Manifest) {
 	t.Helper()
 	env := jobtest.Env(t)
@@ -172,7 +172,7 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 		got := *manifests[i]
 		got.Files = slices.Clone(got.Files)
 		for i := range got.Files {
-			got.Files[i].FileID = 0 // of a job that may resume
+			got.Files[i].FileID = 0 // set in a job that may resume
 		}
 		if got.Table != m.Table || got.Digest != m.Digest || got.Duplicates != m.Duplicates || got.Records != m.Records || got.Filtered != m.Filtered || fmt.Sprint(got.Files) != fmt.Sprint(m.Files) || fmt.Sprint(got.Cells) != fmt.Sprint(m.Cells) {
 			t.Errorf("%s: the manifest is\n%+v, alone\n%+v", target.Table, got, m)
@@ -180,8 +180,8 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 	}
 }
 
-// TestTablesEqualSeparateBuilds builds several tables in one reading, with random records, split points, workers and
-// policies, and holds the files of each to those of a job that builds this table alone.
+// TestTablesEqualSeparateBuilds builds several tables with one reading, with random records, split points, workers
+// and policies, and compares the files of each with those of a job that builds only this table.
 func TestTablesEqualSeparateBuilds(t *testing.T) {
 	runs, reduced := 0, race.Reduced(t)
 	testcheck.Check(t, func(rt *rapid.T) {
@@ -218,7 +218,7 @@ func TestTablesEqualSeparateBuilds(t *testing.T) {
 	})
 }
 
-// TestTablesSpill is the same in so little memory that the sort spills, where a single build has the same memory.
+// TestTablesSpill does the same with so little memory that the sort spills; the single builds have the same memory.
 func TestTablesSpill(t *testing.T) {
 	s := tablesSpec(writeTablesInput(t, t.TempDir(), 40_000, 1, true), "")
 	j := jobtest.Resolve(t, s)
@@ -240,8 +240,8 @@ func TestTablesSpill(t *testing.T) {
 	}
 }
 
-// TestTablesOfTheSameValues builds tables whose values are made once and held once, with others between them, from files with
-// and without NULL as well as empty texts, in memory and in so little that the sort spills.
+// TestTablesOfTheSameValues builds tables that share their values, with others between them, from files with and without NULL
+// besides empty text, in memory and with spilling.
 func TestTablesOfTheSameValues(t *testing.T) {
 	s := tablesSpec(writeTablesInput(t, t.TempDir(), 40_000, 3, false), "first")
 	s.Tables = []spec.TableSpec{
@@ -266,14 +266,14 @@ func TestTablesOfTheSameValues(t *testing.T) {
 		if spilled := m[0].Runs > 0; spilled != (memory < 100<<20) {
 			t.Errorf("%d runs in %s", m[0].Runs, memory)
 		}
-		if !race.On { // builds of one table have races looked for elsewhere
+		if !race.On { // other tests run the race detector on builds of one table
 			sameAsAlone(t, s, splits, out, m)
 		}
 	}
 }
 
-// TestTablesShareBadRecords sets a record aside that has no row in one table: no other table has one of it, and what is
-// written adds up.
+// TestTablesShareBadRecords has a record without a row in one table: it is rejected, has no row in the other tables,
+// and the counts add up.
 func TestTablesShareBadRecords(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "x.dump")
@@ -316,7 +316,7 @@ func TestTablesShareBadRecords(t *testing.T) {
 	}
 }
 
-// TestTablesNameTheTable says in which table two records have one key, and where they are; nothing is left.
+// TestTablesNameTheTable checks that an error names the table in which two records have the same key, and their positions, and that nothing is left.
 func TestTablesNameTheTable(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "x.dump")
 	if err := os.WriteFile(input, []byte("1\x01R1\x0120171001\x01n\x019\x01R1|1\x101\x01R2\x0120171001\x01n\x019\x01R2|1\x10"), 0o600); err != nil {
@@ -338,7 +338,7 @@ func TestTablesNameTheTable(t *testing.T) {
 	}
 }
 
-// stopping is a checkpoint that fails at a call, as a process that is killed there goes no further.
+// stopping is a checkpoint that fails at a given call, like a process that is killed there.
 type stopping struct {
 	noCheckpoint
 	left int
@@ -363,8 +363,8 @@ func (s *stopping) Wrote(r WrittenRecord) error {
 	return errors.Join(s.noCheckpoint.Wrote(r), s.step())
 }
 
-// TestTablesResume stops a build of several tables at every record of its journal, each a further time, and holds what the
-// last attempt leaves to separate builds.
+// TestTablesResume stops a build of several tables at every record of its journal, each attempt one further, and compares
+// the result of the last attempt with separate builds.
 func TestTablesResume(t *testing.T) {
 	kinds, every := map[string]string{"unique": "", "duplicates": "last", "filters": "last"}, 1
 	if race.Reduced(t) {
@@ -382,7 +382,7 @@ func TestTablesResume(t *testing.T) {
 	}
 }
 
-// tablesResume stops a build at its records, each or every second, third and so on.
+// tablesResume stops a build at every n-th of its records.
 func tablesResume(t *testing.T, s spec.Spec, every int) {
 	j := jobtest.Resolve(t, s)
 	splits := map[string][][]byte{"ns:check": {[]byte("R3"), []byte("R6")}, "by_day": {[]byte("20171010"), []byte("20171020")}, "typed": partition.SaltSplits(3)}
@@ -427,7 +427,7 @@ func tablesResume(t *testing.T, s spec.Spec, every int) {
 		if t.Failed() {
 			t.Fatalf("stopped at %d", stop)
 		}
-		// what the journal says is enough for the manifests
+		// the journal suffices for the manifests
 		again, err := (&Resume{Done: &done}).Manifests(tables)
 		if err != nil {
 			t.Fatal(err)
@@ -443,7 +443,7 @@ func tablesResume(t *testing.T, s spec.Spec, every int) {
 	}
 }
 
-// TestTablesKeepSettings has the settings of each table in its files.
+// TestTablesKeepSettings checks that the files of each table have the table's settings.
 func TestTablesKeepSettings(t *testing.T) {
 	j := jobtest.Resolve(t, tablesSpec("x", ""))
 	shapes := tablesShapes(t, j, nil)

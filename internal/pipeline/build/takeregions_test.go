@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestManySmallRegions completes many files at a time, and some fail at their end: the files are those of an undisturbed
-// build, no more are open than may be, and each is finished before it gets its name.
+// TestManySmallRegions completes many files at a time, and some fail at their end: the files are the same as those of
+// an undisturbed build, the number of open files is limited, and each is finished before it is renamed.
 func TestManySmallRegions(t *testing.T) {
 	const regions = 100
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 5000)

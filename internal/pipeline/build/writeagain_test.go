@@ -52,9 +52,9 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 	return k.Build(ctx, p, out, w, 0, nil)
 }
 
-// TestWriteAgain lets each operation of a build fail, before and after the
-// act, on several files: the files are those of an undisturbed build, and
-// nothing else is left.
+// TestWriteAgain makes each operation of a build fail, before or after it takes
+// effect, on several files: the files are the same as those of an undisturbed
+// build, and nothing else is left.
 func TestWriteAgain(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 24_000)
 	calm := t.TempDir()
@@ -74,7 +74,7 @@ func TestWriteAgain(t *testing.T) {
 	for _, op := range []testfs.Op{testfs.OpCreate, testfs.OpWrite, testfs.OpFinish, testfs.OpOpen, testfs.OpReadAt, testfs.OpStat, testfs.OpRename} {
 		for _, after := range []bool{false, true} {
 			if op == testfs.OpReadAt && after {
-				continue // with all bytes the error does not matter
+				continue // once all bytes are read, the error does not matter
 			}
 			for _, memory := range memories {
 				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestWriteAgain(t *testing.T) {
 					fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
 						mu.Lock()
 						defer mu.Unlock()
-						if o != op || failed == 5 { // fewer than a file is written, should one get them all
+						if o != op || failed == 5 { // fewer than the attempts for a file, if one file gets all failures
 							return nil
 						}
 						if seen++; seen%3 == 1 { // not only the first
@@ -113,7 +113,7 @@ func TestWriteAgain(t *testing.T) {
 					if spilled := got.Runs > 1; spilled != (memory > 0) {
 						t.Errorf("%d runs", got.Runs)
 					}
-					// Two workers' files may fail together, and one of them be noted as a retry of both.
+					// Two workers' files may fail together, and one note may report the retry of both.
 					if failed != 5 || notes == 0 || notes > failed {
 						t.Errorf("%d failures, %d notes", failed, notes)
 					}
@@ -123,8 +123,8 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
-// TestWriteFamiliesAgain lets operations fail where a region has several
-// files: some have their names already when another cannot get its own.
+// TestWriteFamiliesAgain makes operations fail in regions with several files:
+// some already have their names when another cannot get its own.
 func TestWriteFamiliesAgain(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 2000)
 	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
@@ -138,7 +138,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 		t.Fatalf("%d files", len(sums))
 	}
 	retry := quickRetry
-	retry.Attempts = 12 // more than there are faults, which one region may get all of
+	retry.Attempts = 12 // more than there are faults; one region may get all of them
 	nths := []int{3, 5}
 	if race.Reduced(t) {
 		nths = nths[:1]
@@ -153,7 +153,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 					fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
 						mu.Lock()
 						defer mu.Unlock()
-						second := op == testfs.OpRemove && o == testfs.OpRename // gives it something to remove
+						second := op == testfs.OpRemove && o == testfs.OpRename // so that there is something to remove
 						if o != op && !second || failed == 9 {
 							return nil
 						}
@@ -170,8 +170,8 @@ func TestWriteFamiliesAgain(t *testing.T) {
 					if got.Digest != want.Digest || got.HFiles != want.HFiles {
 						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
 					}
-					// Thirty files take thirty such operations at least; how many more
-					// depends on which of a region's files fail together. Of removing, a
+					// Thirty files take at least thirty such operations; the exact number
+					// depends on which of a region's files fail together. For removal, a
 					// worker's last fault may find nothing to remove.
 					if failed < min(30/nth, 8) {
 						t.Errorf("%d operations failed", failed)
@@ -185,14 +185,14 @@ func TestWriteFamiliesAgain(t *testing.T) {
 	}
 }
 
-// TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail, or its renaming, although it was done.
+// TestManifestThatFailedAtItsEndIsNotLeft makes finishing or renaming the manifest return an error although it took effect.
 func TestManifestThatFailedAtItsEndIsNotLeft(t *testing.T) {
 	for _, op := range []testfs.Op{testfs.OpFinish, testfs.OpRename} {
 		t.Run(string(op), func(t *testing.T) { manifestFails(t, op) })
 	}
 }
 
-// manifestFails lets the first operation of a kind on the manifest be done and answered by an error.
+// manifestFails makes the first operation of a kind on the manifest take effect and return an error.
 func manifestFails(t *testing.T, op testfs.Op) {
 	dir, failed := t.TempDir(), false
 	fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
@@ -217,7 +217,7 @@ func manifestFails(t *testing.T, op testfs.Op) {
 	}
 }
 
-// TestWriteGivenUp counts the writes of what cannot be written.
+// TestWriteGivenUp counts the attempts at a write that always fails.
 func TestWriteGivenUp(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
 	for _, c := range []struct {
@@ -247,7 +247,7 @@ func TestWriteGivenUp(t *testing.T) {
 			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.HDFS {
 				t.Errorf("kind %d: %v", fail.KindOf(err), err)
 			}
-			// The next file is under way when the first fails.
+			// The next file is being written when the first fails.
 			if writes < c.writes || writes > c.writes+1 {
 				t.Errorf("%d writes, want %d", writes, c.writes)
 			}
@@ -258,8 +258,8 @@ func TestWriteGivenUp(t *testing.T) {
 	}
 }
 
-// TestWriteStopped ends a build while a file cannot be written: as it waits to
-// write the file again, and before the write has failed.
+// TestWriteStopped ends a build while a file cannot be written: during the
+// pause before a retry, and before the write has failed.
 func TestWriteStopped(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		t.Run(fmt.Sprintf("early %t", early), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestMappingErrors has job files that are refused, all that is wrong at once.
+// TestMappingErrors has invalid job files and checks that all errors are reported together.
 func TestMappingErrors(t *testing.T) {
 	for _, c := range []struct {
 		yaml string
@@ -59,7 +59,7 @@ func TestMappingErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkColumns opens inputs of many columns and makes their plan.
+// BenchmarkColumns opens inputs with many columns and makes their plan.
 func BenchmarkColumns(b *testing.B) {
 	for _, n := range []int{5_000, 20_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -77,7 +77,7 @@ func BenchmarkColumns(b *testing.B) {
 	}
 }
 
-// TestPlanOfManyColumns makes the plan of 20,000 columns, in which every name was once looked up in all others.
+// TestPlanOfManyColumns makes the plan of 20,000 columns. Formerly, each name was searched for among all others.
 func TestPlanOfManyColumns(t *testing.T) {
 	names := make([]string, 20_000)
 	for i := range names {
@@ -96,7 +96,7 @@ func TestPlanOfManyColumns(t *testing.T) {
 	}
 }
 
-// TestUnknownModulusIsRefused has split points that show no modulus of a salt.
+// TestUnknownModulusIsRefused has split points that do not show the modulus of a salt.
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)

@@ -44,18 +44,18 @@ func TestTablesOfOneSource(t *testing.T) {
 	if got, want := sources(false), []int{0, 0, 2, 3, 0, 2, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v, want %v", got, want)
 	}
-	// Where there is NULL as well as empty texts, these are stored by default, too.
+	// With NULL besides empty text, empty text is stored by default too.
 	if got, want := sources(true), []int{0, 0, 2, 0, 0, 2, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v with NULL, want %v", got, want)
 	}
-	// A filter of its own leaves records without values, which others have.
+	// A table's own filter leaves out records, without values, that other tables have.
 	makers[2].filter = &Filter{}
 	if got, want := sources(true), []int{0, 0, 2, 0, 0, 5, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v with a filter, want %v", got, want)
 	}
 }
 
-// TestComputedRowsDoNotAllocate makes the same rows again and again: what they are made in stays.
+// TestComputedRowsDoNotAllocate makes the same rows repeatedly: the buffers are reused.
 func TestComputedRowsDoNotAllocate(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("id,name,amount,day\n")
@@ -89,7 +89,7 @@ func TestComputedRowsDoNotAllocate(t *testing.T) {
 			}
 		}
 		all()
-		if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // the detector has sync.Pool drop what regexp keeps there
+		if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // with the race detector, sync.Pool drops the objects that regexp keeps there
 			t.Errorf("%v allocations of %d rows", n, b.Rows)
 		}
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTimeToLiveIsOfItsRecord: a record has the time to live that it says, and none if it says none, whatever the record before had.
+// TestTimeToLiveIsOfItsRecord checks that a record has its own time to live, or none, independent of the previous record.
 func TestTimeToLiveIsOfItsRecord(t *testing.T) {
 	p := &Plan{Timestamp: 100, timing: timing{stamp: -1, ttl: 0}}
 	var at RowTime

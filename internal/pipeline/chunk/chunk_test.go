@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// row is a row of a test: its region follows from the first byte of its key.
+// row is a row of a test. The first byte of its key determines its region.
 type row struct {
 	seq          uint64
 	key, payload string
@@ -29,7 +29,7 @@ type row struct {
 
 const regions = 4
 
-// regionOf: keys below 0x40 are of region 0, below 0x80 of region 1, and so on.
+// regionOf returns the region of a key: 0 for keys below 0x40, 1 below 0x80, and so on.
 func regionOf(key string) int { return int(key[0] >> 6) }
 
 func boundsOf(region int) Bounds {
@@ -43,10 +43,10 @@ func boundsOf(region int) Bounds {
 	return b
 }
 
-// frame is one chunk on its way.
+// frame is one chunk in transit.
 type frame struct{ key, value []byte }
 
-// frames is a Sink that keeps what it gets.
+// frames is a Sink that keeps its chunks.
 type frames []frame
 
 func (f *frames) Chunk(key, value []byte) error {
@@ -54,7 +54,7 @@ func (f *frames) Chunk(key, value []byte) error {
 	return nil
 }
 
-// list is a Source of chunks, in their order.
+// list is a Source of the chunks of a list, in order.
 type list struct{ frames []frame }
 
 func (l *list) Next(key, value []byte) ([]byte, []byte, error) {
@@ -136,7 +136,7 @@ func read(s Source, policy extsort.Policy, expect []map[uint32]Counts) (rows []r
 	return rows, dups, open, nil
 }
 
-// plain decides the rows of all runs by a plain sort.
+// plain merges the rows of all runs with a plain sort.
 func plain(rows []row, policy extsort.Policy) (kept []row, dups int64) {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b row) int {
@@ -159,14 +159,14 @@ func plain(rows []row, policy extsort.Policy) (kept []row, dups int64) {
 	return kept, dups
 }
 
-// byKey is the order in which chunks arrive: ties in any.
+// byKey sorts chunks in the order of arrival, with ties in random order.
 func byKey(all []frame, random *rand.Rand) {
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	slices.SortStableFunc(all, func(a, b frame) int { return bytes.Compare(a.key, b.key) })
 }
 
-// TestMergeIsAPlainSort: chunks of several runs, however small, come out as a sort of all rows does, for each policy, with ties
-// of chunks in any order; and never more than a chunk of each run is open in addition to the one that came last.
+// TestMergeIsAPlainSort checks that merging the chunks of several runs, however small, gives the same rows as a sort of all
+// rows, for each policy, with ties of chunks in any order, and that at most one chunk of each run, and the latest one, is open.
 func TestMergeIsAPlainSort(t *testing.T) {
 	testcheck.Check(t, func(r *rapid.T) {
 		letters := rapid.SampledFrom([]byte{0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff})
@@ -210,7 +210,7 @@ func TestMergeIsAPlainSort(t *testing.T) {
 	})
 }
 
-// TestFailSaysWhichRecords: under fail, two rows of a key in different runs are an error with both places.
+// TestFailSaysWhichRecords checks that with policy fail two rows with the same key in different runs give an error with both positions.
 func TestFailSaysWhichRecords(t *testing.T) {
 	var sent frames
 	write(t, &sent, Options{Run: 1}, extsort.Fail, []row{{7, "a", "x"}, {8, "b", "y"}})
@@ -223,7 +223,7 @@ func TestFailSaysWhichRecords(t *testing.T) {
 	}
 }
 
-// TestLeftOut: what a merge leaves out is reported, so that sums of rows add up.
+// TestLeftOut checks that a merge reports the rows that it leaves out, so that sums of rows add up.
 func TestLeftOut(t *testing.T) {
 	for policy, want := range map[extsort.Policy]string{extsort.KeepFirst: "23", extsort.KeepLast: "12"} {
 		var sent frames
@@ -243,7 +243,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// many are rows of a run that make several chunks of each region.
+// many returns rows of a run that make several chunks of each region.
 func many(run, n int) []row {
 	random := rand.New(rand.NewPCG(uint64(run), 2))
 	rows := make([]row, n)
@@ -257,7 +257,7 @@ func many(run, n int) []row {
 	return rows
 }
 
-// TestFile: files of chunks are joined to what their rows sort to, and each damaged byte of one is refused.
+// TestFile checks that joined files of chunks give their rows in order, and that any damaged byte is detected.
 func TestFile(t *testing.T) {
 	var all []row
 	var files [][]byte
@@ -315,7 +315,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestRefused: each way in which chunks can be other than their run is an error that says which.
+// TestRefused checks that each possible difference between chunks and their run is an error that describes it.
 func TestRefused(t *testing.T) {
 	var sent frames
 	counts := write(t, &sent, Options{Run: 5, Size: MinSize}, extsort.Fail, many(1, 8000))
@@ -378,7 +378,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestKeyOutside: a row outside of the region is refused, though its chunk is whole.
+// TestKeyOutside checks that a row outside of the region is refused even if its chunk is intact.
 func TestKeyOutside(t *testing.T) {
 	var sent frames
 	write(t, &sent, Options{}, extsort.Fail, []row{{1, "\x10", "a"}, {2, "\x20", "b"}})
@@ -388,7 +388,7 @@ func TestKeyOutside(t *testing.T) {
 	}
 }
 
-// TestGolden holds the bytes of the format.
+// TestGolden checks the bytes of the format.
 func TestGolden(t *testing.T) {
 	var b bytes.Buffer
 	w := NewFileWriter(&b, regions)
@@ -414,7 +414,7 @@ func TestGolden(t *testing.T) {
 	if len(got) != len(rows) {
 		t.Errorf("%d rows", len(got))
 	}
-	// What another encoder of Snappy has packed holds the same rows.
+	// The output of another Snappy encoder has the same rows.
 	if older := rowsOf(t, filepath.Join("testdata", "run3-golang.chunks")); !slices.Equal(older, got) {
 		t.Errorf("%d rows of the older file", len(older))
 	}
@@ -446,7 +446,7 @@ func rowsOf(t *testing.T, name string) (rows []string) {
 	return rows
 }
 
-// TestNoAllocationPerRow: merging allocates for chunks, not for rows.
+// TestNoAllocationPerRow checks that merging allocates per chunk, not per row.
 func TestNoAllocationPerRow(t *testing.T) {
 	var sent frames
 	const n = 6000
@@ -479,7 +479,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 	}
 }
 
-// TestLyingLength: a length takes no memory before its bytes are there.
+// TestLyingLength checks that no memory is allocated for a length before its bytes arrive.
 func TestLyingLength(t *testing.T) {
 	b := append([]byte{0, 0, 0, 5, 0, 0, 0, 0, 'k'}, 0x3f, 0xff, 0xff, 0xff, 1, 2, 3)
 	var value []byte
@@ -497,7 +497,7 @@ func TestLyingLength(t *testing.T) {
 	}
 }
 
-// FuzzReader: any bytes are read or refused, and never take memory in proportion to a length.
+// FuzzReader checks that any input is read or refused, without memory in proportion to a length.
 func FuzzReader(f *testing.F) {
 	var sent frames
 	write(f, &sent, Options{Run: 1}, extsort.Fail, many(1, 300))
@@ -536,7 +536,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzFile: an index is refused or fits its file.
+// FuzzFile checks that an index is refused unless it fits its file.
 func FuzzFile(f *testing.F) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "run3.chunks"))
 	if err != nil {
@@ -556,7 +556,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// BenchmarkChunks measures cutting and merging; bytes are those of rows.
+// BenchmarkChunks measures cutting and merging; bytes are the bytes of rows.
 func BenchmarkChunks(b *testing.B) {
 	var sent frames
 	var size int64

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHelpersDoWhatTheyTook: each thing once, also what is queued when the last
-// worker with a region leaves, and no more is taken than helpers may have to do.
+// TestHelpersDoWhatTheyTook checks that each item is done once, also items that are queued
+// when the last worker with a region leaves, and that the number of queued items is limited.
 func TestHelpersDoWhatTheyTook(t *testing.T) {
 	const n, writers = 5, 2
 	h := NewIdle(n)
@@ -21,7 +21,7 @@ func TestHelpersDoWhatTheyTook(t *testing.T) {
 			}
 			for h.Count() < n-writers {
 				if h.Count() == 0 && h.Do(func() {}) {
-					given.Add(1) // a helper came meanwhile
+					given.Add(1) // a helper arrived meanwhile
 					did.Add(1)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSamplesOfRanges: rows that come in pieces leave the sample that they leave one by one.
+// TestSamplesOfRanges checks that rows added in pieces give the same sample as rows added one by one.
 func TestSamplesOfRanges(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -38,7 +38,7 @@ func TestSamplesOfRanges(t *testing.T) {
 	})
 }
 
-// TestSamplerIsBoundByBytesOfKeys remembers fewer rows where keys are long, and the first always.
+// TestSamplerIsBoundByBytesOfKeys checks that fewer rows are kept if keys are long, and the first always.
 func TestSamplerIsBoundByBytesOfKeys(t *testing.T) {
 	for _, size := range []int{8, 3_000, 32 << 10} {
 		s := sampler{most: 20}

@@ -65,7 +65,7 @@ func (s *Sink) Share(h *Idle) {
 // Finish ends the file.
 func (s *Sink) Finish() (hfile.Stats, error) { return s.hfile.Finish() }
 
-// append appends the family's cells of a row; values are those of all slots.
+// append appends the family's cells of a row; values are the values of all slots.
 func (s *Sink) append(key []byte, values [][]byte, at *cells.RowTime) error {
 	values = values[s.family.From:s.family.To]
 	if !hasCell(values) {

@@ -21,7 +21,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A tally holds the counts of some rows, each with the number of rows that it represents.
+// A tally holds the counts of some rows. Each row may represent several.
 type tally struct {
 	rows     float64 // that have a key
 	input    float64 // bytes of the records, as in [source.Batch.Bytes]

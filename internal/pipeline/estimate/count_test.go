@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// estimateOf is [Run] for split points.
+// estimateOf runs [Run] with split points.
 func estimateOf(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
 	t.Helper()
 	o.Splits = &splits
@@ -35,7 +35,7 @@ func estimateOf(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate
 	return e
 }
 
-// keysOf makes all keys of an input, one record after the other.
+// keysOf returns all keys of an input, one record after the other.
 func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
 	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{})
@@ -73,7 +73,7 @@ func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	return keys
 }
 
-// TestExact holds --exact against the keys of all records.
+// TestExact compares the result of --exact with the keys of all records.
 func TestExact(t *testing.T) {
 	list := func(text string) [][]byte {
 		s, err := partition.ParseSplits(text)
@@ -142,14 +142,14 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// shapes are inputs that samples may be wrong about.
+// shapes are inputs for which samples may be wrong.
 var shapes = []struct {
 	name string
 	spec data.Spec
 	form data.Form
 	sort bool // by the key
 	key  string
-	full bool // a million rows too
+	full bool // also with a million rows
 }{
 	{name: "even dump", form: data.Dump},
 	{name: "even csv", form: data.CSV},
@@ -160,11 +160,11 @@ var shapes = []struct {
 	{name: "sorted, plain key", form: data.Dump, sort: true, key: "check_id + id", full: true},
 }
 
-// TestShares holds the shares that a sample shows to those of all rows, within
-// what chance allows; of sorted rows, within what places allow.
+// TestShares compares the shares in a sample with the shares of all rows, within the
+// statistical error; for sorted rows, within the error due to the number of places.
 func TestShares(t *testing.T) {
 	shapes := shapes
-	if race.Reduced(t) { // the race detector's run: statistics are the same with it
+	if race.Reduced(t) { // statistics are the same with the race detector
 		shapes = shapes[:1]
 	}
 	for _, shape := range shapes {
@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 				for i, r := range sample.Regions {
 					share := exact.Regions[i].Share
 					most := shareBound(share, sample.CountedRows, rows)
-					if shape.sort { // each end of a region is in one place
+					if shape.sort { // each bound of a region is in one place
 						most = 2 / float64(sample.CountPlaces)
 					}
 					off := math.Abs(r.Share - share)
@@ -220,8 +220,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// sampledShares returns a plan from a sample: plan's own of a million rows, of
-// fewer rows one of as large a part of them, and if they are sorted, from as many places.
+// sampledShares estimates from a sample: for a million rows the default one, for fewer
+// rows one with the same fraction of them and, if they are sorted, from as many places.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64, sorted bool) *Estimate {
 	t.Helper()
 	split := int64(countSplit)
@@ -268,7 +268,7 @@ func sortDump(t *testing.T, name string, s spec.Spec) {
 	}
 }
 
-// TestCountWorkers sees that what is counted does not depend on the workers.
+// TestCountWorkers checks that the counts do not depend on the number of workers.
 func TestCountWorkers(t *testing.T) {
 	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 20_000, Seed: 5, KeyShare: 0.1}, data.CSV)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestCountWorkers(t *testing.T) {
 				first = e
 			}
 			if d := cmp.Diff(first, e, cmpopts.IgnoreUnexported(RegionEstimate{}),
-				cmpopts.IgnoreFields(RegionEstimate{}, "Bytes"), // of the encoded sample, which is in one file a worker
+				cmpopts.IgnoreFields(RegionEstimate{}, "Bytes"), // of the encoded sample, which has one file per worker
 				cmpopts.IgnoreFields(Estimate{}, "OpenTime", "ReadTime", "WriteTime", "Memory", "Workers", "HFileBytes", "MoreMemory")); d != "" {
 				t.Errorf("%+v: %d workers:\n%s", o, workers, d)
 			}
@@ -293,15 +293,15 @@ func TestCountWorkers(t *testing.T) {
 	}
 }
 
-// TestPlacesStandForAll draws places of files of many lengths: what they stand
-// for is all of each kind, and each row has about the same weight.
+// TestPlacesStandForAll draws places from files of many lengths: together they
+// represent the whole of each kind, and each row has about the same weight.
 func TestPlacesStandForAll(t *testing.T) {
 	if race.On {
 		t.Skip("statistics of large files")
 	}
 	dir := t.TempDir()
 	s := jobtest.Spec(t, "check")
-	// Ever longer files, each for a region of its own.
+	// Files of increasing length, each for a region of its own.
 	total := int64(0)
 	for i := range 8 {
 		rows := int64(500) << i

@@ -101,7 +101,7 @@ type kindSplit struct {
 	size  float64
 }
 
-// drawPlaces draws n places from splits of total length, where read bytes are to be
+// drawPlaces draws n places from splits of total length; read is the amount to
 // read altogether. For a split that is drawn twice, twice as much is read.
 func drawPlaces(splits []kindSplit, total, read float64, n int) []countPlace {
 	rng := rand.New(rand.NewPCG(countSeed, uint64(len(splits))))

@@ -28,8 +28,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEstimate holds what a sample of a few percent predicts to what the
-// build then makes: all but the times and the memory.
+// TestEstimate compares the prediction from a sample of a few percent with the
+// build's result, except for times and memory.
 func TestEstimate(t *testing.T) {
 	env := jobtest.Env(t)
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestEstimate(t *testing.T) {
 			}
 			s := jobtest.Spec(t, string(c.table))
 			s.Inputs, s.Format, s.Empty = []string{input}, string(c.form), "store"
-			s.Timestamp = 1700000000000 // how well Snappy packs blocks depends on it, by 0.4 % of their bytes
+			s.Timestamp = 1700000000000 // it affects Snappy's compression of blocks by 0.4 % of their bytes
 			w := build.WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
 			splits := partition.SaltSplits(modulus)
 			got := smallEstimate(t, env, s, splits, w)
@@ -95,13 +95,13 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// fileOverhead returns what an estimate takes HFiles to have besides their blocks, as
-// a part of the manifest's bytes: at most that is wrong.
+// fileOverhead returns the estimated overhead of HFiles besides their blocks, as
+// a fraction of the manifest's bytes: an upper bound of its error.
 func fileOverhead(m *manifest.Manifest) float64 {
 	return float64(m.HFiles) * build.FileOverhead / float64(m.Bytes)
 }
 
-// smallEstimate is [Run] from a sample of two megabytes.
+// smallEstimate runs [Run] with a sample of two megabytes.
 func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w build.WorkOptions) *Estimate {
 	t.Helper()
 	k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: 4 << 20})
@@ -120,7 +120,7 @@ func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte,
 	return e
 }
 
-// pack makes a gzip file of another.
+// pack creates a gzip copy of a file.
 func pack(t *testing.T, name string) string {
 	t.Helper()
 	in, err := os.Open(name)
@@ -143,7 +143,7 @@ func pack(t *testing.T, name string) string {
 	return out.Name()
 }
 
-// TestEstimateNothing is input without a record.
+// TestEstimateNothing uses an input without records.
 func TestEstimateNothing(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	empty := filepath.Join(t.TempDir(), "empty.dump")
@@ -190,10 +190,10 @@ func TestParallel(t *testing.T) {
 	})
 }
 
-// Build reads samples of the input and predicts what Build would
-// make of all of it. Nothing is written but, if the build would spill, a part
-// of that, to files without names. Inputs that were opened with short splits
-// are sampled better.
+// Build reads samples of the input and predicts the result of a build of the
+// whole input. It writes only, if the build would spill, a part of the spilled
+// data, to files without names. Inputs that were opened with short splits are
+// sampled better.
 func Build(ctx context.Context, plan *cells.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
 	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
 }

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestEstimateOfAFilter: an estimate is of the records that the filter leaves, with cells that are computed.
+// TestEstimateOfAFilter checks that an estimate covers the records that pass the filter, with computed cells.
 func TestEstimateOfAFilter(t *testing.T) {
 	env := jobtest.Env(t)
 	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 100_000, Seed: 7, Regions: 10}, data.CSV)
@@ -29,7 +29,7 @@ func TestEstimateOfAFilter(t *testing.T) {
 		if m.Filtered == 0 || m.Digest.Rows == 0 {
 			t.Fatalf("%d records are filtered, %s", m.Filtered, m.Digest)
 		}
-		const near5 = 0.05 // the estimate is of a sample of the records
+		const near5 = 0.05 // the estimate is based on a sample of the records
 		near(t, "rows", got.Rows, m.Digest.Rows, near5)
 		near(t, "cells", got.Cells, m.Digest.Cells, near5)
 		near(t, "bytes", got.HFileBytes, m.Bytes, near5+fileOverhead(m))

@@ -15,7 +15,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// TestEstimateOfJSONAndAvro: a sample of some percent predicts the rows of files whose text is JSON, or packed in blocks.
+// TestEstimateOfJSONAndAvro checks that a sample of a few percent predicts the rows of files whose text is JSON, or compressed in blocks.
 func TestEstimateOfJSONAndAvro(t *testing.T) {
 	if race.On {
 		t.Skip("statistics of large files")
@@ -48,7 +48,7 @@ func TestEstimateOfJSONAndAvro(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := jobtest.CSVSpec(path)
-		s.Columns = []string{"id", "v"} // JSON lines have no list of them
+		s.Columns = []string{"id", "v"} // JSON lines have no list of columns
 		e := smallEstimate(t, jobtest.Env(t), s, partition.SaltSplits(4), build.WorkOptions{Workers: 2, SpillDir: t.TempDir()})
 		if e.SampledRows > rows*3/4 || e.SampledRows == 0 {
 			t.Errorf("%s: the sample has %d of %d rows", name, e.SampledRows, rows)

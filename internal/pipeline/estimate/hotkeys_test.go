@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHotKeys holds the summary against counts of every key: never too high,
-// too low by no more than it says, and that is a small share.
+// TestHotKeys compares the summary with counts of every key: it is never too
+// high, and too low by no more than it reports, which is a small share.
 func TestHotKeys(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -55,7 +55,7 @@ func TestHotKeys(t *testing.T) {
 	})
 }
 
-// TestHotKeysReset sees that a summary that was used before is as good as new.
+// TestHotKeysReset checks that a summary can be reused after a reset.
 func TestHotKeysReset(t *testing.T) {
 	var h hotKeys
 	for i := range uint64(10_000) {

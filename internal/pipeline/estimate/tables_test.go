@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestEstimateTables holds what a sample predicts of several tables to what one build of all then makes.
+// TestEstimateTables compares the prediction for several tables with the result of one build of all.
 func TestEstimateTables(t *testing.T) {
 	const rows = 100_000
 	env, dir := jobtest.Env(t), t.TempDir()
@@ -70,8 +70,8 @@ func TestEstimateTables(t *testing.T) {
 			for i, got := range e.All() {
 				near(t, fmt.Sprintf("rows of table %d", i), got.Rows, m[i].Digest.Rows, totalBound(got.CountedRows, rows))
 				near(t, fmt.Sprintf("cells of table %d", i), got.Cells, m[i].Digest.Cells, total)
-				// A sample has neighbours of the input. Where the key parts them, values that they share lie closer together in the
-				// files of a sample than in those of all rows, and are packed better.
+				// A sample has consecutive rows of the input. If the key separates them, shared values are closer together in the
+				// files of a sample than in the files of all rows, and compress better.
 				parted := 0.05 * float64(min(i, 1))
 				near(t, fmt.Sprintf("bytes of table %d", i), got.HFileBytes, m[i].Bytes, total+fileOverhead(m[i])+parted)
 				if got.HFiles != m[i].HFiles || got.Memory != e.Memory || got.ReadTime != e.ReadTime || got.Runs != e.Runs || got.MoreMemory != e.MoreMemory || got.Spills != (memory > 0) {
@@ -88,8 +88,8 @@ func TestEstimateTables(t *testing.T) {
 	}
 }
 
-// TestSuggestTables finds split points for each of several tables, and counts all of the input: one build with these points has the
-// rows that were counted, in regions that have about the same.
+// TestSuggestTables finds split points for each of several tables, and counts the whole input: one build with these points has the
+// counted rows, in regions of about the same size.
 func TestSuggestTables(t *testing.T) {
 	const rows, regions = 5000, 6
 	env := jobtest.Env(t)

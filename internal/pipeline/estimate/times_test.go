@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// TestTimesAndMemoryAreScaled gives a sample of 1000 rows times that are known:
-// an estimate of 4000 rows, in memory and spilling, by one worker.
+// TestTimesAndMemoryAreScaled uses a sample of 1000 rows with known times, for
+// an estimate of 4000 rows, in memory and spilling, with one worker.
 func TestTimesAndMemoryAreScaled(t *testing.T) {
 	s := jobtest.CSVSpec(jobtest.WideInput(t, 1000))
 	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{})
@@ -32,9 +32,9 @@ func TestTimesAndMemoryAreScaled(t *testing.T) {
 		spills      bool
 		read, write time.Duration
 	}{
-		// 20 ms for 1000 rows by what 500 took, 4 times as many rows, the sort's 10 ms with log 4000 by log 1000.
+		// 20 ms for 1000 rows, extrapolated from 500, 4 times as many rows, the sort's 10 ms scaled with log 4000 / log 1000.
 		{"in memory", extsort.MinMemory, false, 153_633 * time.Microsecond, 254_400 * time.Microsecond},
-		// The sort's time is no more for a row: runs are as long as the sample's.
+		// The sort's time per row does not grow: runs are as long as the sample's.
 		{"spilling", 0, true, 126 * time.Millisecond, 222_600 * time.Microsecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// warningNames returns the warning names of an estimate's warnings.
+// warningNames returns the names of an estimate's warnings.
 func warningNames(e *Estimate) (names []string) {
 	for _, w := range e.Warnings {
 		names = append(names, w.Name)
@@ -29,7 +29,7 @@ func warningNames(e *Estimate) (names []string) {
 	return names
 }
 
-// TestWarnings brings each warning about, and nothing else.
+// TestWarnings provokes each warning, and no other.
 func TestWarnings(t *testing.T) {
 	if race.On {
 		t.Skip("counts each of 17 inputs as TestExact does")
@@ -66,7 +66,7 @@ func TestWarnings(t *testing.T) {
 		splits [][]byte
 		o      Options
 		want   []string
-		in     []string // of the first warning's text
+		in     []string // part of the first warning's text
 	}{
 		{name: "nothing", input: even, splits: partition.SaltSplits(10)},
 		{name: "one region", input: even},
@@ -135,7 +135,7 @@ func splitList(t *testing.T, list string) [][]byte {
 	return s
 }
 
-// TestColumnThatNoRecordHas: a plan that has read all of the input ends as a load does.
+// TestColumnThatNoRecordHas checks that a plan that has read the whole input fails as a load does.
 func TestColumnThatNoRecordHas(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.jsonl")
 	if err := os.WriteFile(name, []byte(`{"id":1,"a":2}`+"\n"), 0o600); err != nil {
@@ -148,8 +148,8 @@ func TestColumnThatNoRecordHas(t *testing.T) {
 	}
 }
 
-// TestSuggest makes a plan for the split points that it suggests: regions of
-// about the same bytes, whatever the key.
+// TestSuggest makes a plan with the split points that it suggests: the regions
+// have about the same bytes, whatever the key.
 func TestSuggest(t *testing.T) {
 	const rows = 50_000
 	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: rows, Seed: 4}, data.Dump)
@@ -175,8 +175,8 @@ func TestSuggest(t *testing.T) {
 		for _, r := range e.Regions {
 			total += r.Bytes
 		}
-		most := 2*0.05 + 0.01 // both ends of a region, and a row
-		if c.key == "" {      // a salt's rows are those that its query keys happen to have
+		most := 2*0.05 + 0.01 // both bounds of a region, and a row
+		if c.key == "" {      // the rows of a salt depend on its query keys
 			most = float64(c.n) * shareBound(1/float64(c.n), rows, math.MaxInt64)
 		}
 		for i, r := range e.Regions {
@@ -194,7 +194,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// TestPlanOfTable asks a table for its regions and the size at which they split.
+// TestPlanOfTable uses a table's regions and the size at which they split.
 func TestPlanOfTable(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	c, err := env.Dial(t.Context())

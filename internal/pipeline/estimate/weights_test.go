@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// weightsOf weighs the regions of an input by a sample of so many bytes.
+// weightsOf returns the weights of the regions of an input from a sample of text bytes.
 func weightsOf(t *testing.T, s spec.Spec, points [][]byte, workers int, text int64) []int64 {
 	t.Helper()
 	w, err := weigh(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), []spec.Family{jobtest.Family}, points, build.WorkOptions{Workers: workers}, text)
@@ -26,7 +26,7 @@ func weightsOf(t *testing.T, s spec.Spec, points [][]byte, workers int, text int
 	return w
 }
 
-// TestWeightsOfTheWhole holds the weights of inputs that are read whole, as text and as Parquet, to each other and to the text's size.
+// TestWeightsOfTheWhole compares the weights of inputs that are read whole, as text and as Parquet, with each other and with the text's size.
 func TestWeightsOfTheWhole(t *testing.T) {
 	points := partition.SaltSplits(10)
 	var all [][]int64
@@ -49,7 +49,7 @@ func TestWeightsOfTheWhole(t *testing.T) {
 	}
 }
 
-// TestWeightsOfTables: those of further tables follow those of the first, by what their rows hold.
+// TestWeightsOfTables checks that the weights of further tables follow those of the first, and depend on the contents of their rows.
 func TestWeightsOfTables(t *testing.T) {
 	s := jobtest.TableSpec(t, data.Check, jobtest.Export(t, "check.csv"), "")
 	s.Table, s.Tables = "t", []spec.TableSpec{{Table: "narrow", Key: "id", Columns: []string{"hit_ind"}}, {Table: "again", Key: s.Key}}
@@ -74,7 +74,8 @@ func TestWeightsOfTables(t *testing.T) {
 	}
 }
 
-// TestWeightsOfASample: a sample finds what each region has, the same with any number of workers, and weighs a region that it has not seen.
+// TestWeightsOfASample checks that a sample finds the sizes of all regions, independent of the number of workers, and that a region without
+// sampled rows has a weight.
 func TestWeightsOfASample(t *testing.T) {
 	const rows = 200_000
 	var b bytes.Buffer
@@ -82,7 +83,7 @@ func TestWeightsOfASample(t *testing.T) {
 	truth := make([]float64, 5)
 	for i := range rows {
 		h := uint64(i+1) * 0x9e3779b97f4a7c15
-		region := []int{0, 0, 0, 1, 1, 2, 3, 3, 3, 3}[(h>>32)%10] // none in the last
+		region := []int{0, 0, 0, 1, 1, 2, 3, 3, 3, 3}[(h>>32)%10] // none in the last region
 		value := bytes.Repeat([]byte{'x'}, int((h>>20)%64))
 		fmt.Fprintf(&b, "%d%016x,%s\n", region, h, value)
 		truth[region] += float64(17 + 17 + len(value))
@@ -108,7 +109,7 @@ func TestWeightsOfASample(t *testing.T) {
 	}
 }
 
-// TestWeightsPassOverBadRecords: they are judged by who reads all of the input.
+// TestWeightsPassOverBadRecords checks that bad records are ignored: the run, which reads the whole input, evaluates them.
 func TestWeightsPassOverBadRecords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(file, []byte("id,v\na,1\n,2\nb,3\n"), 0o600); err != nil {

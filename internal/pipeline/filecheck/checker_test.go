@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// written makes an HFile of so many rows on a file system, with what a manifest says of it.
+// written writes an HFile with the given number of rows, and returns its manifest entry.
 func written(t testing.TB, fsys hdfsio.FS, name string, rows int) (Target, []byte) {
 	t.Helper()
 	f := jobtest.WriteCells(t, fsys, name, jobtest.SomeCells(rows), hfile.Options{Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow})
@@ -41,14 +41,14 @@ func put(t testing.TB, fsys hdfsio.FS, name string, b []byte) {
 	testcheck.Must(t, w.Finish())
 }
 
-// unknown returns a file whose checksum is not known.
+// unknown returns a file without its checksum.
 func unknown(f Target) Target {
 	f.CRC32C = 0
 	return f
 }
 
-// TestSoundFiles: sound files of each size are sound, and the check learns the checksum and the identity of each, and says how many bytes
-// it has read.
+// TestSoundFiles checks that intact files of each size pass, that the check stores the checksum and the id of each, and that it reports
+// the bytes read.
 func TestSoundFiles(t *testing.T) {
 	m := hdfsio.NewMemory()
 	var known, blind []Target
@@ -86,8 +86,8 @@ func TestSoundFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: a bit that is another one anywhere is damage, whether the checksum is known or not; the message says where it is and
-// quotes nothing of the table. Other files are checked all the same.
+// TestDamagedFiles checks that any changed bit is detected, whether the checksum is known or not, that the message has its position but
+// no data of the table, and that other files are checked nevertheless.
 func TestDamagedFiles(t *testing.T) {
 	r := testcheck.Rand(t)
 	m := hdfsio.NewMemory()
@@ -115,7 +115,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: a file that is sound and another one than was written, or has another length or other cells, is damage.
+// TestOtherFiles checks that an intact file that differs from the written one, or has another length or other cells, counts as damaged.
 func TestOtherFiles(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, whole := written(t, m, "/out/f/x", 50)
@@ -148,7 +148,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestMissingFiles: a file that is not there is an error, unless it may be gone.
+// TestMissingFiles checks that a missing file is an error, unless it may be gone.
 func TestMissingFiles(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, _ := written(t, m, "/out/f/x", 3)
@@ -163,7 +163,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestBlocksWithoutReplica: a file is damaged when HDFS has no good replica of one of its blocks; other read errors are not damage.
+// TestBlocksWithoutReplica checks that a file is damaged if HDFS has no intact replica of one of its blocks; other read errors are not damage.
 func TestBlocksWithoutReplica(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, _ := written(t, m, "/out/f/x", 300)
@@ -207,7 +207,7 @@ func (g *stopped) Wait(context.Context) error {
 	return nil
 }
 
-// TestGate: a check asks before each file, and ends where it may not continue.
+// TestGate checks that the gate is passed before each file, and that its error ends the check.
 func TestGate(t *testing.T) {
 	m := hdfsio.NewMemory()
 	var files []Target
@@ -227,7 +227,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestAtATime: more files are read at a time where all are small, never more than there are.
+// TestAtATime checks that more files are read at a time if all are small, and never more than there are.
 func TestAtATime(t *testing.T) {
 	small, large := Target{File: manifest.File{Bytes: quickFile}}, Target{File: manifest.File{Bytes: quickFile + 1}}
 	many := make([]Target, 50)
@@ -246,7 +246,7 @@ func TestAtATime(t *testing.T) {
 	}
 }
 
-// TestWithoutValues: findings lose what they quote, the same one counts once, and of many the first are kept.
+// TestWithoutValues checks that quoted data are removed from findings, that repeated findings count once, and that only the first of many are kept.
 func TestWithoutValues(t *testing.T) {
 	in := []string{`row "a\"b" before "c"`, "block 7", "block 7", "block 8", "block 9", "block 10"}
 	if got := strings.Join(withoutValues(in), "|"); got != "row … before …|block 7|block 8|and 2 more" {
@@ -260,7 +260,7 @@ func TestWithoutValues(t *testing.T) {
 	}
 }
 
-// TestReadBack: the bytes of a file are those that were sent, or it says the name and both checksums.
+// TestReadBack checks that the bytes of a file are compared with the sent ones, and that the error has the name and both checksums.
 func TestReadBack(t *testing.T) {
 	m := hdfsio.NewMemory()
 	r := testcheck.Rand(t)

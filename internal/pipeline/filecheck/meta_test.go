@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestReadMeta: a file says its rows, its family and its length, whether it is read at once or in parts.
+// TestReadMeta checks the rows, the family and the length of a file that is read at once or in parts.
 func TestReadMeta(t *testing.T) {
 	m := hdfsio.NewMemory()
 	sizes := []int64{}
@@ -36,7 +36,7 @@ func TestReadMeta(t *testing.T) {
 	}
 }
 
-// TestWritten: what is read back must have the cells and bytes that were written.
+// TestWritten checks that a file must have the cells and bytes that were written.
 func TestWritten(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, whole := written(t, m, "/f/x", 30)
@@ -105,7 +105,7 @@ func (f *countedFile) Close() error {
 	return f.File.Close()
 }
 
-// TestOpenFails: a file that cannot be read, and one that is not an HFile, is closed again.
+// TestOpenFails checks that a file that cannot be read, or is not an HFile, is closed again.
 func TestOpenFails(t *testing.T) {
 	m := hdfsio.NewMemory()
 	_, whole := written(t, m, "/f/x", 3)
@@ -146,7 +146,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestDescribeHFile: what a file says of itself is what its writer was asked for, and prints.
+// TestDescribeHFile checks that the printed metadata equal the options of the writer.
 func TestDescribeHFile(t *testing.T) {
 	m := hdfsio.NewMemory()
 	cells := jobtest.SomeCells(40)
@@ -177,7 +177,7 @@ func TestDescribeHFile(t *testing.T) {
 	}
 }
 
-// TestInfoText: a value prints by its length and its key, and as its bytes where it is not text.
+// TestInfoText checks that a value is formatted by its length and its key, and as escaped bytes if it is not text.
 func TestInfoText(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"BULKLOAD_TIMESTAMP", "\x00\x00\x00\x00\x00\x00\x03\xe8", "1970-01-01 00:00:01.000 UTC"},

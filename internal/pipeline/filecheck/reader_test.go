@@ -11,10 +11,10 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// fileOf returns what is known of a file that was written, but for its cells and its checksum.
+// fileOf returns the manifest entry of a file without cells and checksum.
 func fileOf(b []byte) manifest.File { return manifest.File{Bytes: int64(len(b))} }
 
-// noise are random bytes.
+// noise returns random bytes.
 func noise(t *testing.T, n int) []byte {
 	r := testcheck.Rand(t)
 	b := make([]byte, n)
@@ -24,7 +24,7 @@ func noise(t *testing.T, n int) []byte {
 	return b
 }
 
-// reads counts the reads of a file, and fails where a test says so.
+// reads counts the reads of a file, and fails on request.
 type reads struct {
 	b    []byte
 	n    int
@@ -41,7 +41,7 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.b).ReadAt(p, off)
 }
 
-// TestPieces: pieces give the bytes of the file at any place, and end where it ends.
+// TestPieces checks that pieces return the bytes of the file at any offset, and end at its end.
 func TestPieces(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, size := range []int{0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 5*pieceSize + 77} {
@@ -59,7 +59,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestPiecesAreKept: a piece that was read is not read again before it is the oldest of too many.
+// TestPiecesAreKept checks that a cached piece is not read again until it is replaced.
 func TestPiecesAreKept(t *testing.T) {
 	f := &reads{b: noise(t, (mostPieces+2)*pieceSize)}
 	p := newPieces(f, int64(len(f.b)))
@@ -79,7 +79,7 @@ func TestPiecesAreKept(t *testing.T) {
 		t.Fatalf("%d reads of %d pieces", f.n, mostPieces)
 	}
 	touch(0)
-	touch(mostPieces) // takes the place of the second one, which is the oldest
+	touch(mostPieces) // replaces the second one, which is the oldest
 	touch(0)
 	if f.n != mostPieces+1 || len(p.held) != mostPieces {
 		t.Errorf("%d reads, %d pieces are held", f.n, len(p.held))
@@ -90,7 +90,7 @@ func TestPiecesAreKept(t *testing.T) {
 	}
 }
 
-// TestPiecesFail: an error of a read is given, and the piece is read again later; a file that is shorter than it was is an error.
+// TestPiecesFail checks that a read error is returned, that the piece is read again later, and that a truncated file is an error.
 func TestPiecesFail(t *testing.T) {
 	broken := errors.New("no DataNode answers")
 	f := &reads{b: noise(t, 3*pieceSize)}
@@ -115,7 +115,7 @@ func TestPiecesFail(t *testing.T) {
 	}
 }
 
-// TestCheckedReader: the checksum is that of all bytes, in whatever order and however often they were read before the end.
+// TestCheckedReader checks that the checksum covers all bytes, in whatever order and however often they were read before the end.
 func TestCheckedReader(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 200 {
@@ -132,7 +132,8 @@ func TestCheckedReader(t *testing.T) {
 	}
 }
 
-// TestCheckedReaderFails: the first error of the file system is kept, an end of the file is none, and a context that ends is one.
+// TestCheckedReaderFails checks that the first error of the file system is kept, that the end of the file is no error, and that
+// the end of the context is one.
 func TestCheckedReaderFails(t *testing.T) {
 	broken, stop := errors.New("no DataNode answers"), errors.New("the job was stopped")
 	f := &reads{b: noise(t, 100)}

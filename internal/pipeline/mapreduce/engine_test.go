@@ -24,17 +24,17 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// manager is a ResourceManager that knows one application at most.
+// manager is a ResourceManager with at most one application.
 type manager struct {
 	mu     sync.Mutex
-	id     string // empty: it knows none
+	id     string // empty: no application
 	tag    string
 	state  string
 	final  string
 	killed int
-	more   map[string]any   // further answers, by path
-	paths  map[string]int   // how often each was asked for
-	asked  func(m *manager) // with each question about the application
+	more   map[string]any   // further responses, by path
+	paths  map[string]int   // number of requests, by path
+	asked  func(m *manager) // called for each query about the application
 }
 
 const application = "application_1700000000000_0001"
@@ -81,12 +81,12 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ofJob returns where the ApplicationMaster answers.
+// ofJob returns the path at which the ApplicationMaster answers.
 func ofJob(below string) string {
 	return "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + strings.Replace(application, "application", "job", 1) + below
 }
 
-// notes is a journal that is read by the test.
+// notes is a journal for the test.
 type notes struct{ all []string }
 
 func (n *notes) Submitting(s Submission) error { return n.add("submitting", s.Application) }
@@ -99,7 +99,7 @@ func (n *notes) add(what, of string) error {
 	return nil
 }
 
-// bench is an engine with a manager, with a staging directory of local files.
+// bench is an engine with a manager and a staging directory of local files.
 type bench struct {
 	*testing.T
 	*Engine
@@ -108,10 +108,10 @@ type bench struct {
 	out     build.Output
 	at      hdfsio.Location
 	server  string // the manager's
-	pipe    *piped // whose output is that of the application
+	pipe    *piped // its output is that of the application
 }
 
-// serve returns a server that stands for a manager or a node.
+// serve starts a server that simulates a manager or a node.
 func serve(t *testing.T, m *manager) string {
 	t.Helper()
 	server := httptest.NewServer(m)
@@ -119,7 +119,7 @@ func serve(t *testing.T, m *manager) string {
 	return server.URL
 }
 
-// newBench returns a bench whose Hadoop client says what script does. The job's work is done; commit makes its output complete.
+// newBench returns a bench whose Hadoop client runs script. The job's tasks are finished; commit completes its output.
 func newBench(t *testing.T, script string) *bench {
 	t.Helper()
 	m := &manager{state: "RUNNING", final: "UNDEFINED"}
@@ -174,7 +174,7 @@ func (b *bench) begun(application string) *Submission {
 	return &Submission{Tag: b.pipe.work.Tag, Dir: b.pipe.work.Dir, Application: application, Maps: 2, Reduces: 2}
 }
 
-// commit is what the ApplicationMaster does last.
+// commit simulates the last step of the ApplicationMaster.
 func (b *bench) commit() {
 	b.Helper()
 	if err := os.WriteFile(filepath.Join(b.pipe.dir, outName, successName), nil, 0o600); err != nil {
@@ -186,7 +186,7 @@ func (b *bench) build(ctx context.Context) (*Adopted, error) {
 	return b.Engine.Build(ctx, func(context.Context) (*share.Plan, error) { return b.pipe.work.Plan, nil }, b.out, b.at)
 }
 
-// TestAttach: an application of an earlier process that runs is waited for, found by its tag or by its id, and its output is taken.
+// TestAttach checks that a running application of an earlier process is found by its tag or by its id and waited for, and that its output is taken.
 func TestAttach(t *testing.T) {
 	for _, id := range []string{"", application} {
 		b := newBench(t, "exit 1")
@@ -208,7 +208,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// TestAdoptForgotten: output that is complete is taken, whatever servers know.
+// TestAdoptForgotten checks that complete output is taken, whatever the servers report.
 func TestAdoptForgotten(t *testing.T) {
 	for _, id := range []string{"", application} {
 		b := newBench(t, "exit 1")
@@ -220,7 +220,7 @@ func TestAdoptForgotten(t *testing.T) {
 	}
 }
 
-// TestForgotten: an unknown application, whose output is not complete, is not submitted again without a word.
+// TestForgotten checks that an unknown application, whose output is incomplete, is an error and not silently submitted again.
 func TestForgotten(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun = b.begun(application)
@@ -230,7 +230,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestSubmitAgain: a job that has ended without output, or was never submitted, is submitted again with another tag.
+// TestSubmitAgain checks that a job that has ended without output, or was never submitted, is submitted again with another tag.
 func TestSubmitAgain(t *testing.T) {
 	for _, c := range []struct{ id, state, want string }{
 		{"", "", "it was not submitted"},
@@ -259,7 +259,7 @@ func TestSubmitAgain(t *testing.T) {
 	}
 }
 
-// TestNotSubmitted: a client that fails is the error, and the journal says that nothing runs.
+// TestNotSubmitted checks that the failure of the client is the error, and that the journal records that nothing runs.
 func TestNotSubmitted(t *testing.T) {
 	b := newBench(t, "echo 'no queue of that name' >&2; exit 1")
 	_, err := b.build(t.Context())
@@ -268,7 +268,7 @@ func TestNotSubmitted(t *testing.T) {
 	}
 }
 
-// TestVerdictEndsTheJob: an attempt that says that no other can succeed has the application killed, and its error is the job's.
+// TestVerdictEndsTheJob checks that the permanent error of an attempt kills the application, and is the job's error.
 func TestVerdictEndsTheJob(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun, b.manager.id = b.begun(application), application
@@ -282,7 +282,7 @@ func TestVerdictEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestStop: a command that is stopped leaves its application running, or kills it.
+// TestStop checks that stopping the command leaves its application running, or kills it.
 func TestStop(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		b := newBench(t, "exit 1")
@@ -296,7 +296,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestFailed: without a word of its tasks, a failed application's error is what YARN says, and it is done with.
+// TestFailed checks that the error of a failed application is YARN's if its tasks report none, and that the application is cleaned up.
 func TestFailed(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun, b.manager.id = b.begun(application), application

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestExpectationsOfTasks: what maps count adds up to what one build counts, and the job's process judges it.
+// TestExpectationsOfTasks checks that the counts of maps add up to those of one build, and that the job's process evaluates them.
 func TestExpectationsOfTasks(t *testing.T) {
 	s := jobtest.CSVSpec(bad(t, false))
 	s.BadRecords = "1%"

@@ -17,7 +17,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// connections counts those of a server.
+// connections counts the connections of a server.
 type connections struct {
 	mu        sync.Mutex
 	all, most int
@@ -37,7 +37,7 @@ func (c *connections) state(conn net.Conn, s http.ConnState) {
 	}
 }
 
-// open counts the files of this process.
+// open returns the number of open files of this process.
 func open(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -47,8 +47,8 @@ func open(t *testing.T) int {
 	return len(files)
 }
 
-// TestManyTasks: who watches a job of 200 maps and 100 reduces asks as few questions as of a job of two, keeps one connection, and holds no
-// memory and no file for a task. What it keeps of tasks it takes at the end, from their descriptions.
+// TestManyTasks checks that monitoring a job of 200 maps and 100 reduces needs as many requests as a job of two, one connection, and
+// neither memory nor files per task. The descriptions of tasks are read at the end.
 func TestManyTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -141,7 +141,7 @@ func TestManyTasks(t *testing.T) {
 	if n := at.manager.paths[ofJob("/tasks")]; n != 1 {
 		t.Errorf("the tasks were asked for %d times", n)
 	}
-	// A map's description names the regions that it has rows of.
+	// A map's description lists the regions in which it has rows.
 	if grown := after[0] - early[0]; grown > 8<<20 {
 		t.Errorf("what 300 tasks have said takes %d bytes", grown)
 	}

@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestAttemptsOfAMap: of several attempts of one map that ended, as after the loss of a node or of the ApplicationMaster, the last is taken
-// with its bad records; others that have read something else end the job.
+// TestAttemptsOfAMap checks that of several finished attempts of one map, as after the loss of a node or of the ApplicationMaster, the last
+// is used, with its bad records, and that attempts that have read something else end the job.
 func TestAttemptsOfAMap(t *testing.T) {
 	s := jobtest.CSVSpec(bad(t, false))
 	s.BadRecords = "9"

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// TestPackRegions: large regions are alone, small ones together.
+// TestPackRegions checks that large regions are alone and small ones together.
 func TestPackRegions(t *testing.T) {
 	for _, c := range []struct {
 		weights []int64
@@ -26,7 +26,7 @@ func TestPackRegions(t *testing.T) {
 	} {
 		got := packRegions(c.weights, c.n, c.enough)
 		if c.weights[0] == 9 {
-			got = got[len(got)-1:] // where nothing weighs nothing, borders are free
+			got = got[len(got)-1:] // if nothing has a weight, cuts are arbitrary
 			c.want = "[{4 5}]"
 		}
 		if fmt.Sprint(got) != c.want {
@@ -52,7 +52,7 @@ func heaviest(weights []int64, n int) int64 {
 	return best
 }
 
-// TestPackRegionsIsBest holds packings to all that there are.
+// TestPackRegionsIsBest compares packings with all possible ones.
 func TestPackRegionsIsBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -80,7 +80,7 @@ func TestPackRegionsIsBest(t *testing.T) {
 	}
 }
 
-// TestReduceRanges: without a number, reduces come to 512 MiB each, unless a region alone has more; what is not known counts as the input.
+// TestReduceRanges checks that by default a reduce gets 512 MiB, unless a single region has more, and that unknown weights count as the input.
 func TestReduceRanges(t *testing.T) {
 	const g = 1 << 30
 	even := make([]int64, 100)

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// piped is a job whose tasks are run one by one, with a sort between them that stands for the shuffle.
+// piped is a job whose tasks are run one by one, with a sort between them in place of the shuffle.
 type piped struct {
 	*testing.T
 	dir  string // of the job
@@ -38,7 +38,7 @@ func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *pi
 	return newPipedTables(t, pipedJob{spec: s, shapes: shapesOf(points)}, maps, reduces)
 }
 
-// shapesOf returns the shapes of one table.
+// shapesOf returns the shape of one table.
 func shapesOf(points [][]byte) []build.Shape {
 	return []build.Shape{{Families: []spec.Family{jobtest.Family}, Splits: points}}
 }
@@ -71,7 +71,7 @@ func newPipedTables(t *testing.T, j pipedJob, maps, reduces int) *piped {
 	return p
 }
 
-// attempt runs one attempt; what it wrote is where the committer finds it.
+// attempt runs one attempt; its output is where the committer finds it.
 func (p *piped) attempt(kind string, number, try int, in []byte) (out []byte, dir string, err error) {
 	p.Helper()
 	id := fmt.Sprintf("attempt_1700000000000_0001_%s_%06d_%d", kind, number, try)
@@ -94,7 +94,7 @@ func (p *piped) attempt(kind string, number, try int, in []byte) (out []byte, di
 	return records.Bytes(), dir, err
 }
 
-// commit moves what an attempt wrote into the output.
+// commit moves the files of an attempt into the output.
 func (p *piped) commit(dir string) {
 	p.Helper()
 	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func (p *piped) commit(dir string) {
 	}
 }
 
-// record is one of the shuffle.
+// record is a record of the shuffle.
 type record struct{ key, value []byte }
 
 // run runs all tasks.
@@ -137,14 +137,14 @@ func (p *piped) run() error {
 			all = append(all, record{k, v})
 		}
 	}
-	slices.Reverse(all) // records of one key come in any order
+	slices.Reverse(all) // records with the same key are in any order
 	slices.SortStableFunc(all, func(a, b record) int { return bytes.Compare(a.key, b.key) })
 	keys := p.work.partitionKeys()
 	for i := range p.work.Reduces {
 		var in bytes.Buffer
 		w := chunk.NewFrameWriter(&in)
 		for _, r := range all {
-			// Hadoop's partitioner: a key that is a border belongs to what follows.
+			// As in Hadoop's partitioner, a key that equals a boundary belongs to the range after it.
 			to, exact := slices.BinarySearchFunc(keys, r.key, bytes.Compare)
 			if exact {
 				to++
@@ -171,7 +171,7 @@ type pipedJob struct {
 	root   string // HBase's, with the snapshot s, if tables are read
 }
 
-// pipedJobs are jobs of one table and of several.
+// pipedJobs returns jobs with one table and with several.
 func pipedJobs(t *testing.T) map[string]pipedJob {
 	t.Helper()
 	jobs := map[string]pipedJob{}
@@ -196,8 +196,8 @@ func pipedJobs(t *testing.T) map[string]pipedJob {
 	return jobs
 }
 
-// TestTasksGiveTheSameFiles: maps, a sort by key and reduces give byte for byte the files of one build, of each table, and adopting them twice is
-// as once.
+// TestTasksGiveTheSameFiles checks that maps, a sort by key and reduces give byte for byte the files of one build, for each table, and that
+// adopting them twice has the same result as once.
 func TestTasksGiveTheSameFiles(t *testing.T) {
 	for name, j := range pipedJobs(t) {
 		for _, c := range []struct{ maps, reduces int }{{1, 1}, {3, 2}, {5, 7}} {
@@ -232,7 +232,7 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 	}
 }
 
-// holds holds what was adopted, and what a journal makes of its records, to the manifests of one build.
+// holds compares the adopted files, and what a journal makes of its records, with the manifests of one build.
 func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
 	p.Helper()
 	job, plans, err := p.work.Plan.Resolve(p.Context())
@@ -260,7 +260,7 @@ func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
 	}
 }
 
-// bad writes records, some of them bad, and with twice a key that comes in two shares.
+// bad writes records, some of them bad, and with twice a key that occurs in two shares.
 func bad(t *testing.T, twice bool) string {
 	t.Helper()
 	var b strings.Builder
@@ -282,7 +282,8 @@ func bad(t *testing.T, twice bool) string {
 	return name
 }
 
-// TestBadRecordsOfAllMaps: they count against one budget, and are one file in the order of the input, as are those that the filter leaves out.
+// TestBadRecordsOfAllMaps checks that the bad records of all maps count against one budget, and are in one file in the order of the input,
+// as are the filtered records.
 func TestBadRecordsOfAllMaps(t *testing.T) {
 	s := jobtest.CSVSpec(bad(t, false))
 	s.BadRecords, s.Filter = "1%", "id not like 'k%77'"
@@ -316,7 +317,7 @@ func TestBadRecordsOfAllMaps(t *testing.T) {
 	}
 }
 
-// TestPermanentErrors: an error that another attempt would meet again is noted, and ends every later attempt at once.
+// TestPermanentErrors checks that an error that another attempt would get again is recorded, and ends every later attempt at once.
 func TestPermanentErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		twice bool
@@ -343,7 +344,7 @@ func TestPermanentErrors(t *testing.T) {
 	}
 }
 
-// TestTasksRefuse: what does not belong to the job is not work.
+// TestTasksRefuse checks that tasks refuse files that do not belong to the job.
 func TestTasksRefuse(t *testing.T) {
 	p := newPiped(t, jobtest.CSVSpec(bad(t, false)), [][]byte{[]byte("k04")}, 2, 2)
 	for what, in := range map[string]string{"nothing": "", "another number": "1/3\n", "two": "1/2\n2/2\n", "no share": "x\n"} {

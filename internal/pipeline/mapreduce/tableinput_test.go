@@ -18,10 +18,10 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// pipedInput is a table among the inputs.
+// pipedInput is an input that is a table.
 const pipedInput = "hbase:n:t"
 
-// pipedTable gives the rows of a table new keys. Rows of several regions have each of them.
+// pipedTable assigns new keys to the rows of a table. Rows of several regions share each new key.
 func pipedTable(t *testing.T) pipedJob {
 	t.Helper()
 	table := testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "n:t", Splits: []string{"00700", "02000"}, HFiles: hfile.Options{BlockSize: 1 << 10}})
@@ -36,7 +36,7 @@ func pipedTable(t *testing.T) pipedJob {
 	return pipedJob{spec: s, shapes: shapesOf([][]byte{[]byte("2"), []byte("21"), []byte("7")}), root: table.Root}
 }
 
-// env returns the env of the process which plans: it has taken a snapshot of the table, and cuts regions into small parts.
+// env returns the environment of the planning process: it has taken a snapshot of the table, and cuts regions into small parts.
 func (j pipedJob) env(t *testing.T) *cluster.Env {
 	t.Helper()
 	env := jobtest.Env(t)
@@ -50,7 +50,7 @@ func (j pipedJob) env(t *testing.T) *cluster.Env {
 	return env
 }
 
-// TestJobOfATable: tasks get tokens for the file system of HBase's directory, and its place.
+// TestJobOfATable checks that tasks get tokens for the file system of HBase's root directory, and its location.
 func TestJobOfATable(t *testing.T) {
 	env := jobtest.Env(t)
 	env.Conf.Set(cluster.RootDirKey, "hdfs://nn1:8020/hbase", "test")
@@ -61,7 +61,7 @@ func TestJobOfATable(t *testing.T) {
 	}
 }
 
-// TestRefuseTables: tables that nodes cannot read are refused by name.
+// TestRefuseTables checks that tables that nodes cannot read are refused by name.
 func TestRefuseTables(t *testing.T) {
 	for _, c := range []struct{ root, readBy, want string }{
 		{"hdfs://nn1:8020/hbase", "", ""},
@@ -81,7 +81,7 @@ func TestRefuseTables(t *testing.T) {
 	}
 }
 
-// TestRefuseObjects: credentials of object stores stay where they are.
+// TestRefuseObjects checks that inputs in object stores are refused unless they have keys of S3's protocol, which nodes get.
 func TestRefuseObjects(t *testing.T) {
 	if err := RefuseInputs(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Key: "k", Inputs: []string{"s3://b/x", "oss://b/x"}})); err != nil {
 		t.Error(err)

@@ -17,7 +17,7 @@ import (
 
 type object = map[string]any
 
-// job returns what the ApplicationMaster says of the job.
+// job returns the ApplicationMaster's report about the job.
 func job(done object) object {
 	j := object{"id": strings.Replace(application, "application", "job", 1), "state": "RUNNING", "mapsTotal": 2, "reducesTotal": 2}
 	for k, v := range done {
@@ -31,7 +31,7 @@ func taskOf(kind string, number int, state string, elapsed time.Duration) object
 		"state": state, "elapsedTime": elapsed.Milliseconds()}
 }
 
-// TestTaskTable: what each task did is in the result, with the time that the ApplicationMaster has seen, and the slow one is marked.
+// TestTaskTable checks that the result has the statistics of each task, with the time from the ApplicationMaster, and that the slow one is marked.
 func TestTaskTable(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun, b.manager.id = b.begun(application), application
@@ -81,7 +81,7 @@ func TestTaskTable(t *testing.T) {
 	}
 }
 
-// TestTaskRun: a second ApplicationMaster counts attempts from 1000.
+// TestTaskRun checks that a second ApplicationMaster numbers attempts from 1000.
 func TestTaskRun(t *testing.T) {
 	for id, want := range map[string][2]int{"attempt_1_0001_m_000007_2": {7, 3}, "attempt_1_0001_r_000012_1000": {12, 1}, "attempt_1_0001_r_000012_2003": {12, 4}} {
 		if r := taskRun(id, Ran{}); r.Number != want[0] || r.Attempts != want[1] {
@@ -90,15 +90,15 @@ func TestTaskRun(t *testing.T) {
 	}
 }
 
-// TestBudgetOfAllMaps: bad records that no map has too many of, but all have, end the job when the last map has ended: the reduces need not
-// write what is not to be loaded.
+// TestBudgetOfAllMaps checks that bad records that exceed the budget only together end the job when the last map has ended: the reduces
+// need not write files that will not be loaded.
 func TestBudgetOfAllMaps(t *testing.T) {
 	for _, c := range []struct {
 		budget string
 		ends   bool
 	}{{"8", true}, {"9", false}, {"0.05%", true}, {"1%", false}} {
 		b := newBench(t, "exit 1")
-		s := jobtest.CSVSpec(bad(t, false)) // nine
+		s := jobtest.CSVSpec(bad(t, false)) // nine bad records
 		s.BadRecords = c.budget
 		b.pipe = newPiped(t, s, [][]byte{[]byte("k04")}, 2, 2)
 		b.Begun, b.manager.id = b.begun(application), application
@@ -106,7 +106,7 @@ func TestBudgetOfAllMaps(t *testing.T) {
 		asked := 0
 		b.manager.asked = func(m *manager) {
 			if asked++; asked == 3 {
-				m.state, m.final = "FAILED", "FAILED" // not reached by a job that is ended before
+				m.state, m.final = "FAILED", "FAILED" // not reached if the job is ended before
 			}
 		}
 		_, err := b.build(t.Context())
@@ -119,7 +119,7 @@ func TestBudgetOfAllMaps(t *testing.T) {
 	}
 }
 
-// TestOwnErrorOfATask: of a job that failed, the last attempt's own error is the command's, and its kind the exit code.
+// TestOwnErrorOfATask checks that the last attempt's own error is the error of a failed job, and that its kind is the exit code.
 func TestOwnErrorOfATask(t *testing.T) {
 	for _, kind := range []fail.Kind{fail.Input, fail.HDFS} {
 		b := newBench(t, "exit 1")
@@ -150,7 +150,7 @@ func TestOwnErrorOfATask(t *testing.T) {
 	}
 }
 
-// failedTask is a job with a failed task, on a node that is the manager's own server.
+// failedTask sets up a job with a failed task, on a node that is the manager's own server.
 func failedTask(b *bench, diagnostics string) {
 	node := strings.TrimPrefix(b.server, "http://")
 	b.manager.more = map[string]any{
@@ -167,8 +167,8 @@ func failedTask(b *bench, diagnostics string) {
 	}
 }
 
-// TestStandardErrorOfATask: a task that has left no error of its own, as when it was killed, has the end of its standard error in the
-// command's.
+// TestStandardErrorOfATask checks that the end of standard error is in the command's error if a task has left no error of its own,
+// for example because it was killed.
 func TestStandardErrorOfATask(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun, b.manager.id = b.begun(application), application
@@ -179,12 +179,12 @@ func TestStandardErrorOfATask(t *testing.T) {
 	}
 }
 
-// system returns what a NodeManager's Java says of its processor.
+// system returns the report of a NodeManager's Java about its processor.
 func system(arch string) object {
 	return object{"beans": []object{{"name": "java.lang:type=OperatingSystem", "Name": "Linux", "Arch": arch}}}
 }
 
-// TestOtherProcessorOfANode: a program that a node cannot start is a setting that is wrong, and the error says for which it must be built.
+// TestOtherProcessorOfANode checks that a program that a node cannot start is a configuration error that names the processor to build for.
 func TestOtherProcessorOfANode(t *testing.T) {
 	ours, err := processorOf("/bin/true")
 	if err != nil {
@@ -207,8 +207,8 @@ func TestOtherProcessorOfANode(t *testing.T) {
 	}
 }
 
-// TestCheckNodes: a cluster of another processor is refused before anything is planned; one that has both is warned of, and nodes that do
-// not answer are passed over.
+// TestCheckNodes checks that a cluster with other processors is refused before anything is planned, that one with both causes a warning,
+// and that nodes that do not answer are ignored.
 func TestCheckNodes(t *testing.T) {
 	ours, err := processorOf("/bin/true")
 	if err != nil || ours != "amd64" {
@@ -216,7 +216,7 @@ func TestCheckNodes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		nodes []string // processors; empty: it does not answer
-		want  string   // in the error
+		want  string   // part of the error
 		warn  string
 	}{
 		"the same":    {[]string{"amd64", "amd64"}, "", ""},

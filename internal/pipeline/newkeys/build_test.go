@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestCellsMove has a row with everything that moves and everything that does not.
+// TestCellsMove has a row with everything that is kept and everything that is not.
 func TestCellsMove(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, []string{"b"}, "f", "g")
@@ -56,7 +56,7 @@ func TestCellsMove(t *testing.T) {
 	if m.Records != 2 || m.Digest.Rows != 2 || m.Digest.Cells != 8 || m.HFiles != 3 || len(m.RowSum) != 32 || m.Times.Min != 0 || m.Times.Max != 700 || m.Times.Expires != 700+1<<40 {
 		t.Errorf("%+v %+v", m, m.Times)
 	}
-	// Only what is as late as asked, whose key may be older.
+	// Only cells from the given time on, whose key may be older.
 	p.Choice.Since = 600
 	m, dir, err = l.build(s, p, Options{Options: build.Options{Workers: 1}})
 	testcheck.Must(t, err)
@@ -65,7 +65,7 @@ func TestCellsMove(t *testing.T) {
 	}
 }
 
-// random makes rows with some versions, families, tags and deletes; id is unique.
+// random loads rows with several versions, families, tags and deletes; id is unique.
 func (l *lab) random(r *rand.Rand, rows int) {
 	for file := range 3 {
 		var cells []hfile.Cell
@@ -92,8 +92,8 @@ func (l *lab) random(r *rand.Rand, rows int) {
 	}
 }
 
-// plain returns the expected content of a snapshot, with maps: lines of cells, sorted. Which
-// row of two with one key stays is up to keep; rows without a column id have none.
+// plain computes the expected content of a snapshot, with maps: sorted lines of cells. The policy
+// determines which of two rows with the same key stays; rows without a column id have no key.
 func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string) string) (lines []string, duplicates int64) {
 	t.Helper()
 	type row struct {
@@ -140,7 +140,7 @@ func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string)
 	return lines, duplicates
 }
 
-// TestRandomTables holds builds to a plain implementation.
+// TestRandomTables compares builds with a plain implementation.
 func TestRandomTables(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -173,7 +173,7 @@ func TestRandomTables(t *testing.T) {
 	}
 }
 
-// TestFixedMemory: more rows than the sort's memory holds give the same files.
+// TestFixedMemory checks that more rows than fit in the sort's memory give the same files.
 func TestFixedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sorts 100 MB, which -short leaves out")
@@ -210,7 +210,7 @@ func TestFixedMemory(t *testing.T) {
 	}
 }
 
-// data returns the data that an error's message has not.
+// data returns the data that are left out of an error's message.
 func data(err error) (all []string) {
 	if d, ok := err.(interface{ Data() []byte }); ok {
 		all = append(all, string(d.Data()))
@@ -226,7 +226,7 @@ func data(err error) (all []string) {
 	return all
 }
 
-// TestCollision names both old keys to who may see data, and never merges.
+// TestCollision checks that both old keys are available to users who may see data, and that rows are never merged.
 func TestCollision(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, []string{"m"}, "f")
@@ -261,13 +261,13 @@ func TestCollision(t *testing.T) {
 		}
 	}
 	p := l.plan("id")
-	p.Choice.Since = 2 // zeta alone has a cell, and yet they collide
+	p.Choice.Since = 2 // only zeta has a cell, and yet they collide
 	if _, _, err := l.build(s, p, Options{}); fail.KindOf(err) != fail.BadRows {
 		t.Errorf("a collision with a row that has no new cell: %v", err)
 	}
 }
 
-// TestRowsWithoutKey fail the build, or are set aside with their old keys.
+// TestRowsWithoutKey checks that such rows fail the build, or are rejected with their old keys.
 func TestRowsWithoutKey(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, nil, "f")
@@ -301,7 +301,7 @@ func TestRowsWithoutKey(t *testing.T) {
 	}
 }
 
-// TestColumnNames: what a name in a key means is certain, or refused.
+// TestColumnNames checks that ambiguous names in a key are refused.
 func TestColumnNames(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, nil, "f", "g")
@@ -323,7 +323,7 @@ func TestColumnNames(t *testing.T) {
 	}
 }
 
-// TestAllocations: nothing is allocated for a row or a cell.
+// TestAllocations checks that nothing is allocated per row or cell.
 func TestAllocations(t *testing.T) {
 	l := newLab(t, nil, "f")
 	var cells []hfile.Cell
@@ -344,7 +344,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestSplits are where the new keys are.
+// TestSplits checks that split points are within the new keys.
 func TestSplits(t *testing.T) {
 	l := newLab(t, []string{"f", "m", "t"}, "f", "g")
 	l.random(rand.New(rand.NewPCG(1, 1)), 2000)
@@ -362,7 +362,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestRowSum depends on the cells of rows alone, and sees a row that is there twice.
+// TestRowSum checks that the sum depends only on the cells of rows, and detects a repeated row.
 func TestRowSum(t *testing.T) {
 	sum := func(rows ...[]string) manifest.RowSum {
 		h := &RowHash{}
@@ -384,7 +384,7 @@ func TestRowSum(t *testing.T) {
 	}
 }
 
-// TestRowSumAdds holds the sum of hashes to that of math/big.
+// TestRowSumAdds compares the sum of hashes with the one that math/big computes.
 func TestRowSumAdds(t *testing.T) {
 	const seed = 131
 	t.Logf("seed %d", seed)

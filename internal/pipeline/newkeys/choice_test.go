@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestChoice: of random tables the chosen cells move, under keys that are made of the newest cells, chosen or not.
+// TestChoice checks, with random tables, that the chosen cells get keys that are made from the newest cells, chosen or not.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
@@ -43,7 +43,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// moved returns the lines of cells that a plan moves, plainly, how many rows it reads, and how many of them have no chosen cell.
+// moved returns the lines of cells that a plan moves, computed plainly, the number of rows that it reads, and the number of
+// these without chosen cells.
 func moved(cells []hfile.Cell, versions int, p *Plan) (lines []string, rows, empty int) {
 	key := map[string]string{}
 	at := map[string]int64{}
@@ -77,7 +78,7 @@ func moved(cells []hfile.Cell, versions int, p *Plan) (lines []string, rows, emp
 	return lines, len(reads), len(reads) - len(has)
 }
 
-// TestChoiceOfParts: a plan of a large table reads parts of it that have chosen rows alone.
+// TestChoiceOfParts checks that a plan of a large table reads only parts that have chosen rows.
 func TestChoiceOfParts(t *testing.T) {
 	l := newLab(t, []string{testsnapshot.RandomRow(500)}, "f")
 	var cells []hfile.Cell

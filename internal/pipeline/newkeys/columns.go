@@ -88,7 +88,7 @@ func (k *keyColumns) add(name string, parsed int) {
 // isCell reports whether the column's value is from a cell.
 func (c *keyColumn) isCell() bool { return !c.row && c.parsed < 0 }
 
-// read returns the families that the keys require; nil: any, since only the rows matter.
+// read returns the families that the keys require, nil for all of them.
 func (k *keyColumns) read() (names []string) {
 	for _, c := range k.columns {
 		if !c.isCell() || c.family < 0 {

@@ -45,7 +45,7 @@ func (l *lab) divided(s *snapshot.Snapshot, p *Plan, cuts int) *Plan {
 	return &of
 }
 
-// buildBy builds by so many processes, into a directory of its own.
+// buildBy builds with n processes, into a directory of its own.
 func (l *lab) buildBy(n int, s *snapshot.Snapshot, p *Plan, dir string) (*manifest.Manifest, error) {
 	l.t.Helper()
 	var runs []build.PartRun
@@ -75,8 +75,8 @@ func (l *lab) buildBy(n int, s *snapshot.Snapshot, p *Plan, dir string) (*manife
 	return m[0], nil
 }
 
-// TestDivided: processes that read parts of a table, of whatever number and wherever regions are cut, make the files and the sums of one
-// process. Columns that the first rows of regions lack carry their names.
+// TestDivided checks that processes that read parts of a table, of whatever number and wherever regions are cut, make the files and the
+// sums of one process. Columns that are not in the first rows of regions carry their names.
 func TestDivided(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -112,7 +112,7 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// TestDividedCollision: the merge says where the two rows of one key are that parts of one region have, and names their old keys as data.
+// TestDividedCollision checks that the merge names the positions of two rows with the same key in parts of one region, and their old keys as data.
 func TestDividedCollision(t *testing.T) {
 	l := newLab(t, nil, "f")
 	var cells []hfile.Cell

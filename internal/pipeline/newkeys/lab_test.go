@@ -23,10 +23,10 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// labNow is when the snapshots of the tests are read.
+// labNow is the time at which the tests read snapshots.
 var labNow = time.UnixMilli(2_000_000)
 
-// lab is table n:old on a file system in memory.
+// lab is the table n:old on an in-memory file system.
 type lab struct {
 	*testsnapshot.Table
 	t     testing.TB
@@ -59,7 +59,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	return s
 }
 
-// plan returns one for the lab's table.
+// plan returns a plan for the lab's table.
 func (l *lab) plan(key string, splits ...string) *Plan {
 	l.t.Helper()
 	e, err := keygen.Parse(key)
@@ -90,13 +90,13 @@ func (l *lab) build(s *snapshot.Snapshot, p *Plan, o Options) (*manifest.Manifes
 	return m, dir, err
 }
 
-// line returns a cell as text.
+// line formats a cell as text.
 func line(row []byte, c *hfile.Cell) string {
 	return fmt.Sprintf("%q %s:%q %d %s %q %x", row, c.Family, c.Qualifier, c.Timestamp, c.Type, c.Value, c.Tags)
 }
 
-// cells returns the cells of the files of a manifest, in the order of rows and families,
-// each file within the bounds of its region.
+// cells returns the cells in the files of a manifest, in the order of rows and
+// families, and checks that each file is within the bounds of its region.
 func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) {
 	l.t.Helper()
 	for _, f := range m.Files {
@@ -124,7 +124,7 @@ func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) 
 	return lines
 }
 
-// ttlTag returns a cell's own lifetime in milliseconds.
+// ttlTag returns a TTL tag, in milliseconds.
 func ttlTag(ms int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{0, 9, tagTTL}, uint64(ms))
 }

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// keysBy makes keys of columns by their names.
+// keysBy returns a function that makes keys from columns by their names.
 func keysBy(t testing.TB, spec string) func(columns map[string]string) string {
 	t.Helper()
 	e, err := keygen.Parse(spec)
@@ -34,8 +34,8 @@ func keysBy(t testing.TB, spec string) func(columns map[string]string) string {
 	}
 }
 
-// TestOldKeys gives rows keys of columns that only their old keys have, by several specs of both, and the keys are those that
-// are made of the columns themselves.
+// TestOldKeys makes new keys from columns that only the old keys contain, with several specs of both, and compares them with
+// keys that are made from the columns themselves.
 func TestOldKeys(t *testing.T) {
 	put := testsnapshot.Put
 	r := rand.New(rand.NewPCG(5, 5))
@@ -89,7 +89,7 @@ func TestOldKeys(t *testing.T) {
 	}
 }
 
-// TestOldKeysThatAreNone refuses rows whose old key the spec does not make, by their places and without their values.
+// TestOldKeysThatAreNone checks that rows whose old key does not match its spec are refused, with their positions and without their values.
 func TestOldKeysThatAreNone(t *testing.T) {
 	put := testsnapshot.Put
 	const spec = "salt(check_id, 10) + md5hex(check_id) + id"
@@ -125,7 +125,7 @@ func TestOldKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOldKeysAllocate nothing for a row.
+// TestOldKeysAllocate checks that nothing is allocated per row.
 func TestOldKeysAllocate(t *testing.T) {
 	l := newLab(t, nil, "f")
 	old := keysBy(t, "salt(v, 10) + md5hex(v) + id")

@@ -32,7 +32,7 @@ func randomRow(rnd *rand.Rand, columns int) (families []int, cells []*hfile.Cell
 	return families, cells
 }
 
-// TestPacked gives the cells of rows back as they were, of columns with numbers and without, packed by several workers.
+// TestPacked checks that unpacked cells equal the packed ones, in columns with numbers and without, packed by several workers.
 func TestPacked(t *testing.T) {
 	for _, columns := range []int{1, 30, 2 * mostNames} {
 		rnd := rand.New(rand.NewPCG(1, uint64(columns)))
@@ -74,7 +74,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// FuzzPacked reads no byte that is not there.
+// FuzzPacked checks that unpacking does not read beyond its input.
 func FuzzPacked(f *testing.F) {
 	p := &packer{names: newColumnGuess(&columnNames{})}
 	p.begin()
@@ -93,7 +93,7 @@ func FuzzPacked(f *testing.F) {
 	})
 }
 
-// TestRowHash gives one sum for a row, whatever its length, and none of a row that was dropped.
+// TestRowHash checks that a row has one sum, whatever its length, and a dropped row none.
 func TestRowHash(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	h := &RowHash{}

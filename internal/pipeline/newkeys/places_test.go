@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// sorted returns a table whose rows come by the date that its new keys begin with: the worst order for a sample, where a few neighbours are as
-// good as one row. Rows of later dates are longer.
+// sorted returns a table whose rows are sorted by the date with which its new keys begin: the worst order for a sample, since neighboring
+// rows add little information. Rows of later dates are longer.
 func sorted(t *testing.T, rows int) *lab {
 	l := newLab(t, []string{"2003", "2017", "2018"}, "f")
 	var cells []hfile.Cell
@@ -30,7 +30,7 @@ func sorted(t *testing.T, rows int) *lab {
 	return l
 }
 
-// TestPlaces predicts by a tenth of the rows, from places all over the table, and by all rows where it is to be exact.
+// TestPlaces predicts from a tenth of the rows, in places all over the table, and from all rows with exact.
 func TestPlaces(t *testing.T) {
 	const rows = 60_000
 	l := sorted(t, rows)
@@ -67,7 +67,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestPlacesCutTheTable: parts are in the order of keys, none overlaps another, and together they stand for all there are.
+// TestPlacesCutTheTable checks that parts are in the order of keys, do not overlap, and together represent all rows.
 func TestPlacesCutTheTable(t *testing.T) {
 	l := sorted(t, 20_000)
 	s := l.open()
@@ -101,7 +101,7 @@ func TestPlacesCutTheTable(t *testing.T) {
 	}
 }
 
-// TestSuggestByPlaces finds split points by a part of the rows.
+// TestSuggestByPlaces finds split points from a part of the rows.
 func TestSuggestByPlaces(t *testing.T) {
 	l := sorted(t, 60_000)
 	s, p := l.open(), l.plan("id")
@@ -121,8 +121,8 @@ func TestSuggestByPlaces(t *testing.T) {
 	}
 }
 
-// TestPredictNeighbours has rows that share values with those that come next under their new keys only: a sample of single rows would
-// pack much worse.
+// TestPredictNeighbours has rows that share values only with their neighbors under the new keys: a sample of single rows would
+// compress much worse.
 func TestPredictNeighbours(t *testing.T) {
 	const groups, each = 2000, 20
 	l, r := newLab(t, []string{"m"}, "f"), rand.New(rand.NewPCG(5, 5))

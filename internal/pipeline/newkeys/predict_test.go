@@ -27,7 +27,7 @@ func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estim
 	return l.prediction(s, o).of(l.t, p, 0)
 }
 
-// of returns what is said of a plan, or of so many regions.
+// of returns the estimate of a plan, or of the given number of regions.
 func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
 	t.Helper()
 	var err error
@@ -44,7 +44,7 @@ func (l *lab) prediction(s *snapshot.Snapshot, o Options) *Prediction {
 	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
 }
 
-// rowsOf returns the rows that a build has in each region.
+// rowsOf returns the number of rows of a build in each region.
 func (l *lab) rowsOf(s *snapshot.Snapshot, p *Plan) (rows []int64, cells int64) {
 	l.t.Helper()
 	m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 2}})
@@ -63,7 +63,7 @@ func (l *lab) rowsOf(s *snapshot.Snapshot, p *Plan) (rows []int64, cells int64) 
 	return rows, m.Digest.Cells
 }
 
-// TestPredict holds what is said of random tables to what a build of them has.
+// TestPredict compares the estimate for random tables with their build.
 func TestPredict(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -92,7 +92,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestPredictSample foresees the files of more rows than a sample has, and that they spill.
+// TestPredictSample predicts the files of more rows than fit in a sample, and that they spill.
 func TestPredictSample(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	var cells []hfile.Cell
@@ -127,7 +127,8 @@ func TestPredictSample(t *testing.T) {
 	}
 }
 
-// TestSampleIsTheSame in whatever order rows come: it has the first rows of each range of keys, those of one key together.
+// TestSampleIsTheSame checks that a sample does not depend on the order of rows: it has the first rows of each range of
+// keys, with rows of one key together.
 func TestSampleIsTheSame(t *testing.T) {
 	r := testcheck.Rand(t)
 	var rows []sampledRow
@@ -159,7 +160,7 @@ func TestSampleIsTheSame(t *testing.T) {
 	}
 }
 
-// TestPredictLongRows has long rows: a few of them have room in a sample.
+// TestPredictLongRows has long rows: only a few of them fit in a sample.
 func TestPredictLongRows(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	r := rand.New(rand.NewPCG(3, 3))
@@ -185,7 +186,7 @@ func TestPredictLongRows(t *testing.T) {
 	}
 }
 
-// TestPredictWarns of rows that have one key and of those that have none, which fail a run.
+// TestPredictWarns checks the warnings about rows with the same key and rows without one, which fail a run.
 func TestPredictWarns(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, []string{"m"}, "f")
@@ -205,7 +206,7 @@ func TestPredictWarns(t *testing.T) {
 	if got := strings.Join(texts, "; "); got != "bad records: 1 record without a row (of all 3 rows); duplicate keys: 1 row with the key of another row (of all 3 rows); regions are shown with them" || e.BadRecords != 1 || e.Rows != 3 {
 		t.Errorf("%s: %+v", got, e)
 	}
-	p.Choice.Since = 2 // a row without a cell that is late enough has the key of one that has it
+	p.Choice.Since = 2 // a row without a cell that is late enough has the key of a row with one
 	if e, err = l.predict(s, p, Options{Options: build.Options{Budget: budget}}); err != nil || e.Rows != 1 || len(e.Warnings) != 2 {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -215,7 +216,7 @@ func TestPredictWarns(t *testing.T) {
 	}
 }
 
-// TestSuggest finds split points for as many regions as are asked for, by the bytes of all cells.
+// TestSuggest finds split points for the requested number of regions, by the bytes of all cells.
 func TestSuggest(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f", "g")
 	var cells []hfile.Cell

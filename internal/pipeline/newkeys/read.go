@@ -28,9 +28,9 @@ type reader struct {
 	plan   *Plan
 	keys   *keyColumns
 	names  *columnNames
-	parts  []part                   // of the snapshot; those from
-	from   int                      // this index (inclusive) to
-	end    int                      // this index (exclusive) are read
+	parts  []part                   // of the snapshot
+	from   int                      // index of the first part to read
+	end    int                      // index after the last part to read
 	taker  func() (rowTaker, error) // returns the taker of a worker
 	skip   func(region int) bool    // regions of the new table whose files are already written; nil: none
 	room   memory

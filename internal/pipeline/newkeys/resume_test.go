@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// resuming is a build that is stopped and given again, with a journal.
+// resuming is a build with a journal that is stopped and repeated.
 type resuming struct {
 	*lab
 	snap  *snapshot.Snapshot
@@ -31,7 +31,7 @@ type resuming struct {
 	state string // the job's directory
 	out   build.Output
 	spill string
-	named int // files that have their names
+	named int // files with their final names
 }
 
 func newResuming(t *testing.T, l *lab, s *snapshot.Snapshot, p *Plan) *resuming {
@@ -43,7 +43,7 @@ func newResuming(t *testing.T, l *lab, s *snapshot.Snapshot, p *Plan) *resuming 
 	return r
 }
 
-// build returns one attempt, which ends when so many files have their names; below 0: at its end. It gives the phases that it went through.
+// build runs one attempt, which ends after the given number of files have their names; below 0: at its end. It returns the phases of the attempt.
 func (r *resuming) build(files int) (m *manifest.Manifest, phases []string, err error) {
 	r.t.Helper()
 	st, err := checkpoint.OpenDir(r.t.Context(), nil, r.state, 0, progress.Events{})
@@ -63,13 +63,13 @@ func (r *resuming) build(files int) (m *manifest.Manifest, phases []string, err 
 	return m, phases, err
 }
 
-// TestBuildResumes: a build that is stopped after any of its files, with its sorted rows or without them, comes to the same files,
-// and reads nothing twice that it still has.
+// TestBuildResumes checks that a build that is stopped after any of its files, with its sorted rows or without them, gives the
+// same files, and does not read anything again that it still has.
 func TestBuildResumes(t *testing.T) {
 	l := newLab(t, []string{"g", "p"}, "f", "g")
 	l.random(rand.New(rand.NewPCG(1, 2)), 1500)
 	put := testsnapshot.Put
-	var large []hfile.Cell // more than the sort has room for
+	var large []hfile.Cell // more than fits in the sort
 	for i := range 1500 {
 		row := fmt.Sprintf("a%05d", i)
 		large = append(large, put(row, "f", "id", 900, fmt.Sprintf("%08x", uint32(i)*2654435761)), put(row, "f", "\xff\x00\xfe", 900, strings.Repeat(row, 2000)))
@@ -110,7 +110,7 @@ func TestBuildResumes(t *testing.T) {
 	}
 }
 
-// TestAnotherSnapshot: rows that were sorted of a snapshot without rows do not stand for those of another one.
+// TestAnotherSnapshot checks that the sorted rows of a snapshot without rows are not used for another one.
 func TestAnotherSnapshot(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	p := l.plan("id", "8")
@@ -130,7 +130,7 @@ func TestAnotherSnapshot(t *testing.T) {
 	}
 }
 
-// same holds a manifest and its files to those of a build at one go.
+// same compares a manifest and its files with those of an uninterrupted build.
 func (r *resuming) same(t *testing.T, m, want *manifest.Manifest) {
 	t.Helper()
 	files := func(m *manifest.Manifest) (list []string) {
@@ -148,7 +148,7 @@ func (r *resuming) same(t *testing.T, m, want *manifest.Manifest) {
 	r.cells(m, r.plan, r.out.Dir)
 }
 
-// TestNamesAsText: columns come back from text as they were; other text is refused as damaged.
+// TestNamesAsText checks that columns are restored from text, and that other text is refused as damaged.
 func TestNamesAsText(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	n := &columnNames{}

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// preflight checks, and says what the checks found when the test fails.
+// preflight runs the checks, and logs their findings if the test fails.
 func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o Options) *Report {
 	t.Helper()
 	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
@@ -31,8 +31,8 @@ func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o Options) *Report {
 	return r
 }
 
-// TestPreflight finds nothing wrong with a healthy table, looks at all that
-// the job depends on, and leaves nothing behind.
+// TestPreflight checks that nothing is wrong with a healthy table, that
+// everything that the job depends on is checked, and that nothing is left behind.
 func TestPreflight(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 	if _, err := fsys.Stat(t.Context(), base); err == nil {
 		t.Errorf("the check left %s behind", base)
 	}
-	left, err := jobtest.UserFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging") // others load meanwhile
+	left, err := jobtest.UserFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging") // other loads run meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightHole takes a region out of hbase:meta: its row says that it is
-// offline, as the parent of a split that was lost.
+// TestPreflightHole makes a hole in hbase:meta: the row of a region marks it as
+// offline, like the parent of a split that was lost.
 func TestPreflightHole(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
@@ -99,12 +99,12 @@ func TestPreflightHole(t *testing.T) {
 	}
 }
 
-// lengthAnd returns a message with its length before it, fieldOf as a field.
+// lengthAnd returns a message preceded by its length, fieldOf a message as a field.
 func lengthAnd(body string) string { return string(rune(len(body))) + body }
 
 func fieldOf(number rune, body string) string { return string(number<<3|2) + lengthAnd(body) }
 
-// BenchmarkPreflight looks at a healthy table, as each run does.
+// BenchmarkPreflight checks a healthy table, as each run does.
 func BenchmarkPreflight(b *testing.B) {
 	env := jobtest.ClusterEnv(b, testcluster.Shared(b))
 	s := jobtest.Spec(b, "check")
@@ -117,7 +117,7 @@ func BenchmarkPreflight(b *testing.B) {
 	}
 }
 
-// TestWhatServersObserve: servers say by their coprocessors that they replicate bulk loads.
+// TestWhatServersObserve checks that servers report by their coprocessors that they replicate bulk loads.
 func TestWhatServersObserve(t *testing.T) {
 	servers := testcluster.Own(t, testcluster.Guarded())
 	env := jobtest.ClusterEnvAs(t, servers, "hbase")

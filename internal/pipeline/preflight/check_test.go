@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A finding is what a check makes of facts, and what it should be.
+// A finding is the result of a check for given facts, with the expected one.
 type finding struct {
 	name     string
 	got      Check
@@ -31,7 +31,7 @@ type finding struct {
 	hint     string
 }
 
-// TestCheckFindings gives each check what no test cluster shows.
+// TestCheckFindings tests the checks with facts that do not occur in test clusters.
 func TestCheckFindings(t *testing.T) {
 	table := loader.TableName{Namespace: "test", Qualifier: "t"}
 	for _, c := range slices.Concat(clusterFindings(table), observerFindings(table), copyFindings(table), stagingFindings(), storeFindings(), clockFindings(), sizeFindings()) {
@@ -48,7 +48,7 @@ func coprocessor(class string) *loader.Table {
 	return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
 }
 
-// clusterFindings returns the cluster findings of regions, servers and trackers.
+// clusterFindings returns findings about regions, servers and trackers.
 func clusterFindings(table loader.TableName) []finding {
 	one := loader.Status{Version: "2.6.4", Servers: []string{"rs1:16020"}}
 	region := loader.Region{Encoded: "abc", Server: "rs1:16020"}
@@ -70,7 +70,7 @@ func clusterFindings(table loader.TableName) []finding {
 	}
 }
 
-// observerFindings returns the observer findings of coprocessors and of Phoenix.
+// observerFindings returns findings about coprocessors and Phoenix.
 func observerFindings(table loader.TableName) []finding {
 	phoenix := func(simple string, families ...string) *loader.Table {
 		t := coprocessor("org.apache.phoenix.hbase.index." + simple)
@@ -98,7 +98,7 @@ func observerFindings(table loader.TableName) []finding {
 	}
 }
 
-// copyFindings returns the copy findings of what else has a table's rows: peers, large values apart, backups.
+// copyFindings returns findings about other copies of a table's rows: peers, MOB files, backups.
 func copyFindings(table loader.TableName) []finding {
 	scope1 := loader.Family{Name: "f", Attributes: map[string]string{"REPLICATION_SCOPE": "1"}}
 	peers := []loader.Peer{peerOfAll("a", true), peerOfAll("b", false)}
@@ -118,7 +118,7 @@ func copyFindings(table loader.TableName) []finding {
 	}
 }
 
-// storeFindings returns the store findings of how HBase keeps a family's files.
+// storeFindings returns findings about a family's store settings.
 func storeFindings() []finding {
 	site := func(key string) string { return map[string]string{"hbase.hstore.blockingStoreFiles": "5"}[key] }
 	none := func(string) string { return "" }
@@ -144,7 +144,7 @@ func storeFindings() []finding {
 	}
 }
 
-// stagingFindings returns the staging findings of staging directories: HBase's own and that of the job.
+// stagingFindings returns findings about staging directories: HBase's own and the job's.
 func stagingFindings() []finding {
 	above := func(mode fs.FileMode, owner string) stagingFacts {
 		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711, nil}, {"/a", owner, "g", fs.ModeDir | mode, nil}, {"/", "hbase", "g", fs.ModeDir | 0o755, nil}}}
@@ -172,7 +172,7 @@ func stagingFindings() []finding {
 	}
 }
 
-// clockFindings returns the clock findings of the clocks of the machine and of HDFS.
+// clockFindings returns findings about the clocks of the machine and of HDFS.
 func clockFindings() []finding {
 	now := time.Now()
 	clock := func(ahead time.Duration) stagingFacts {
@@ -187,7 +187,7 @@ func clockFindings() []finding {
 	}
 }
 
-// sizeFindings returns the size findings of what the rows need: regions, quotas, disk and open files.
+// sizeFindings returns findings about the space for the rows: regions, quotas, disk and open files.
 func sizeFindings() []finding {
 	gib := int64(1 << 30)
 	return []finding{
@@ -213,12 +213,12 @@ func sizeFindings() []finding {
 	}
 }
 
-// peerOfAll returns a peer that takes all tables.
+// peerOfAll returns a peer that replicates all tables.
 func peerOfAll(id string, enabled bool) loader.Peer {
 	return loader.Peer{ID: id, Enabled: enabled, All: true}
 }
 
-// TestLinks: rows of links in SYSTEM.CATALOG name a table's indexes.
+// TestLinks checks that rows of links in SYSTEM.CATALOG name a table's indexes.
 func TestLinks(t *testing.T) {
 	for _, c := range []struct {
 		table  loader.TableName
@@ -244,7 +244,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// modeInfo is a directory of a mode.
+// modeInfo is a directory with a mode.
 type modeInfo fs.FileMode
 
 func (m modeInfo) Name() string       { return "staging" }
@@ -278,7 +278,7 @@ func TestSpaceQuota(t *testing.T) {
 	if got, want := parseSpaceQuota(observed), (spaceQuota{limit: 5_000_000, used: 525_201}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	testcheck.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
+	testcheck.Check(t, func(rt *rapid.T) { // arbitrary values must do no harm
 		v := rapid.SliceOf(rapid.Byte()).Draw(rt, "value")
 		for _, cell := range row.Cells {
 			cell.Value = v
@@ -342,7 +342,7 @@ func TestWalkInput(t *testing.T) {
 	}
 }
 
-// TestCheckJSON reads a check from the report that it was printed into.
+// TestCheckJSON parses a check from the report that it was formatted into.
 func TestCheckJSON(t *testing.T) {
 	for _, want := range []Check{good("a", "found"), Doubtful("b", "do it", "found %d", 2), bad("c", "do it", "not found")} {
 		text, err := json.Marshal(want)

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// withConf returns the world with some properties set over those of the files.
+// withConf returns the environment with some properties that override those of the files.
 func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *cluster.Env {
 	t.Helper()
 	env := jobtest.ClusterEnv(t, c)
@@ -29,7 +29,7 @@ func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *clu
 	return env
 }
 
-// A preflightFault is a fault that the check of its own name finds.
+// A preflightFault is a fault that the check of the given name finds.
 type preflightFault struct {
 	fault    string
 	check    string
@@ -39,16 +39,16 @@ type preflightFault struct {
 	prepare  func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env
 }
 
-// A faultLab is a cluster with a healthy table, for faults of others.
+// A faultLab is a cluster with a healthy table, for faults elsewhere.
 type faultLab struct {
 	servers *testcluster.Cluster
 	env     *cluster.Env
 	admin   *testcluster.Admin
 	healthy string
-	owner   hdfsio.FS // as the user of HBase
+	owner   hdfsio.FS // as HBase's user
 }
 
-// do has the admin client do something.
+// do runs a command of the admin client.
 func (lab *faultLab) do(t *testing.T, args ...string) {
 	t.Helper()
 	if _, err := lab.admin.Run(t.Context(), args...); err != nil {
@@ -56,7 +56,7 @@ func (lab *faultLab) do(t *testing.T, args ...string) {
 	}
 }
 
-// createTable makes a table of attributes and a changed family.
+// createTable creates a table with attributes and a changed family.
 func (lab *faultLab) createTable(t *testing.T, attributes map[string]string, change func(*loader.Family)) string {
 	t.Helper()
 	c, err := lab.env.Dial(t.Context())
@@ -76,8 +76,8 @@ func (lab *faultLab) createTable(t *testing.T, attributes map[string]string, cha
 	return parsed.String()
 }
 
-// TestPreflightFaults provokes a fault each, which the check of its own name
-// finds, with a hint.
+// TestPreflightFaults provokes faults one by one. The check for each must
+// report it, with a hint.
 func TestPreflightFaults(t *testing.T) {
 	servers := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, servers)
@@ -87,10 +87,10 @@ func TestPreflightFaults(t *testing.T) {
 	}
 }
 
-// finds provokes a fault, and has its check find it and no other.
+// finds provokes a fault, and checks that only its check reports it.
 func (lab *faultLab) finds(t *testing.T, f preflightFault) {
 	s := jobtest.Spec(t, "check")
-	s.Regions = 10 // readers' modulus, whatever the table
+	s.Regions = 10 // modulus for readers, whatever the table
 	s.Table = lab.healthy
 	var o Options
 	with := f.prepare(t, &s, &o)
@@ -112,7 +112,7 @@ func (lab *faultLab) finds(t *testing.T, f preflightFault) {
 	}
 }
 
-// tableFaults returns the table faults of the table that is loaded.
+// tableFaults returns faults of the table that is loaded.
 func (lab *faultLab) tableFaults() []preflightFault {
 	return []preflightFault{
 		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
@@ -143,7 +143,7 @@ func (lab *faultLab) tableFaults() []preflightFault {
 	}
 }
 
-// jobFaults are settings of the job that the table does not suit.
+// jobFaults returns settings of the job that do not fit the table.
 func (lab *faultLab) jobFaults() []preflightFault {
 	return []preflightFault{
 		{"settings of the job", "family", SeverityWarning, "bloom NONE instead of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
@@ -172,7 +172,7 @@ func (lab *faultLab) jobFaults() []preflightFault {
 	}
 }
 
-// placeFaults returns the place faults of the staging directory and of the clusters.
+// placeFaults returns faults of the staging directory and of the clusters.
 func (lab *faultLab) placeFaults() []preflightFault {
 	return []preflightFault{
 		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
@@ -208,7 +208,7 @@ func (lab *faultLab) placeFaults() []preflightFault {
 	}
 }
 
-// inputFaults returns the input faults of the files that are read, and of those that are spilled.
+// inputFaults returns faults of the input files and of the spill directory.
 func (lab *faultLab) inputFaults() []preflightFault {
 	return []preflightFault{
 		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
@@ -237,8 +237,8 @@ func (lab *faultLab) inputFaults() []preflightFault {
 	}
 }
 
-// forwarded returns an address that leads to another, as an alias that no other machine can
-// know for one does.
+// forwarded returns an address that forwards to another, like an alias that other
+// machines cannot recognize as one.
 func forwarded(t testing.TB, to string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// emptied is a file system whose staging directory is removed, which is empty, before a probe makes its own in it.
+// emptied is a file system whose empty staging directory is removed before a probe creates its own directory in it.
 type emptied struct{ *hdfsio.Memory }
 
 func (e emptied) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
@@ -23,8 +23,8 @@ func (e emptied) MkdirAll(ctx context.Context, name string, perm fs.FileMode) er
 	return e.Memory.MkdirAll(ctx, name, perm)
 }
 
-// TestProbesOfTwoJobs: a probe that ends removes the staging directory that it has made. One that is under way makes it again, and HBase
-// must be able to pass that.
+// TestProbesOfTwoJobs checks that a probe removes the staging directory that it has created, that a concurrent one creates it again, and
+// that HBase can traverse the new one.
 func TestProbesOfTwoJobs(t *testing.T) {
 	m := hdfsio.NewMemory()
 	const dir = "/tmp/bulkload-tina"
@@ -42,7 +42,7 @@ func TestProbesOfTwoJobs(t *testing.T) {
 	}
 }
 
-// TestProbeOfKilledJob: a job's probe removes what one of an earlier attempt has left when it was killed.
+// TestProbeOfKilledJob checks that a job's probe removes the files that the killed probe of an earlier attempt has left.
 func TestProbeOfKilledJob(t *testing.T) {
 	m := hdfsio.NewMemory()
 	l := hdfsio.Location{Path: "/tmp/bulkload-tina"}
@@ -66,8 +66,8 @@ func TestProbeOfKilledJob(t *testing.T) {
 	}
 }
 
-// TestProbeMakesBase: a probe that finds no staging directory says that it made one. The job that uses the directory by then removes it
-// when it is refused.
+// TestProbeMakesBase checks that a probe that creates the staging directory reports that. If a job uses the directory by then, that job
+// removes it when it is refused.
 func TestProbeMakesBase(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		m := hdfsio.NewMemory()
@@ -83,7 +83,7 @@ func TestProbeMakesBase(t *testing.T) {
 	}
 }
 
-// usedBase is a file system in which a job makes its directory while a probe makes its own.
+// usedBase is a file system in which a job creates its directory while a probe creates its own.
 type usedBase struct {
 	*hdfsio.Memory
 	job string // empty: no job does

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestSecurityLine is what is said of clusters and of who is logged in, in one line.
+// TestSecurityLine checks the one-line description of clusters and logins.
 func TestSecurityLine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	secured := securityFacts{hdfs: true, hbase: true, nn: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: kerberos.Privacy}, data: "privacy", hbaseRPC: kerberos.Integrity,
@@ -59,7 +59,7 @@ func TestSecurityLine(t *testing.T) {
 	}
 }
 
-// TestCertificates: the store of TLS that ends first is named, an error once it has ended.
+// TestCertificates checks that the TLS store that expires first is named, with an error once it has expired.
 func TestCertificates(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	until := func(d time.Duration) []tlsconf.Validity {
@@ -82,7 +82,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestEncryptionZones: staging has to be in the zone of HBase's directory; inputs may be in any.
+// TestEncryptionZones checks that staging must be in the zone of HBase's directory, and that inputs may be in any.
 func TestEncryptionZones(t *testing.T) {
 	for name, c := range map[string]struct {
 		zones    map[string]string
@@ -114,8 +114,8 @@ func TestEncryptionZones(t *testing.T) {
 	}
 }
 
-// TestRootDir: the directory whose zone is asked for is a path of the NameNode, also where HBase names its staging directory by
-// a URI.
+// TestRootDir checks that the directory whose zone is queried is a path of the NameNode, also if HBase names its staging
+// directory by a URI.
 func TestRootDir(t *testing.T) {
 	for token, want := range map[string]string{
 		"":                                     "/hbz",

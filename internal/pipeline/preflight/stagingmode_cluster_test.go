@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestStagingMode has HBase's staging directory with the mode that old versions gave it under a umask of 077 (HBASE-26985): the check names the
-// mode and the command, after which it finds nothing.
+// TestStagingMode gives HBase's staging directory the mode that old versions created it with under a umask of 077 (HBASE-26985): the check
+// names the mode and the command, and finds nothing after the command.
 func TestStagingMode(t *testing.T) {
 	c := testcluster.Own(t, testcluster.Options{})
 	fsys := jobtest.UserFS(t, c, "hbase")

@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestConflict holds what is found in random files to a look at all pairs of cells: two files conflict if the first cells that they
-// have of one key differ.
+// TestConflict compares the result for random files with a comparison of all pairs of cells: two files conflict if their first
+// cells with the same key differ.
 func TestConflict(t *testing.T) {
 	const seed = 11
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -25,14 +25,14 @@ func TestConflict(t *testing.T) {
 	for n := range 300 {
 		fsys := hdfsio.NewMemory()
 		want := false
-		first := map[string]string{} // value and tags of a key
+		first := map[string]string{} // value and tags, by key
 		var files []loader.HFile
 		for i := range 1 + r.IntN(6) {
 			var cells []hfile.Cell
 			for range 1 + r.IntN(20) {
 				c := hfile.Cell{Row: fmt.Append(nil, r.IntN(30)), Family: []byte("f"), Qualifier: fmt.Append(nil, r.IntN(2)), Timestamp: int64(r.IntN(2)),
 					Type: []hfile.Type{hfile.Put, hfile.Put, hfile.DeleteColumn}[r.IntN(3)], Value: []byte("v")}
-				switch r.IntN(16) { // else hardly any two files are without a conflict
+				switch r.IntN(16) { // otherwise nearly all pairs of files conflict
 				case 0:
 					c.Value = fmt.Append(nil, r.IntN(9))
 				case 1:
@@ -70,7 +70,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// opens notes which files are opened.
+// opens records the opened files.
 type opens struct {
 	hdfsio.FS
 	names []string
@@ -81,7 +81,7 @@ func (r *opens) Open(ctx context.Context, name string) (fs.File, error) {
 	return r.FS.Open(ctx, name)
 }
 
-// TestConflictReadsOverlaps reads only files that have rows between each other's, one family by itself.
+// TestConflictReadsOverlaps checks that only files with overlapping rows are read, each family separately.
 func TestConflictReadsOverlaps(t *testing.T) {
 	fsys := &opens{FS: hdfsio.NewMemory()}
 	cells := jobtest.SomeCells(40)

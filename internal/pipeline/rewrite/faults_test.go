@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestRewriteFaults lets each operation of a cut and of a merge fail, before
-// and after the act: either all files are there and right, or none is.
+// TestRewriteFaults makes each operation of a cut and of a merge fail, before or
+// after it takes effect: either all files exist and are correct, or there are none.
 func TestRewriteFaults(t *testing.T) {
 	cells := jobtest.SomeCells(3000)
 	broken := errors.New("broken by the test")
@@ -84,14 +84,14 @@ func TestRewriteFaults(t *testing.T) {
 	}
 }
 
-// TestRewriteRefuses says what no rewriting can be made of.
+// TestRewriteRefuses checks inputs that cannot be rewritten.
 func TestRewriteRefuses(t *testing.T) {
 	fsys := hdfsio.NewMemory()
 	w := New(fsys, "/job", spec.DefaultFamily, 9)
 	f := jobtest.WriteCells(t, fsys, "/job/f/a", jobtest.SomeCells(3), hfile.Options{})
 	changed, longer, other := f, f, f
 	changed.Cells++
-	longer.Cells-- // than what is said of it
+	longer.Cells-- // than recorded
 	other.Family = "g"
 	missing := loader.HFile{Family: "f", Path: jobtest.RewriteURI + "/job/f/b"}
 	for _, file := range []loader.HFile{changed, longer} {
@@ -115,8 +115,8 @@ func TestRewriteRefuses(t *testing.T) {
 	}
 }
 
-// TestRewriteTogether rewrites several files at a time. The directory of what
-// is not complete is there until the last is, and then gone.
+// TestRewriteTogether rewrites several files concurrently. The directory of
+// incomplete files exists until the last one is complete, and is then removed.
 func TestRewriteTogether(t *testing.T) {
 	fsys := hdfsio.NewMemory()
 	w := New(fsys, "/job", spec.DefaultFamily, 9)
@@ -139,7 +139,7 @@ func TestRewriteTogether(t *testing.T) {
 	}
 }
 
-// reads remembers where what was read is.
+// reads records the ranges that were read.
 type reads struct {
 	io.ReaderAt
 	spans [][2]int64
@@ -151,8 +151,8 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestForwardReads reads a file of many blocks. Each byte is asked
-// for once: each step back would be a new connection on HDFS.
+// TestForwardReads reads a file of many blocks. Each byte is requested once:
+// each backward seek would need a new connection on HDFS.
 func TestForwardReads(t *testing.T) {
 	memory := hdfsio.NewMemory()
 	cells := jobtest.SomeCells(6000)
@@ -166,7 +166,7 @@ func TestForwardReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at.spans = nil // of the file's end, where its index is
+	at.spans = nil // the reads of the file's end, where its index is
 	n := 0
 	for s := r.Scan(); s.Next(); n++ {
 	}

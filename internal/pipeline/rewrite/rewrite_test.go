@@ -56,8 +56,8 @@ func drawCells(t *rapid.T, least int) []hfile.Cell {
 	return cells
 }
 
-// readCells gives a file's cells as text, one a line, and fails when anything
-// is wrong with the file or with what is said of it.
+// readCells returns a file's cells as text, one per line, and fails if the file
+// or its record is wrong.
 func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 	t.Helper()
 	_, name := SplitURI(f.Path)
@@ -113,8 +113,8 @@ func cellLines(cells []hfile.Cell) []string {
 	return lines
 }
 
-// TestCut holds the children of a cut against the plain way to do it: each
-// cell goes to the part that its row is in, and parts without any are none.
+// TestCut compares the children of a cut with a plain computation: each cell
+// belongs to the part that contains its row, and empty parts are omitted.
 func TestCut(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()
@@ -160,8 +160,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// checkSettings says that a file has the family's settings and says where
-// its cells came from.
+// checkSettings checks that a file has the family's settings and records the
+// origin of its cells.
 func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Family, bulkTime byte, task string, excludes bool) {
 	t.Helper()
 	_, name := SplitURI(f.Path)
@@ -186,7 +186,7 @@ func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Fam
 	}
 }
 
-// TestMerge holds a merge against a stable sort of all cells, for each file.
+// TestMerge compares a merge with a stable sort of all cells, for each file.
 func TestMerge(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()
@@ -197,7 +197,7 @@ func TestMerge(t *testing.T) {
 			var cells []hfile.Cell
 			if n < 10 {
 				cells = drawCells(rt, 1)
-			} else { // rapid would take long over so many
+			} else { // rapid would be slow with that many
 				cells = []hfile.Cell{{Row: []byte{'a' + byte(i%3)}, Family: []byte("f"), Qualifier: []byte("q"), Type: hfile.Put, Value: fmt.Append(nil, i)}}
 			}
 			all = append(all, cells...)
@@ -222,8 +222,8 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// TestRewriteByHBase has HBase's reader judge what cutting and merging give,
-// for all encodings, compressions and bloom filters.
+// TestRewriteByHBase verifies the results of cutting and merging with HBase's
+// reader, for all encodings, compressions and bloom filters.
 func TestRewriteByHBase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a JVM, which -short leaves out")
@@ -262,7 +262,7 @@ func TestRewriteByHBase(t *testing.T) {
 	}
 	out, err := testcluster.Judge(t.Context(), append([]string{"check", "--probes", "100"}, names...)...)
 	if err != nil {
-		t.Error("HBase finds fault") // the verdicts say with what
+		t.Error("HBase finds fault") // the verdicts have the reasons
 	}
 	var entries int64
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -25,8 +25,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestNewKeys: shares and a merge of a plan with new keys make the files of one process, of a table with empty regions and of one without rows, by the
-// text of the plan alone, of all cells and of some. A region has one part.
+// TestNewKeys checks that shares and a merge of a plan with new keys make the files of one process, only from the text of the plan, for a table with
+// empty regions and for one without rows, and for all cells and some. A region has one part.
 func TestNewKeys(t *testing.T) {
 	some := choice.Choice{Ranges: []keyrange.Range{{Start: []byte("e"), Stop: []byte("k0")}, {Start: []byte("n")}}, Columns: []choice.Column{{Family: "g"}}, Until: 3}
 	for _, c := range []struct {

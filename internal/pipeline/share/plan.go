@@ -82,7 +82,7 @@ func (t PlanTable) shape() build.Shape {
 	return shape
 }
 
-// Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the families' settings of
+// Make plans a job: it finds its inputs, their columns and their splits. The shapes are for the job's targets, with the families' settings of
 // the job. It returns an error for streams, and for tables that region servers scan.
 func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
 	return plan(ctx, files, s, shapes, nil, w)

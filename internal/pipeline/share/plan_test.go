@@ -13,8 +13,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestPlanAgain: the same command leaves the plan that is there, also after a region of a table has split, or two are merged, since files are
-// cut when they are loaded. Split points that were given are another plan.
+// TestPlanAgain checks that the same command keeps an existing plan, also after regions of a table have split or merged, since files are
+// split when they are loaded. Different split points that the user gave make another plan.
 func TestPlanAgain(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "in.csv")
 	testcheck.Must(t, os.WriteFile(input, []byte("id,name\n1,a\n2,b\n"), 0o600))

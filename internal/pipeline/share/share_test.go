@@ -27,7 +27,7 @@ func TestParseOf(t *testing.T) {
 	}
 }
 
-// TestPartsCoverTheInput: shares follow each other, have all splits once, and about the same bytes.
+// TestPartsCoverTheInput checks that shares are consecutive, have all splits exactly once, and about the same bytes.
 func TestPartsCoverTheInput(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for splits := range 60 {
@@ -61,7 +61,7 @@ func TestPartsCoverTheInput(t *testing.T) {
 	}
 }
 
-// TestSealed: what was changed, and what a later version may have written, is not read.
+// TestSealed checks that changed text, and text from a later version, is refused.
 func TestSealed(t *testing.T) {
 	type small struct {
 		A        int
@@ -86,7 +86,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestServers: the server of a row comes back from a plan's text as it is in the plain list of regions, and a plan without servers knows none.
+// TestServers checks that the server of a row from a plan's text equals the one in a plain list of regions, and that a plan without servers has none.
 func TestServers(t *testing.T) {
 	random := testcheck.Rand(t)
 	for range 100 {

@@ -22,7 +22,7 @@ import (
 
 func local(name string) (source.FS, string, error) { return hdfsio.Local{}, name, nil }
 
-// fifo returns a named pipe that gives the bytes once it is opened.
+// fifo creates a named pipe that returns the bytes once it is opened.
 func fifo(t *testing.T, b string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pipe.csv")
@@ -31,7 +31,7 @@ func fifo(t *testing.T, b string) string {
 	return name
 }
 
-// job is one that keeps copies, and what it has noted.
+// job is a Job that keeps copies, with its records.
 type job struct {
 	*Job
 	states map[string]State
@@ -45,7 +45,7 @@ func newJob() *job {
 	return j
 }
 
-// textOf returns what a job reads of an input.
+// textOf returns the text that a job reads from an input.
 func textOf(t *testing.T, s *Inputs, input string) string {
 	t.Helper()
 	fsys, name, err := s.Resolve(input)
@@ -65,7 +65,7 @@ func kept(t *testing.T, inputs []string, o Options, j *job, n Needed) (*Inputs, 
 	return s, s.Keep(t.Context(), o, j.Job, n)
 }
 
-// TestPlaces: standard input and open descriptors are known by their order, whatever number the shell gives them.
+// TestPlaces checks that standard input and open descriptors are identified by their order, whatever numbers the shell assigns.
 func TestPlaces(t *testing.T) {
 	got := Places([]string{"a", "/dev/fd/63", Stdin, "/proc/self/fd/9", "/dev/fd/x", "/dev/fd/63/a"})
 	if want := map[int]string{1: "/dev/fd/#1", 2: Stdin, 3: "/dev/fd/#2"}; !reflect.DeepEqual(got, want) {
@@ -73,7 +73,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNote: records of a copy, in their order, say what is left of it.
+// TestNote checks the states after sequences of records.
 func TestNote(t *testing.T) {
 	d := &spool.Digest{Bytes: 9}
 	var states map[string]State
@@ -93,8 +93,8 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestCopiesAreUsedAgain: a later attempt reads the copy that an earlier one has made, also where the stream is gone; another stream is refused, a
-// damaged copy is not used, and at the end no copy is left.
+// TestCopiesAreUsedAgain checks that a later attempt reads the copy of an earlier one, even if the stream is gone, that another stream is refused,
+// that a damaged copy is not used, and that no copy is left at the end.
 func TestCopiesAreUsedAgain(t *testing.T) {
 	dir, j, text := t.TempDir(), newJob(), "id,v\n"+strings.Repeat("a,1\n", 50_000)
 	o, pipe := Options{SpillDir: dir}, fifo(t, text)
@@ -107,7 +107,7 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	testcheck.Must(t, s.Close())
 	testcheck.Must(t, os.Remove(pipe))
 	bound := Needed{Bound: true}
-	s, err = kept(t, []string{pipe}, o, j, bound) // the stream is gone
+	s, err = kept(t, []string{pipe}, o, j, bound) // the stream no longer exists
 	testcheck.Must(t, err)
 	if again, _ := s.Digest(0); textOf(t, s, pipe) != text || again != d || s.Waiting(j.states) {
 		t.Errorf("%+v, %+v", again, d)
@@ -135,7 +135,7 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestLimitOfCopies: copies count against the limit of local disk, and none is left of one that is too large.
+// TestLimitOfCopies checks that copies count against the limit of local disk, and that a copy that is too large is removed.
 func TestLimitOfCopies(t *testing.T) {
 	dir, j := t.TempDir(), newJob()
 	_, err := kept(t, []string{fifo(t, strings.Repeat("x", 300_000))}, Options{SpillDir: dir, SpillLimit: 100_000}, j, Needed{})
@@ -147,7 +147,7 @@ func TestLimitOfCopies(t *testing.T) {
 	}
 }
 
-// TestStandardInput: what it is decides whether it is a stream, and one that is given twice is refused.
+// TestStandardInput checks that the kind of standard input determines whether it is a stream, and that a stream that is given twice is refused.
 func TestStandardInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "in.csv")
 	testcheck.Must(t, os.WriteFile(file, []byte("id\na\n"), 0o600))
@@ -185,6 +185,6 @@ func TestStandardInput(t *testing.T) {
 	if _, err := Find(t.Context(), local, []string{pipe, pipe}, nil, nil); fail.KindOf(err) != fail.Config {
 		t.Errorf("given twice: %v", err)
 	}
-	f, err := os.Open(pipe) // whose writer waits
+	f, err := os.Open(pipe) // the pipe's writer waits
 	testcheck.Must(t, errors.Join(err, f.Close()))
 }

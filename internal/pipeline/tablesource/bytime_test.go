@@ -16,10 +16,10 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// listed are the cells of a list. Next overwrites the cell before.
+// listed iterates over the cells of a list. Next overwrites the previous cell.
 type listed struct {
 	cells []hfile.Cell
-	at    int // after the current one
+	at    int // index after the current cell
 	is    hfile.Cell
 	err   error
 }
@@ -50,7 +50,8 @@ func (l *listed) Err() error {
 	return l.err
 }
 
-// TestByTime: cells of random rows come by row, then time from the newest on, then column, and each pair of the first two begins a record.
+// TestByTime checks that the cells of random rows are ordered by row, then time from new to old, then column, and that each pair of row
+// and time begins a record.
 func TestByTime(t *testing.T) {
 	r := testcheck.Rand(t)
 	lost := errors.New("lost")
@@ -86,10 +87,10 @@ func TestByTime(t *testing.T) {
 	}
 }
 
-// TestByTimeBounds: a row that is larger than the bound ends the cells with an error, and a row of this size does not.
+// TestByTimeBounds checks that a row that exceeds the limit ends the cells with an error, and that a row of exactly this size does not.
 func TestByTimeBounds(t *testing.T) {
 	row := []hfile.Cell{testsnapshot.Put("r", "f", "q", 2, "12345"), testsnapshot.Put("r", "f", "q", 1, "123")}
-	for most, want := range map[int]int{14: 2, 13: 0} { // the row key counts once in what is held, and in each cell that is looked at
+	for most, want := range map[int]int{14: 2, 13: 0} { // the row key counts once in the held row, and once in each compared cell
 		b := tablesource.NewByTime(&listed{cells: row}, most)
 		n := 0
 		for b.Next() {

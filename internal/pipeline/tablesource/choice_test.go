@@ -19,7 +19,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestChoice: of random tables the rows that have chosen cells are records, with the newest of these, or each of their timestamps is; by a plan for other processes too.
+// TestChoice checks, with random tables, that the records are the rows with chosen cells, with the newest of these, or their timestamps;
+// also in other processes by a plan.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
@@ -51,7 +52,7 @@ func TestChoice(t *testing.T) {
 		testcheck.Must(t, err)
 		got, _ := texts(t, in)
 		if c.Versions > 0 {
-			slices.Sort(got) // the newest is the first of a row
+			slices.Sort(got) // the newest is first in its row
 		}
 		if want := recordsOfChoice(cells, names, kept, c); !slices.Equal(got, want) {
 			t.Fatalf("%+v: %d records, want %d\n%s\nwant\n%s", c, len(got), len(want), strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -75,7 +76,7 @@ func (l *lab) planned(files *tablesource.Files) *tablesource.Files {
 	return mounted
 }
 
-// recordsOfChoice returns the records plainly, a line each, of cells of families that keep some versions.
+// recordsOfChoice computes the expected records plainly, one line each, from cells of families that keep some versions.
 func recordsOfChoice(cells []hfile.Cell, names []string, kept int, c choice.Choice) (lines []string) {
 	seen := testsnapshot.Chosen(cells, max(1, min(kept, c.Versions)), c)
 	rows := map[string]map[string]string{}
@@ -111,7 +112,7 @@ func recordsOfChoice(cells []hfile.Cell, names []string, kept int, c choice.Choi
 	return lines
 }
 
-// TestColumnThatIsNotChosen would be NULL in every record.
+// TestColumnThatIsNotChosen checks that such a column is refused: it would be NULL in every record.
 func TestColumnThatIsNotChosen(t *testing.T) {
 	l := smallLab(t)
 	files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)

@@ -34,7 +34,7 @@ func (l *lab) input(o source.Options) (*source.Input, error) {
 	return source.Open(l.t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, o)
 }
 
-// texts returns the records of an input, a line each.
+// texts returns the records of an input, one line each.
 func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	t.Helper()
 	r := in.NewReader()
@@ -48,7 +48,7 @@ func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	return lines, read
 }
 
-// recordsOf returns the records of a batch, a line each.
+// recordsOf returns the records of a batch, one line each.
 func recordsOf(b *source.Batch) (lines []string) {
 	for row := range b.Rows {
 		var values []string
@@ -64,7 +64,7 @@ func recordsOf(b *source.Batch) (lines []string) {
 	return lines
 }
 
-// smallLab has two regions, each family in a file or two; newer versions, deleted columns and rows, values without a byte.
+// smallLab has two regions, each family in one or two files, newer versions, deleted columns and rows, and empty values.
 func smallLab(t testing.TB) *lab {
 	put := testsnapshot.Put
 	l := newLab(t, "m", "t")
@@ -76,7 +76,7 @@ func smallLab(t testing.TB) *lab {
 	return l
 }
 
-// TestRecords reads records with the values that a Scan would give, as bytes.
+// TestRecords checks that records have the values that a Scan would return, as bytes.
 func TestRecords(t *testing.T) {
 	l := smallLab(t)
 	in, err := l.input(source.Options{Columns: []string{"g:q", "$row", "f:q", "g:a:b"}})
@@ -94,7 +94,7 @@ func TestRecords(t *testing.T) {
 	if len(files) != 2 || files[0].Format != source.FormatTable || !strings.HasPrefix(files[0].Path, "snapshot:s/") || !files[0].ModTime.Equal(time.UnixMilli(1_000_000)) || read != size {
 		t.Errorf("%+v, %d of %d bytes were read", files, read, size)
 	}
-	// Columns that the key and the mapping name are enough.
+	// The columns that the key and the mapping name suffice.
 	in, err = l.input(source.Options{Named: []string{"f:q"}})
 	testcheck.Must(t, err)
 	if got, _ := texts(t, in); !slices.Equal(got, []string{`"new"`, `""`, "NULL", "NULL"}) || !slices.Equal(in.Columns(), []string{"f:q"}) {
@@ -109,7 +109,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestColumnsThatAreRefused names what a table cannot have.
+// TestColumnsThatAreRefused checks the errors for columns that a table cannot have.
 func TestColumnsThatAreRefused(t *testing.T) {
 	l := smallLab(t)
 	for says, o := range map[string]source.Options{
@@ -132,7 +132,7 @@ func TestColumnsThatAreRefused(t *testing.T) {
 	}
 }
 
-// oneFamily returns a table of the family f alone, whose qualifiers are columns.
+// oneFamily returns a table with only the family f, whose qualifiers are columns.
 func oneFamily(t testing.TB) *lab {
 	l := newLabOf(t, testsnapshot.Options{})
 	l.Load(0, testsnapshot.Put("a", "f", "q", 5, "1"), testsnapshot.Put("b", "f", "q", 5, "2"))
@@ -148,7 +148,7 @@ func TestOneFamily(t *testing.T) {
 	}
 }
 
-// TestReplaced: a snapshot of the same name that was taken again is another input.
+// TestReplaced checks that a snapshot of the same name that was taken again is another input.
 func TestReplaced(t *testing.T) {
 	for name, change := range map[string]func(*lab){
 		"of another time": func(l *lab) { l.Created++ },
@@ -190,7 +190,7 @@ func TestManyRows(t *testing.T) {
 		row := fmt.Sprintf("k%04d", n)
 		record, any := map[string]string{"$row": fmt.Sprintf("%q", row)}, false
 		for _, family := range []string{"f", "g"} {
-			for _, c := range columns + "xyz" { // those after are not asked for
+			for _, c := range columns + "xyz" { // those after columns are not requested
 				if r.IntN(3) > 0 {
 					continue
 				}
@@ -223,7 +223,7 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: what is allocated does not grow with rows and cells.
+// TestNoAllocation checks that allocations do not grow with rows and cells.
 func TestNoAllocation(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
@@ -251,8 +251,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestBuildOfSnapshot: what is built of a snapshot of HFiles that were built of a file is, under another key, what is built of
-// the file.
+// TestBuildOfSnapshot builds HFiles from a file, and builds from a snapshot of these HFiles under another key: the result
+// equals a build from the file.
 func TestBuildOfSnapshot(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
@@ -291,7 +291,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	if got := jobtest.Hashes(t, run(s)); len(got) < 3 || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// So it is of regions in parts.
+	// The same holds for regions in parts.
 	files = tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	files.PartBytes = 1
 	infos, err := files.ReadDir(t.Context(), files.Dir())
@@ -303,14 +303,14 @@ func TestBuildOfSnapshot(t *testing.T) {
 	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
 		t.Errorf("in %d parts: %v, want %v", len(infos), got, want)
 	}
-	// The id of the old key is that of the cell.
+	// The id from the old key equals the id in the cell.
 	s.Parse = "salt(check_id, 10) + md5hex(check_id) + id"
 	files = tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
 	env.Mount("snapshot:s", files, files.Dir())
 	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
 		t.Errorf("with the id of the key: %v, want %v", got, want)
 	}
-	// Without a list of columns the rest of them is not known.
+	// Without a list of columns, the remaining columns are unknown.
 	s.Columns = nil
 	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	if err == nil || !strings.Contains(err.Error(), "a table does not say which columns") {
@@ -318,7 +318,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	}
 }
 
-// TestParsedKeys: columns are taken out of row keys, where a spec says how; a key of another spec ends the reading.
+// TestParsedKeys checks that columns are parsed from row keys by a spec, and that a key that does not match the spec ends the reading.
 func TestParsedKeys(t *testing.T) {
 	e, err := keygen.Parse("md5hex(id) + id + '|' + day")
 	testcheck.Must(t, err)
@@ -360,7 +360,7 @@ func TestParsedKeys(t *testing.T) {
 	}
 }
 
-// TestParseIsForTables: files have no row keys.
+// TestParseIsForTables checks that files are refused, since they have no row keys.
 func TestParseIsForTables(t *testing.T) {
 	if err := tablesource.CheckTables(jobtest.Resolve(t, spec.Spec{Key: "id", Inputs: []string{"a.csv"}, Parse: "md5hex(id) + id"})); fail.KindOf(err) != fail.Config {
 		t.Error(err)

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// lab is table n:t in a local directory.
+// lab is the table n:t in a local directory.
 type lab struct {
 	*testsnapshot.Table
 	t testing.TB
@@ -24,7 +24,7 @@ func newLabOf(t testing.TB, o testsnapshot.Options) *lab {
 	return &lab{Table: testsnapshot.New(t, o), t: t}
 }
 
-// del returns a marker that hides a column.
+// del returns a delete marker for a column.
 func del(row, family, qualifier string, ts int64) hfile.Cell {
 	c := testsnapshot.Put(row, family, qualifier, ts, "")
 	c.Type = hfile.DeleteColumn

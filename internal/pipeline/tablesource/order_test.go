@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestRowOrder takes rows as a scan has them, and refuses a row twice, one before another, one of another part, and columns
-// twice or out of order.
+// TestRowOrder accepts rows in the order of a scan, and refuses a repeated row, rows out of order or of another part, and
+// repeated columns or columns out of order.
 func TestRowOrder(t *testing.T) {
 	cell := func(family, qualifier string) loader.Cell {
 		return loader.Cell{Family: []byte(family), Qualifier: []byte(qualifier), Type: loader.CellPut}
@@ -56,7 +56,8 @@ func TestRowOrder(t *testing.T) {
 	}
 }
 
-// TestBatchesWalked hands rows over in batches of any size and walks their cells: all, in order, and each first one of a row marked.
+// TestBatchesWalked passes rows on in batches of any size and iterates over their cells: all are returned in order, and the first
+// cell of each row is marked.
 func TestBatchesWalked(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -101,7 +102,7 @@ func TestBatchesWalked(t *testing.T) {
 	}
 }
 
-// TestCheckReadBy refuses ways that no input has.
+// TestCheckReadBy checks that ways that the inputs do not support are refused.
 func TestCheckReadBy(t *testing.T) {
 	for _, c := range []struct {
 		by     ReadBy

@@ -13,7 +13,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestTimestamps: a row's is that of its newest visible cell, of whatever family; a column's is that of the cell that is read.
+// TestTimestamps checks that a row's timestamp is that of its newest visible cell, of whatever family, and a column's is that
+// of the cell that is read.
 func TestTimestamps(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t)
@@ -28,7 +29,7 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// TestParts: a large region is several files, whose records are together those of the region, each once and in order.
+// TestParts checks that a large region is several files, whose records together are those of the region, each once and in order.
 func TestParts(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, "9")
@@ -64,7 +65,7 @@ func TestParts(t *testing.T) {
 	for _, most := range []int64{1, 5 << 10, 20 << 10, 1 << 20} {
 		in := open(most)
 		got, read := texts(t, in)
-		if !slices.Equal(got, want) || read > size || read < size*9/10 { // a part without a record has none
+		if !slices.Equal(got, want) || read > size || read < size*9/10 { // a part without records has no bytes
 			t.Errorf("parts of %d bytes: %d files, %d records, %d of %d bytes", most, len(in.Files()), len(got), read, size)
 		}
 		if n := len(in.Files()); most < 10<<10 && n < 5 || most == 1<<20 && n != 1 {

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestPlanned: a process that reads a snapshot by a plan reads the files that were planned, however it would cut regions itself.
+// TestPlanned checks that a process that reads a snapshot by a plan reads the planned files, however it would cut regions itself.
 func TestPlanned(t *testing.T) {
 	l := newLab(t, "02000")
 	l.HFiles = hfile.Options{BlockSize: 1 << 10}

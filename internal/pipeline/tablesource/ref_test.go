@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestParse reads inputs and writes them again.
+// TestParse parses inputs and formats them again.
 func TestParse(t *testing.T) {
 	for input, want := range map[string]tablesource.Ref{
 		"hbase:check":    {Table: loader.TableName{Namespace: "default", Qualifier: "check"}},

@@ -28,16 +28,16 @@ import (
 )
 
 const (
-	// envRows is how many check rows the table of TestTableOfHBase has, which needs minutes of a cluster and is left out without it.
-	// In the other suites RegionScans is the judge of the same rules (internal/hbase/snapshot).
+	// envRows is the number of check rows in the table of TestTableOfHBase, which needs minutes of a cluster and is skipped without
+	// it. In the other suites RegionScans tests the same rules (internal/hbase/snapshot).
 	envRows = "BULKLOAD_SOURCE_ROWS"
-	// envCost is a number of rounds: the snapshot is read in turn with HBase's client, and the figures are in the log.
+	// envCost is a number of rounds: the snapshot is read alternately with HBase's client, and the results are logged.
 	envCost = "BULKLOAD_SOURCE_COST"
 )
 
-// TestTableOfHBase holds a snapshot to what HBase's own client scans, cell for cell: of rows that are overwritten and deleted by
-// each kind of marker, in two families with and without a lifetime, several files a store, references of a region that was split,
-// and cells that were in memory. It gives the same when the table was compacted and dropped.
+// TestTableOfHBase compares a snapshot with the scan of HBase's own client, cell by cell: with rows that are overwritten and
+// deleted by each kind of marker, in two families with and without a TTL, several files per store, references of a region that
+// was split, and cells that were in memory. The result is the same after the table was compacted and dropped.
 func TestTableOfHBase(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(envRows) == "" {
@@ -103,7 +103,7 @@ func TestTableOfHBase(t *testing.T) {
 	}
 }
 
-// livedTable loads check rows and has HBase's client change them.
+// livedTable loads check rows and changes them with HBase's client.
 func livedTable(t *testing.T, env *cluster.Env, count int64, ask func(...string) string) string {
 	t.Helper()
 	rows := data.Spec{Table: data.Check, Rows: count, Seed: 19, Regions: 4, Flat: true}
@@ -132,7 +132,7 @@ func halves(listed string) (n int) {
 	return n
 }
 
-// snapshotDigest returns what cells-digest prints of a scan.
+// snapshotDigest returns the line that cells-digest prints for a scan.
 func snapshotDigest(t *testing.T, s *snapshot.Snapshot, v snapshot.View) string {
 	t.Helper()
 	d := cellDigest{sha: sha256.New()}
@@ -162,7 +162,7 @@ func (d *cellDigest) add(c *hfile.Cell) {
 	d.sha.Write(d.b)
 }
 
-// compareCost reads the snapshot by all cores and the table by a Scan, in turn, once before what counts.
+// compareCost reads the snapshot with all cores and the table with a Scan, alternately, after a first round that does not count.
 func compareCost(t *testing.T, s *snapshot.Snapshot, rounds int, scan func() string) {
 	var ours, theirs []float64
 	for round := range rounds + 1 {

@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// asker runs commands of HBase's own client.
+// asker returns a function that runs commands of HBase's own client.
 func asker(t *testing.T, c *testcluster.Cluster) func(...string) string {
 	admin := c.AdminT(t)
 	return func(args ...string) string {
@@ -44,8 +44,8 @@ func mounted(t *testing.T, env *cluster.Env, input string, src *tablesource.Sour
 	return in
 }
 
-// TestScanIsTheSnapshot reads a table by scans and holds cells and records to those of its snapshot: rows overwritten and deleted
-// by each kind of marker, two families, cells expired and in memory. A region is split in mid-scan, and two are merged.
+// TestScanIsTheSnapshot reads a table by scans and compares cells and records with those of its snapshot: rows overwritten and
+// deleted by each kind of marker, two families, cells expired and in memory. A region is split during a scan, and two are merged.
 func TestScanIsTheSnapshot(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -76,7 +76,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	for i := range in.Splits() {
 		first := true
 		testcheck.Must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
-			if first && i == 0 { // of those that were split before, files are still halves
+			if first && i == 0 { // the files of regions that were split before are still halves
 				cut++
 				ask("split", name, string(b.Field(b.Rows-1, 0))+"~")
 			}
@@ -97,7 +97,8 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	}
 	t.Logf("%d records, %d parts of %d interrupted", len(got), scan.Scanned.Torn(), len(scan.Scanned.Starts))
 
-	// Cell for cell, with timestamps, also of those that no column has; and of some rows and columns, those from the load on and those before.
+	// Compare cell by cell, with timestamps, also in columns that are not read, and for some rows and columns, from the time of the load on
+	// and before it.
 	some := choice.Choice{Ranges: []keyrange.Range{{Start: []byte("1"), Stop: []byte("2")}, {Start: []byte("25"), Stop: []byte("31")}, {Start: []byte("38")}}, Columns: []choice.Column{{Family: "f", Qualifier: []byte("last")}, {Family: "g"}}}
 	late, early := some, choice.Choice{Columns: []choice.Column{{Family: "g"}, {Family: "f", Qualifier: []byte("id")}}}
 	loaded, err := strconv.ParseInt(strings.Trim(strings.Split(want[len(want)/2], " ")[4], `"`), 10, 64)
@@ -113,7 +114,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 		t.Logf("%+v: %s", c, is)
 	}
 
-	// A scan ends when it is not read any more, and when its context does.
+	// A scan ends when it is no longer read, and when its context ends.
 	sc := scan.Scanned.Scan(t.Context(), 0, tablesource.RowView{Families: []string{"g", "f"}})
 	if !sc.Next() || !sc.NewRow() {
 		t.Errorf("the first cell: %v", sc.Err())
@@ -129,14 +130,14 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	}
 	testcheck.Must(t, sc.Close())
 
-	// A table that is emptied has another content than it had when the reading began.
+	// An emptied table differs from the one at the beginning of the reading.
 	ask("truncate", name)
 	if _, err := readAll(t, in); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "emptied or made again") {
 		t.Errorf("of a table that was emptied: %v", err)
 	}
 }
 
-// scanDigest is of the cells of all parts.
+// scanDigest returns the digest of the cells of all parts.
 func scanDigest(t *testing.T, s *tablesource.Scanned, v tablesource.RowView) string {
 	t.Helper()
 	d := cellDigest{sha: sha256.New()}
@@ -173,7 +174,7 @@ func firstDifference(got, want []string) string {
 	return "one has more records"
 }
 
-// TestFilesDenied has HDFS deny HBase's directory, as on secured clusters: files are refused by name, auto scans instead.
+// TestFilesDenied makes HDFS deny HBase's directory, as on secured clusters: reading files is refused by name, and auto scans instead.
 func TestFilesDenied(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Own(t, testcluster.Options{})
@@ -218,7 +219,7 @@ func TestFilesDenied(t *testing.T) {
 			t.Errorf("by %q: %v", by, err)
 		}
 	}
-	for _, keep := range []bool{false, true} { // as a job with a journal has it
+	for _, keep := range []bool{false, true} { // as in a job with a journal
 		src, err := tablesource.Open(t.Context(), env, ref, tablesource.Options{By: tablesource.ByAuto, Keep: keep})
 		testcheck.Must(t, err)
 		if src.Scanned == nil || !errors.Is(src.Denied, fs.ErrPermission) || src.Own {
@@ -238,14 +239,14 @@ func TestFilesDenied(t *testing.T) {
 	if left := snapshots(); len(left) > 0 {
 		t.Errorf("snapshots are left: %q", left)
 	}
-	// Who may read them does.
+	// A user with access reads the files.
 	src, err := tablesource.Open(t.Context(), owner, ref, tablesource.Options{By: tablesource.ByAuto})
 	testcheck.Must(t, err)
 	if src.Snapshot == nil || src.Denied != nil {
 		t.Errorf("auto for HBase's user: %+v", src)
 	}
 	testcheck.Must(t, src.Close(t.Context()))
-	// Only HDFS' denial leads to a scan.
+	// Only a denial by HDFS leads to a scan.
 	none := tablesource.Ref{Table: loader.TableName{Namespace: "test", Qualifier: "none"}}
 	for _, by := range []tablesource.ReadBy{tablesource.ByAuto, tablesource.ByScan} {
 		if _, err := tablesource.Open(t.Context(), env, none, tablesource.Options{By: by}); err == nil || errors.Is(err, fs.ErrPermission) {

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// TestOpen reads a table through a snapshot that is taken for it, and one that
-// was there.
+// TestOpen reads a table through a snapshot that is taken for it, and through
+// an existing one.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)
@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	if !exists(t, env, table, own) {
 		t.Error("closing has deleted a snapshot that was there")
 	}
-	for range 2 { // what is gone is deleted
+	for range 2 { // a deleted snapshot is no error
 		if err := src.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -77,8 +77,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenStopped leaves no snapshot, at whatever moment of its making it is
-// stopped.
+// TestOpenStopped checks that no snapshot is left, at whatever moment of its
+// creation the process is stopped.
 func TestOpenStopped(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -106,7 +106,7 @@ func TestOpenStopped(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("stopped after %s: %v", after, err)
 		}
-		// The master takes one snapshot of a table at a time: with this one complete none is under way.
+		// The master takes one snapshot of a table at a time: when this one is complete, none is running.
 		last := tablesource.NewName(table, time.Now())
 		if err := c.Snapshot(t.Context(), table, last, 0); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestOpenStopped(t *testing.T) {
 	}
 }
 
-// TestOpenAgain adopts what an earlier attempt has taken, and nothing else.
+// TestOpenAgain checks that only the snapshot of an earlier attempt is adopted.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -192,7 +192,7 @@ func exists(t *testing.T, env *cluster.Env, table loader.TableName, name string)
 	return ok
 }
 
-// leftOf returns the table's snapshots that bulkload has named.
+// leftOf returns the table's snapshots with names from bulkload.
 func leftOf(t *testing.T, env *cluster.Env, table loader.TableName) (left []string) {
 	t.Helper()
 	fsys, root, err := env.Resolve(env.Conf.Value("hbase.rootdir"))

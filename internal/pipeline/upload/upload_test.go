@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// countedWriter counts by the bubble's clock how far ahead of the rate writes are.
+// countedWriter measures, by the bubble's clock, how far writes are ahead of the rate.
 type countedWriter struct {
 	hdfsio.Writer
 	count *byteCount
@@ -26,7 +26,7 @@ type byteCount struct {
 	start time.Time
 	rate  float64
 	n     int64
-	ahead float64 // most bytes that were beyond rate × time
+	ahead float64 // maximum number of bytes beyond rate × time
 	most  int     // in one write
 }
 
@@ -40,9 +40,9 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// TestUploadRate writes files of several streams through one limit. At no
-// time more has passed than the rate allows and a burst, and all of it passes
-// in the time that it should take.
+// TestUploadRate writes files of several streams through one limiter. At any
+// time at most the rate and a burst have passed, and everything passes in the
+// expected time.
 func TestUploadRate(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		kib := rapid.IntRange(64, 1<<20).Draw(rt, "KiB/s")
@@ -85,7 +85,7 @@ func TestUploadRate(t *testing.T) {
 	})
 }
 
-// TestUploadStreams counts regions that are written at a time.
+// TestUploadStreams counts the regions that are written concurrently.
 func TestUploadStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestUploadStreams(t *testing.T) {
 	})
 }
 
-// TestUploadStops ends both kinds of waiting with the cause of the stop.
+// TestUploadStops checks that both kinds of waiting end with the cause of the stop.
 func TestUploadStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := NewLimiter(Options{Rate: MinRate, Streams: 1})

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// checkRows are rows as wide as those of check. Some columns have no cell.
+// checkRows returns rows as wide as those of check. Some columns have no cell.
 func checkRows(n int, names []spec.CellName) []loader.Row {
 	r := rand.New(rand.NewPCG(7, 8))
 	rows := make([]loader.Row, n)
@@ -37,7 +37,7 @@ func wideManifest() *manifest.Manifest {
 	return m
 }
 
-// TestCellsAreFoundAtTheirPlaces: in any order, after any gap, and none that was not loaded.
+// TestCellsAreFoundAtTheirPlaces checks that cells are found in any order, after any gap, and that cells that were not loaded are not.
 func TestCellsAreFoundAtTheirPlaces(t *testing.T) {
 	m := wideManifest()
 	r, random := newRowReader(m), testcheck.Rand(t)
@@ -63,7 +63,7 @@ func TestCellsAreFoundAtTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestScansAtATime grows with the region servers, and not without bound.
+// TestScansAtATime checks that the number grows with the region servers, up to a limit.
 func TestScansAtATime(t *testing.T) {
 	for servers, want := range map[int]int{0: 4, 1: 4, 3: 6, 8: 16, 100: 16} {
 		var regions []loader.Region
@@ -76,7 +76,7 @@ func TestScansAtATime(t *testing.T) {
 	}
 }
 
-// TestRowsAreDigestedWithoutAllocation holds the digest of rows to no memory of its own.
+// TestRowsAreDigestedWithoutAllocation checks that digesting rows does not allocate.
 func TestRowsAreDigestedWithoutAllocation(t *testing.T) {
 	m := wideManifest()
 	r, rows := newStoredRows(m), checkRows(100, m.Cells)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// TestRowsReadAtATimeAreBoundByBytes lets fewer large rows in at a time, the first alone.
+// TestRowsReadAtATimeAreBoundByBytes checks that fewer large rows are read concurrently, and the first alone.
 func TestRowsReadAtATimeAreBoundByBytes(t *testing.T) {
 	r := newRowRoom()
 	leave, _, err := r.enter(t.Context())
@@ -28,8 +28,8 @@ func TestRowsReadAtATimeAreBoundByBytes(t *testing.T) {
 	}
 }
 
-// TestRowsWaitForTheFirst: readers that come while the first row is read take the room of a row of its size, and are in at the
-// same time.
+// TestRowsWaitForTheFirst checks that readers that arrive while the first row is read reserve the memory of a row of its size,
+// and run concurrently.
 func TestRowsWaitForTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, others := newRowRoom(), 5
@@ -61,7 +61,7 @@ func TestRowsWaitForTheFirst(t *testing.T) {
 	})
 }
 
-// TestRowsDoNotWaitWhenStopped: a caller that waits for the first row ends with its context.
+// TestRowsDoNotWaitWhenStopped checks that waiting for the first row ends with the caller's context.
 func TestRowsDoNotWaitWhenStopped(t *testing.T) {
 	r, why := newRowRoom(), errors.New("stopped by the test")
 	if _, _, err := r.enter(t.Context()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestSampleParts: the first row alone, then those of each region, and each alone where rows have their own times.
+// TestSampleParts checks that the first row is read alone, then the rows of each region together, and each row alone if rows have their own times.
 func TestSampleParts(t *testing.T) {
 	var samples []manifest.Sample
 	for _, key := range []string{"a", "b", "c", "m", "n", "z"} {

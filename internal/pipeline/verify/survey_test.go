@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// threeRegions are [, d), [d, m) and [m, ).
+// threeRegions returns the regions [, d), [d, m) and [m, ).
 func threeRegions() []loader.Region {
 	return []loader.Region{{Encoded: "r1", End: []byte("d")}, {Encoded: "r2", Start: []byte("d"), End: []byte("m")}, {Encoded: "r3", Start: []byte("m")}}
 }
@@ -19,7 +19,7 @@ func fileOf(first, last string) loader.HFile {
 	return loader.HFile{Family: "f", Path: "/d/f/x", First: []byte(first), Last: []byte(last), FileID: 7}
 }
 
-// TestServedFileIsWhereItsRowsAre: a file in the directory of a region is served by it if its first and its last row are of the region.
+// TestServedFileIsWhereItsRowsAre checks that a file in the directory of a region is served by it if its first and its last row are in the region.
 func TestServedFileIsWhereItsRowsAre(t *testing.T) {
 	v := &survey{regions: threeRegions()}
 	for _, tt := range []struct {
@@ -36,8 +36,8 @@ func TestServedFileIsWhereItsRowsAre(t *testing.T) {
 	}
 }
 
-// TestSplitFileNeedsAllItsReferences: of a file of a region that was split, each region that has rows of it must have a reference. The plain
-// oracle looks at every row.
+// TestSplitFileNeedsAllItsReferences checks that after a split each region that has rows of a file must have a reference to it. A plain
+// oracle compares every row.
 func TestSplitFileNeedsAllItsReferences(t *testing.T) {
 	const rows = "abcdefghijklmnopqrstuvwxyz"
 	reference := "x.0123456789abcdef0123456789abcdef"
@@ -78,7 +78,7 @@ func TestFileHoldsTheRowsBetweenItsEnds(t *testing.T) {
 	}
 }
 
-// TestPartsOfAScanAreTheWhole: rows that several parts of a scan have read make what one part makes of them all.
+// TestPartsOfAScanAreTheWhole checks that joining the rows of several parts of a scan gives the same result as one part with all rows.
 func TestPartsOfAScanAreTheWhole(t *testing.T) {
 	m := &manifest.Manifest{Wide: true, Timestamp: 5}
 	r := testcheck.Rand(t)
