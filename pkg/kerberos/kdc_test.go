@@ -261,7 +261,7 @@ func port(t *testing.T, r *realm) string {
 	return p
 }
 
-// TestKDCAway ends the KDC and starts it again: logins fail by name and may be retried, who has a ticket works on.
+// TestKDCAway ends the KDC and starts it again: logins fail by name and may be retried; a user with a ticket can work.
 func TestKDCAway(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	o := Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t)}

@@ -50,7 +50,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	return l.causes(ctx, g)
 }
 
-// actor returns the user who reads and moves the files on behalf of a region server: the caller if there is a staging directory, else the
+// actor returns the user as whom a region server reads and moves the files: the caller if there is a staging directory, else the
 // server's own user, who owns HBase's directory. It returns an empty string if that is not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {

@@ -83,7 +83,7 @@ func (l *load) checkFamilies(table *Table) error {
 			unknown[f.Family] = true
 			continue
 		}
-		// With the FILE tracker the server renames into the store as the requesting user, who has no permission for that.
+		// With the FILE tracker the server renames into the store as the requesting user, without permission for that.
 		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
 			if l.req.Stage == StageToken {
 				return &StateError{Table: table.Name, Reason: setting.Textf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (%s direct)", tracker, family.Name, setting.LoadMode)}

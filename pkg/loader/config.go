@@ -45,7 +45,7 @@ type Config struct {
 	CallTimeout time.Duration
 	// RetryTimeout is how long repeatable calls are repeated while a server, the master or a region is unavailable. Default 2 min.
 	RetryTimeout time.Duration
-	// ProcedureTimeout bounds the creation, disabling or deletion of a table. Default 5 min.
+	// ProcedureTimeout bounds the wait for a procedure of the master, such as the creation of a table or a snapshot. Default 5 min.
 	ProcedureTimeout time.Duration
 	// LoadTimeout bounds the answer to one load. A rename that HDFS refuses is repeated by the server for 55 s, waiting for
 	// the region's lock can take another 60 s, and files on another file system are copied during the call. Default and

@@ -35,9 +35,9 @@ func (g *tollGate) count(n int) {
 	g.most = max(g.most, g.waiting)
 }
 
-// TestLoadGate loads four regions. Two at a time may ask the gate,
-// and lets two pass. A stop leaves the others where they were, and the same
-// files can be loaded after it.
+// TestLoadGate loads four regions. At most two calls wait at the gate at a
+// time, which lets two pass. A stop leaves the other files where they were,
+// and they can be loaded later.
 func TestLoadGate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

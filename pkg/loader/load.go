@@ -13,8 +13,9 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Load loads files into the regions of a table. When it returns without an error, all are in the table and the staging directory is gone.
-// Otherwise the report lists for each region where its files are; the error is one of this package's types, or several joined.
+// Load loads files into the regions of a table. When it returns without an error, all are in the table; [LoadReport.Cleaned] says whether
+// the staging directory was deleted, which may fail without an error. Otherwise the report lists for each region where its files are; the
+// error is one of this package's types, or several joined.
 func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error) {
 	report := &LoadReport{}
 	if err := req.Validate(); err != nil {

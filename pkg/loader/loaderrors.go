@@ -157,8 +157,8 @@ func (e *UnknownOutcomeError) Error() string {
 
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// RegionError is the error of a load that a server answered with an exception and did not begin, or that could not be sent. Unwrap returns
-// the exception, a *RemoteError.
+// RegionError is the error of a load that a server answered with an exception and did not begin, or that could not be sent. If the server
+// answered with an exception, Unwrap returns it, a *RemoteError.
 type RegionError struct {
 	Table    TableName
 	Region   Region

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// rounds sends the groups. It sends those that certainly were not begun again, after it has read the regions again: their boundaries and
+// rounds sends the groups. Groups that certainly were not begun are sent again, after it has read the regions again: their boundaries and
 // servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
 	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 10 * time.Second}

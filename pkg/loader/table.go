@@ -31,7 +31,7 @@ type Table struct {
 	StateTime int64
 	// Families are sorted by name.
 	Families []Family
-	// Attributes and Configuration are those of the descriptor. HBase 2 keeps a table's configuration among its attributes.
+	// Attributes and Configuration are copied from the descriptor. HBase 2 keeps a table's configuration among its attributes.
 	Attributes, Configuration map[string]string
 	// MaxFileSize is the size in bytes at which a region splits; 0 means the server's hbase.hregion.max.filesize.
 	MaxFileSize int64
@@ -48,7 +48,7 @@ type Family struct {
 	BlockSize   int    // bytes
 	TTL         int64  // seconds
 	Versions    int
-	// Attributes and Configuration are those of the descriptor.
+	// Attributes and Configuration are copied from the descriptor.
 	Attributes, Configuration map[string]string
 }
 

@@ -54,8 +54,8 @@ func regionTraces(table TableName, row Row) (names []string) {
 	return names
 }
 
-// encodeName returns a region's encoded name (RegionInfo.encodeRegionName): the MD5 of its name before the last dot and the encoded name
-// itself.
+// encodeName returns a region's encoded name (RegionInfo.encodeRegionName): the MD5 of table,start,id, which is its name without the
+// encoded name and the dot before it.
 func encodeName(table TableName, info *pb.RegionInfo) string {
 	name := append([]byte(table.String()+","), info.GetStartKey()...)
 	name = strconv.AppendUint(append(name, ','), info.GetRegionId(), 10)

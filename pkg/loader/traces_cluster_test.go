@@ -73,8 +73,8 @@ func copyZnodes(t testing.TB, quorum, root string, names []string, id string) st
 	return to
 }
 
-// TestRegionTraces: hbase:meta shows a region that was split or merged, and
-// not of those of a table that is gone.
+// TestRegionTraces checks that hbase:meta lists regions that were split or
+// merged, and none of a deleted table.
 func TestRegionTraces(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

@@ -45,8 +45,8 @@ func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(
 // Null reports whether a row has no value of a column.
 func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull() }
 
-// Nulls reports whether the format of the records distinguishes NULL from an empty value: Parquet, Avro, JSON lines, and text whose dialect
-// writes NULL.
+// Nulls reports whether the format of the records distinguishes NULL from an empty value: Parquet, ORC, Avro, JSON lines, tables, and text
+// whose dialect writes NULL.
 func (b *Batch) Nulls() bool { return b.reader.file.nulls() }
 
 // RowError begins an error about a row: it has the place and the record, borrowed like the batch. The caller adds Column, Reason and Err.

@@ -39,7 +39,7 @@ type Split struct {
 	// Start and End bound the positions where the records of the split begin: bytes, or rows for Parquet. The one split of a compressed
 	// text file has math.MaxInt64 as its end. For Avro, the split has the blocks whose preceding sync marker begins within the bounds.
 	Start, End int64
-	// RowGroup is the ordinal of the row group; Parquet only.
+	// RowGroup is the ordinal of the row group; Parquet and ORC only.
 	RowGroup int
 }
 

@@ -46,7 +46,7 @@ const (
 	HeaderNone
 )
 
-// Options control how inputs are read. The zero value reads CSV with a header, JSON lines, Parquet and Avro; dumps need Columns.
+// Options control how inputs are read. The zero value reads CSV with a header, JSON lines, Parquet, ORC and Avro; dumps need Columns.
 type Options struct {
 	// Format of all inputs. Default: detected for each file.
 	Format Format

@@ -21,7 +21,7 @@ type RowError struct {
 	// Since is 0, so that Record counts from the beginning of the file, unless the record is so far into the file that
 	// counting would take long. For Avro it is Offset: Record is the number in the block.
 	Since int64
-	// Lines is the number of lines of a CSV file that the record spans, 0 for one.
+	// Lines is the number of lines that the record spans, 0 if the format's records cannot span lines or are not text.
 	Lines int64
 	// Column is the name of the column at fault, if there is one.
 	Column string

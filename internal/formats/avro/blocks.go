@@ -11,20 +11,20 @@ import (
 // DefaultBlock is the default of [NewBlocks], 64 MiB. Writers make blocks of some 16 KB to 1 MB.
 const DefaultBlock = 64 << 20
 
-// Block is an unpacked block, whose records are in a buffer of the caller's, from At to End.
+// Block is an unpacked block. Its records are in a buffer of the caller, from At to End.
 type Block struct {
-	// Offset is the byte of the file that the block begins with, its count of records.
+	// Offset is the file offset of the block, where its count of records begins.
 	Offset int64
-	// Size is how many bytes of the file it takes, with the marker after it.
+	// Size is the block's size in the file, with the sync marker after it.
 	Size int64
-	// Records is how many there are, and Next how many of them [Plan.Record] has taken.
+	// Records is the number of records, and Next the number that [Plan.Record] has taken.
 	Records, Next int64
-	// At is where the next record begins in the buffer, and End where the block ends.
+	// At is the offset of the next record in the buffer, and End that of the block's end.
 	At, End int
 }
 
-// Blocks reads the blocks of a split. It is for one goroutine, and may be used for one split after another; between
-// calls it keeps a packed block's memory and that of its codec.
+// Blocks reads the blocks of a split. It must be used by one goroutine at a time, and may read one split after another; between calls it keeps the
+// memory of a packed block and of its codec.
 type Blocks struct {
 	limit  int64
 	header *Header
@@ -32,12 +32,12 @@ type Blocks struct {
 	unpack unpacker
 	to     int64
 	from   int64
-	marker int64 // where the marker before the next block is, -1 if it has not been found yet
+	marker int64 // offset of the marker before the next block, -1 if it has not been found yet
 	err    error // of the last call
 }
 
-// NewBlocks reads blocks that take at most limit bytes, packed and unpacked each: at most twice as much is in use. 0 is
-// [DefaultBlock]; 1 GiB is the most.
+// NewBlocks returns a reader of blocks that have at most limit bytes each, packed and unpacked; it uses at most twice as much memory. A limit of 0
+// means [DefaultBlock]; the largest limit is 1 GiB.
 func NewBlocks(limit int64) *Blocks {
 	if limit <= 0 {
 		limit = DefaultBlock
@@ -45,12 +45,11 @@ func NewBlocks(limit int64) *Blocks {
 	return &Blocks{limit: min(limit, 1<<30), err: errors.New("no split is open")}
 }
 
-// Open begins with the split [from, to) of a file. It owns the blocks whose marker begins in it, as
-// Hadoop has it, so that of splits that cover a file, however it is cut, each block is read in one. The marker before
-// the first block is the header's last 16 bytes.
+// Open starts the split [from, to) of a file. As in Hadoop, a split owns the blocks whose preceding marker begins in it. So each block is read once,
+// however splits divide a file. The marker before the first block is the last 16 bytes of the header.
 //
-// A split that begins within a block takes the first marker it meets for one: where the data of a file contain its own
-// marker, which is random, the split ends with an error.
+// If a split begins inside a block, the first marker found counts as the end of a block. If the data of a file contain the file's marker, which is
+// random, the split ends with an error.
 func (b *Blocks) Open(h *Header, r io.ReaderAt, from, to int64) {
 	b.header, b.from, b.to, b.err = h, from, min(to, h.Size), nil
 	b.win.reset(r, h.Size)
@@ -60,9 +59,8 @@ func (b *Blocks) Open(h *Header, r io.ReaderAt, from, to int64) {
 	}
 }
 
-// Next reads the next block and appends what it unpacks to to buf, which must stay below 4 GiB; grown is the longer
-// buffer. Blocks without records are passed over. At the end of the split err is io.EOF; other errors are an [Error], a
-// [SizeError] or those of the file, and are final.
+// Next reads the next block and appends its unpacked data to buf, which must stay below 4 GiB; grown is the extended buffer. It skips blocks without
+// records. At the end of the split err is io.EOF; other errors are an [Error], a [SizeError] or a read error of the file, and are final.
 func (b *Blocks) Next(buf []byte) (grown []byte, block Block, err error) {
 	for b.err == nil {
 		var more bool
@@ -73,7 +71,7 @@ func (b *Blocks) Next(buf []byte) (grown []byte, block Block, err error) {
 	return buf, Block{}, b.err
 }
 
-// next reads a block. There may be more blocks if it has records.
+// next reads a block. It sets more if the block has records.
 func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err error) {
 	if b.marker < 0 {
 		if err := b.findMarker(); err != nil {
@@ -133,7 +131,7 @@ func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err err
 	return buf, Block{Offset: off, Size: b.marker + syncSize - off, Records: count, At: start, End: len(buf)}, count > 0, nil
 }
 
-// mostRecords returns how many records a number of bytes can hold. For records that take no bytes it is 16 Mi.
+// mostRecords returns the largest number of records in size bytes. For records that take no bytes it is 16 Mi.
 func (b *Blocks) mostRecords(size int64) int64 {
 	if b.header.root.empty {
 		return 1 << 24
@@ -141,9 +139,9 @@ func (b *Blocks) mostRecords(size int64) int64 {
 	return size / b.header.root.min
 }
 
-// findMarker looks for the first marker that begins in the split.
+// findMarker finds the first marker that begins in the split.
 func (b *Blocks) findMarker() error {
-	last := min(b.to, b.header.Size-syncSize+1) // where none begins any more
+	last := min(b.to, b.header.Size-syncSize+1) // no marker of the split begins here or later
 	for off := b.from; off < last; {
 		n := min(last-off+syncSize-1, chunk)
 		data, err := b.win.at(off, int(n))

@@ -14,19 +14,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// errTooLarge is the error of an unpacker; need is the number of bytes in it.
+// errTooLarge is returned by an unpacker together with the size needed.
 var errTooLarge = errors.New("the unpacked block is too large")
 
-// An unpacker unpacks blocks. It keeps what its codec can use again.
+// An unpacker unpacks blocks. It reuses the state of its codec.
 type unpacker struct {
 	src     bytes.Reader
 	deflate io.ReadCloser
 	zstd    *zstd.Decoder
-	most    int64 // that zstd may unpack to
+	most    int64 // the limit of zstd's output
 }
 
-// unpack appends what data unpack to, at most limit bytes. Beyond it the error is errTooLarge; need is then what it
-// takes, or limit+1 if that is not known. Bytes after the end of a deflate stream are passed over.
+// unpack appends the unpacked data, at most limit bytes. If there are more, the error is errTooLarge, and need is the size of the data, or limit+1 if
+// the size is not known. It ignores bytes after the end of a deflate stream.
 func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []byte, need int64, err error) {
 	switch codec {
 	case "deflate":
@@ -51,7 +51,7 @@ func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []
 	return append(dst, data...), 0, nil
 }
 
-// readUpTo appends all of r, about guess bytes, but at most limit.
+// readUpTo appends all of r, at most limit bytes; guess is the expected size.
 func readUpTo(dst []byte, r io.Reader, guess int, limit int64) ([]byte, int64, error) {
 	start := len(dst)
 	most := int(limit) + 1
@@ -75,7 +75,7 @@ func readUpTo(dst []byte, r io.Reader, guess int, limit int64) ([]byte, int64, e
 	}
 }
 
-// unsnappy unpacks a snappy block, which is followed by the CRC32 of its unpacked bytes, the highest byte first.
+// unsnappy unpacks a snappy block and checks the big-endian CRC32 of the unpacked data, which follows the block.
 func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
 	n := len(data) - 4
 	if n < 0 {

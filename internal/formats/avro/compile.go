@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of records in it by
-// their path, as in addr.city, whole arrays, maps and records as JSON. A column may come twice, and in addition to what is in
-// it. A column that is not there or cannot be text is a [ColumnError].
+// Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of nested records by path, such as addr.city, and
+// whole arrays, maps and records as JSON. A column may occur twice, and both as a whole and in parts. A column that is missing or has no text form is
+// a [ColumnError].
 func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	p := &Plan{zone: o.Location, text: o.MaxText}
 	if p.text <= 0 {
@@ -24,7 +24,7 @@ func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// partsOf returns the fields of a record. Nothing of them is wanted yet.
+// partsOf returns the fields of a record, none of them selected.
 func partsOf(record *node) []part {
 	parts := make([]part, len(record.fields))
 	for i, f := range record.fields {
@@ -37,7 +37,7 @@ func partsOf(record *node) []part {
 	return parts
 }
 
-// choose marks the part that a path leads to. A name with dots in it is preferred to a path.
+// choose selects the part at a path. A name that contains dots takes precedence over a path.
 func choose(parts []part, path string, out int) error {
 	for i := range parts {
 		if p := &parts[i]; p.name == path {
@@ -76,12 +76,12 @@ func choose(parts []part, path string, out int) error {
 	return err
 }
 
-// textual says why values of a type cannot be text: there is no text for a duration, nor an end to a type in itself.
+// textual returns an error if a type has no text form: a duration, or a type that contains itself.
 func textual(n *node) error {
 	return textualIn(n, map[*node]bool{})
 }
 
-// textualIn looks at a type once; open has true for those that it is in.
+// textualIn visits each type once; open is true for the types that enclose the current one.
 func textualIn(n *node, open map[*node]bool) error {
 	if within, seen := open[n]; within {
 		return fmt.Errorf("the type %s contains itself", n.name)

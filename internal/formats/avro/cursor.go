@@ -20,30 +20,30 @@ type cursor struct {
 	depth   int
 
 	reason string
-	path   []string // of fields to the fault, innermost first
-	short  bool     // the fault is that the data end
-	full   bool     // the fault is that buf has reached its limit
+	path   []string // path of the fault, innermost field first
+	short  bool     // the data ended too early
+	full   bool     // buf reached its limit
 }
 
-// fail keeps a fault's reason.
+// fail records the reason of a fault.
 func (c *cursor) fail(reason string) bool {
 	c.reason = reason
 	return false
 }
 
-// ends keeps the fault that the data end before the value does.
+// ends records that the data end before the value does.
 func (c *cursor) ends(reason string) bool {
 	c.short = true
 	return c.fail(reason)
 }
 
-// within puts the fault into a field.
+// within adds a field to the path of the fault.
 func (c *cursor) within(name string) bool {
 	c.path = append(c.path, name)
 	return false
 }
 
-// field returns the path of the fault; of a deep one the first names.
+// field returns the path of the fault, or the first names of a deep path.
 func (c *cursor) field() string {
 	names, more := slices.Clone(c.path), ""
 	slices.Reverse(names)
@@ -56,7 +56,7 @@ func (c *cursor) field() string {
 	return strings.Join(names, ".") + more
 }
 
-// enter counts a value within another.
+// enter counts a level of nesting.
 func (c *cursor) enter() bool {
 	if c.depth++; c.depth > maxDepth {
 		return c.fail("values are more than 1000 deep within each other")
@@ -64,7 +64,7 @@ func (c *cursor) enter() bool {
 	return true
 }
 
-// long takes an int or long: zig-zag, seven bits a byte, the lowest first.
+// long takes an int or long: a zig-zag varint of seven bits a byte, the lowest bits first.
 func (c *cursor) long() (int64, bool) {
 	b := c.buf[c.at:c.end]
 	if len(b) > 0 && b[0] < 0x80 {
@@ -74,7 +74,7 @@ func (c *cursor) long() (int64, bool) {
 	return c.longer(b)
 }
 
-// longer takes a number of several bytes, at most ten, which b begins with.
+// longer takes a varint of several bytes, at most ten, from the start of b.
 func (c *cursor) longer(b []byte) (int64, bool) {
 	var u uint64
 	for i, x := range b {
@@ -111,7 +111,7 @@ func (c *cursor) index(n int, reason string) (int, bool) {
 	return int(v), ok
 }
 
-// length reads the length of the bytes that begin at at.
+// length takes a length, and checks it against the remaining data.
 func (c *cursor) length() (int, bool) {
 	v, ok := c.long()
 	if !ok {
@@ -126,7 +126,7 @@ func (c *cursor) length() (int, bool) {
 	return int(v), true
 }
 
-// take takes n bytes, whose place is returned.
+// take takes n bytes and returns their offset.
 func (c *cursor) take(n int) (int, bool) {
 	if n > c.end-c.at {
 		return 0, c.ends("the data end within a value")
@@ -136,8 +136,8 @@ func (c *cursor) take(n int) (int, bool) {
 	return at, true
 }
 
-// items begins the next block of an array or a map, whose items take at least least bytes each. No items are the end.
-// size is the block's bytes if the writer says them, else -1.
+// items starts the next block of an array or a map, whose items take at least least bytes each. A count of 0 is the end. size is the block's size in
+// bytes if the writer recorded it, else -1.
 func (c *cursor) items(least int64) (count int64, size int, ok bool) {
 	size = -1
 	if count, ok = c.long(); !ok {

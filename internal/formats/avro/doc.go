@@ -1,7 +1,6 @@
-// Package avro reads Avro object container files as rows of text values: [ReadHeader] returns the columns of a file,
-// [Compile] plans the decoding of some of them, [Blocks] unpacks the blocks of a part of the file, and [Plan.Record]
-// finds the values of a record in a block. Fields that are not chosen are stepped over. Nothing is allocated for a record
-// or a value, but for decimals of more than 16 bytes.
+// Package avro reads Avro object container files as rows of text values: [ReadHeader] returns the columns of a file, [Compile] plans the decoding of
+// some of them, [Blocks] unpacks the blocks of a split of the file, and [Plan.Record] finds the values of a record in a block. Fields that are not
+// selected are skipped. No memory is allocated per record or value, except for decimals of more than 16 bytes.
 //
 // # The file
 //
@@ -14,15 +13,13 @@
 //	| records, long  | bytes, long    | records, packed by the codec   | marker |
 //	+----------------+----------------+--------------------------------+--------+
 //
-// Codecs are null, deflate, snappy (its CRC32 is checked), zstandard and bzip2; any other, as xz, is refused by its
-// name. A file has no end mark: one that was cut off after a block is not noticed. The schema is parsed by
-// github.com/hamba/avro, without defaults, aliases and documentation, which do not matter here; names may have any
-// letters. The top must be a record.
+// The codecs are null, deflate, snappy (its CRC32 is checked), zstandard and bzip2; an error names any other codec, such as xz. Files have no end
+// marker: a file that is truncated after a block is not detected. github.com/hamba/avro parses the schema, without defaults, aliases and
+// documentation, which are not needed here; names may have any letters. The top type must be a record.
 //
 // # Values
 //
-// A null is [span.Null]. A union has the value of its branch. Otherwise the texts are the same as for
-// Parquet:
+// A null is [span.Null]. A union has the value of its branch. Other values have the same text as those that pkg/source reads from Parquet:
 //
 //	string, enum, bytes, fixed    the text, the bytes
 //	int, long                     decimal
@@ -39,20 +36,19 @@
 //	duration, big-decimal         refused by name, if it is chosen
 //	array, map, record            JSON
 //
-// Dates and timestamps that are instants are of the Gregorian calendar. Files of old writers that say so in their metadata have
-// those before 1582-10-15 and 1900 by the hybrid calendar, as Spark and Hive read them ([valuetext.AvroCalendars]).
+// Dates and timestamps that are instants use the Gregorian calendar. If the metadata of a file names an old writer, its dates before 1582-10-15 and
+// its timestamps before 1900 use the hybrid calendar, as in Spark and Hive ([valuetext.AvroCalendars]).
 //
-// A logical type that is unknown, or does not fit its type, leaves the type: as Avro has it. Whether a string is UTF-8
-// is not checked.
+// As the Avro specification requires, a logical type that is unknown or does not fit its type is ignored. Strings are not checked for valid UTF-8.
 //
-// JSON has no blanks. Records have all fields in the schema's order, maps their entries in the file's. Numbers and
-// decimals are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and uuids are strings of the
-// texts above; bytes and fixed are strings of base64, as Spark's to_json has them. A union is the value of its branch,
-// without its type. In strings " \ and what is below 0x20 is escaped. A type that contains itself is refused by name.
+// JSON has no blanks. Records have all fields in the schema's order, maps their entries in the file's order. Numbers and decimals are JSON numbers
+// with all their digits. NaN, Infinity and -Infinity, dates, times and uuids are strings with the text above. Bytes and fixed are base64 strings, as
+// in Spark's to_json. A union is the value of its branch, without its type. In strings, ", \ and characters below 0x20 are escaped. A type that
+// contains itself is refused by name.
 //
 // # Damage
 //
-// Lengths and counts are checked before they are used: against the size of the file, that of the block, and the
-// limits of [ReadHeader], [NewBlocks] and [Options]. Values may be 1000 deep within each other. A fault within a block
-// ends the block. Errors name the block's byte, the record's number in it and the field, and hold no value.
+// Lengths and counts are checked against the size of the file, the size of the block, and the limits of [ReadHeader], [NewBlocks] and [Options]
+// before they are used. Values may be nested 1000 deep. A fault in a block ends the block. Errors name the block's offset, the record's number in it
+// and the field, and contain no value.
 package avro

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// ErrNoColumn is within the [ColumnError] of a column that the schema does not have.
+// ErrNoColumn is wrapped by the [ColumnError] of a column that the schema does not have.
 var ErrNoColumn = errors.New("the schema has no such column")
 
-// Error is a fault of a file: of its header, of a block, or of a record. It holds no value of a record.
+// Error is a fault in a file's header, in a block or in a record. It contains no value of a record.
 type Error struct {
-	// Offset is the byte of the file that the block begins with, its count of records; of a fault of the header it is 0.
+	// Offset is the file offset of the block, where its count of records begins; it is 0 for a fault in the header.
 	Offset int64
-	// Record is the record's number in the block, from 1, or 0 if the fault is not of a record.
+	// Record is the record's number in the block, from 1, or 0 if the fault is not in a record.
 	Record int64
-	// Field is the path of the field at fault, as in addr.city, if it is one.
+	// Field is the path of the field at fault, such as addr.city, or empty.
 	Field string
-	// Reason describes the error.
+	// Reason describes the fault.
 	Reason string
-	// Err is the cause behind Reason, if there is one.
+	// Err is the underlying error, or nil.
 	Err error
 }
 
-// Error names block, record, field and reason.
+// Error returns the block, record, field and reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Offset == 0 {
@@ -46,23 +46,23 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// SizeError is something that is larger than the memory it may take.
+// SizeError reports data that are larger than their memory limit.
 type SizeError struct {
-	// What is too large: "header", "packed block", "unpacked block", "text of record".
+	// What is the kind of data: "header", "packed block", "unpacked block", "text of record".
 	What string
-	// Offset is the byte of the file that the block begins with, 0 for a header.
+	// Offset is the file offset of the block, 0 for a header.
 	Offset int64
-	// Record and Field are the place in the text of a record, as in [Error].
+	// Record and Field locate the text of a record, as in [Error].
 	Record int64
 	Field  string
-	// Need is how many bytes it takes. AtLeast says that it may take more: it was not read to its end.
+	// Need is the size in bytes. AtLeast means that the data were not read to their end, and may be larger.
 	Need    int64
 	AtLeast bool
-	// Limit is how many bytes it may take.
+	// Limit is the largest size in bytes.
 	Limit int64
 }
 
-// Error names what is too large, its place and both sizes.
+// Error returns the kind of data, its location and both sizes.
 func (e *SizeError) Error() string {
 	least := ""
 	if e.AtLeast {
@@ -75,19 +75,19 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("Avro %s %s takes %s%d bytes; the limit is %d", e.What, place, least, e.Need, e.Limit)
 }
 
-// CodecError is a codec that is not read.
+// CodecError reports a codec that is not supported.
 type CodecError struct{ Codec string }
 
-// Error names the codec and those that are read.
+// Error names the codec and the supported codecs.
 func (e *CodecError) Error() string {
 	return fmt.Sprintf("Avro codec %s is not supported; write the file with null, deflate, snappy, zstandard or bzip2", printable(e.Codec))
 }
 
-// ColumnError is a column that cannot be chosen.
+// ColumnError reports a column that cannot be selected.
 type ColumnError struct {
-	// Column is the name or path that was asked for.
+	// Column is the requested name or path.
 	Column string
-	// Err is the reason, [ErrNoColumn] for one that is not there.
+	// Err is the reason; [ErrNoColumn] for a missing column.
 	Err error
 }
 
@@ -96,7 +96,7 @@ func (e *ColumnError) Error() string { return fmt.Sprintf("Avro column %s: %v", 
 
 func (e *ColumnError) Unwrap() error { return e.Err }
 
-// printable returns a name of a file within a message, quoted unless it is plain, and of bounded length.
+// printable returns a name from a file for a message: quoted unless it is plain, and of limited length.
 func printable(name string) string {
 	name = short(name, 64)
 	for _, c := range []byte(name) {
@@ -107,7 +107,7 @@ func printable(name string) string {
 	return name
 }
 
-// short returns a text of a file within a message, cut off after n bytes.
+// short returns text from a file for a message, truncated after n bytes.
 func short(text string, n int) string {
 	if len(text) <= n {
 		return text

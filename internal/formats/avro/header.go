@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// MaxHeader is how many bytes a file's header may take, 8 MiB: its metadata with the schema.
+	// MaxHeader is the largest size of a file's header, 8 MiB: its metadata with the schema.
 	MaxHeader = 8 << 20
 
 	magic    = "Obj\x01"
 	syncSize = 16
 )
 
-// ErrFormat is within the error of a file that is no Avro object container.
+// ErrFormat is wrapped by the error for a file that is not an Avro object container file.
 var ErrFormat = errors.New("the file does not begin as an Avro object container file")
 
-// Header is the parsed header of a file. It does not change, and may be used by several goroutines at once.
+// Header holds the metadata of a file. It is immutable, and may be used by several goroutines at once.
 type Header struct {
-	// Size is the file's, in bytes.
+	// Size is the file's size in bytes.
 	Size int64
-	// Data is where the first block begins. The marker is just before it.
+	// Data is the offset of the first block. The header's marker is just before it.
 	Data int64
-	// Codec is how blocks are packed: null, deflate, snappy, zstandard, bzip2.
+	// Codec is the compression of blocks: null, deflate, snappy, zstandard, bzip2.
 	Codec string
 	// Sync is the marker that follows each block.
 	Sync [syncSize]byte
-	// Columns are the fields of the top record, in their order, and Types what they are, as in "long or null".
+	// Columns are the fields of the top record, in their order, and Types their types, such as "long or null".
 	Columns, Types []string
-	// Meta is all metadata, avro.schema and avro.codec too.
+	// Meta is all metadata, including avro.schema and avro.codec.
 	Meta map[string][]byte
 
 	root *node
 }
 
-// ReadHeader reads the header of a file of size bytes, up to [MaxHeader] of them. Errors are [ErrFormat], [Error],
-// [SizeError], the errors of r, and [CodecError] for an unknown codec, with which the header is returned.
+// ReadHeader reads the header of a file of size bytes, at most [MaxHeader] of them. Errors are [ErrFormat], [Error], [SizeError], read errors of r,
+// and [CodecError] for an unknown codec, in which case the header is returned too.
 func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, size, MaxHeader)
@@ -61,7 +61,7 @@ func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
 	}
 }
 
-// parse takes magic, metadata and marker.
+// parse takes the magic, the metadata and the marker.
 func (h *Header) parse(c *cursor) bool {
 	at, ok := c.take(len(magic))
 	if !ok {
@@ -79,7 +79,7 @@ func (h *Header) parse(c *cursor) bool {
 		if count == 0 {
 			break
 		}
-		for range count { // each takes two bytes at least
+		for range count { // each entry takes at least two bytes
 			key, ok := c.text()
 			if !ok {
 				return false
@@ -99,7 +99,7 @@ func (h *Header) parse(c *cursor) bool {
 	return true
 }
 
-// text takes bytes with their length.
+// text takes bytes that follow their length.
 func (c *cursor) text() ([]byte, bool) {
 	n, ok := c.length()
 	if !ok {
@@ -110,7 +110,7 @@ func (c *cursor) text() ([]byte, bool) {
 	return c.buf[at:c.at:c.at], true
 }
 
-// finish takes schema and codec from the metadata.
+// finish reads the schema and the codec from the metadata.
 func (h *Header) finish() (*Header, error) {
 	schema, ok := h.Meta["avro.schema"]
 	if !ok {
@@ -143,7 +143,7 @@ func (h *Header) finish() (*Header, error) {
 	return h, nil
 }
 
-// readFull reads data from byte off of a file on. A file that is shorter than it was is io.ErrUnexpectedEOF.
+// readFull reads data at offset off. If the file has become shorter, the error is io.ErrUnexpectedEOF.
 func readFull(r io.ReaderAt, data []byte, off int64) error {
 	if len(data) == 0 {
 		return nil

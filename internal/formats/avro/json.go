@@ -48,7 +48,7 @@ func (c *cursor) json(n *node) bool {
 	return true
 }
 
-// jsonItems appends an array or a map, its entries as they are stored.
+// jsonItems appends an array, or a map with its entries in stored order.
 func (c *cursor) jsonItems(n *node) bool {
 	open, shut := byte('['), byte(']')
 	if n.kind == kindMap {
@@ -91,7 +91,7 @@ func (c *cursor) jsonItems(n *node) bool {
 	return true
 }
 
-// jsonScalar appends a number or a boolean as it is, anything else as a string.
+// jsonScalar appends a number or a boolean unquoted, other values as a string.
 func (c *cursor) jsonScalar(n *node) bool {
 	if n.kind == kindEnum {
 		i, ok := c.index(len(n.symbols), reasonSymbol)
@@ -105,7 +105,7 @@ func (c *cursor) jsonScalar(n *node) bool {
 		return false
 	}
 	if t := c.buf[start:]; n.logical != logicalNone || t[0] == 'N' || t[0] == 'I' || t[0] == '-' && t[1] == 'I' {
-		c.buf = append(c.buf, '"', '"') // a date or a time, NaN, Infinity: nothing in them needs an escape
+		c.buf = append(c.buf, '"', '"') // a date, a time, NaN or Infinity, which needs no escapes
 		copy(c.buf[start+1:], t)
 		c.buf[start] = '"'
 	}

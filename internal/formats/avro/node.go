@@ -27,7 +27,7 @@ const (
 	kindRecord
 )
 
-// kindNames are the words for kinds, in their order.
+// kindNames are the names of kinds, in their order.
 var kindNames = [...]string{"null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed", "enum", "array", "map", "union", "record"}
 
 type logical uint8
@@ -42,19 +42,19 @@ const (
 	logicalLocal   // a timestamp without a zone
 	logicalDuration
 	logicalBigDecimal
-	// Those of writers whose calendar is not the Gregorian one, or not known.
+	// Logical types of writers whose calendar is not the Gregorian one, or is unknown.
 	logicalOldDate
 	logicalOldInstant
 )
 
-// A node is a type of the schema. Nodes of named types are shared, and of recursive ones go in circles. They do not
-// change once the schema is read.
+// A node is a type of the schema. Nodes of named types are shared, and those of recursive types form cycles. They do not change once the schema is
+// read.
 type node struct {
 	kind             kind
 	logical          logical
 	name             string // of a record, an enum, a fixed
 	size             int    // of a fixed
-	unit             int64  // of times: parts of a second
+	unit             int64  // of times: units in a second
 	precision, scale int    // of decimals
 	symbols          []string
 	fields           []field
@@ -62,8 +62,8 @@ type node struct {
 	branches         []*node
 	calendar         *valuetext.Calendar // of an old date or instant
 
-	empty bool  // its values take no bytes
-	min   int64 // bytes that a value takes at least, 1 or more unless it is empty
+	empty bool  // values take no bytes
+	min   int64 // the least bytes of a value, 1 or more unless it is empty
 }
 
 type field struct {
@@ -71,7 +71,7 @@ type field struct {
 	node *node
 }
 
-// A timeType is a logical type of times: the type it is of, and the parts of a second.
+// A timeType is a logical type for times: its underlying type, and the units in a second.
 type timeType struct {
 	kind    kind
 	logical logical
@@ -102,8 +102,8 @@ func timeOf(name string) (timeType, bool) {
 	return timeType{}, false
 }
 
-// setLogical takes the logical type from the library, or from the properties if the library does not know it. One that
-// does not fit the type is no logical type, as Avro has it.
+// setLogical sets the logical type from the library, or from the properties if the library does not know it. A logical type that does not fit the
+// type is ignored, as the Avro specification requires.
 func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 	name, _ := prop("logicalType").(string)
 	precision, scale := whole(prop("precision")), whole(prop("scale"))
@@ -129,7 +129,7 @@ func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 	}
 }
 
-// count has a node, and those below it, count dates and instants as the file's writer did.
+// count sets the calendar of the dates and instants in a node and its descendants to that of the file's writer.
 func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 	if n == nil || done[n] {
 		return
@@ -150,12 +150,12 @@ func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 	}
 }
 
-// holds reports whether a number of decimal digits fits, which is always so for bytes: 2^(8 size - 1) - 1 has as many.
+// holds reports whether precision decimal digits fit into the type: always into bytes, and into a fixed up to 2^(8 size - 1) - 1.
 func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
 
-// whole returns a property that is a whole number, 0 if it is not one, and -1 if it is out of bounds.
+// whole returns a property that is an integer, 0 if it is not a number, and -1 if it is out of range or has a fraction.
 func whole(v any) int {
 	f, ok := v.(float64)
 	switch {
@@ -167,8 +167,7 @@ func whole(v any) int {
 	return int(f)
 }
 
-// measure computes empty and min of a node and of those below it. A type within itself counts as one that takes no
-// fewer bytes than 1, so min never is too large.
+// measure computes empty and min of a node and its descendants. A type inside itself counts as at least 1 byte, so min is never too large.
 func (n *node) measure(done map[*node]bool) {
 	if done[n] {
 		return
@@ -201,7 +200,7 @@ func (n *node) measure(done map[*node]bool) {
 	}
 }
 
-// least returns how many bytes an item of an array or a map takes at least.
+// least returns the least bytes of an item of an array or a map.
 func (n *node) least() int64 {
 	if n.kind == kindMap {
 		return 1 + n.items.min
@@ -209,7 +208,7 @@ func (n *node) least() int64 {
 	return n.items.min
 }
 
-// typeName returns the name of the type: long, decimal(18,2), union of null and string.
+// typeName returns the type's name for messages: long, decimal(18,2), long or null.
 func (n *node) typeName() string {
 	switch {
 	case n.kind == kindUnion && n.nullable() >= 0:
@@ -244,7 +243,7 @@ func unitName(unit int64) string {
 	return "nanos"
 }
 
-// nullable is which of a union's two branches is null, -1 if it is not null and one other.
+// nullable returns the index of the null branch in a union of null and one other type, and -1 for other types.
 func (n *node) nullable() int {
 	if n.kind == kindUnion && len(n.branches) == 2 {
 		for i, b := range n.branches {

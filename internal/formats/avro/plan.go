@@ -11,39 +11,37 @@ import (
 // DefaultText is the default of [Options.MaxText], 64 MiB.
 const DefaultText = 64 << 20
 
-// Options say how values become text.
+// Options are the settings for the text of values.
 type Options struct {
-	// Location is the zone that instants (timestamp-millis, -micros, -nanos) are written in. The default is UTC.
+	// Location is the time zone in which instants (timestamp-millis, -micros, -nanos) are written. The default is UTC.
 	Location *time.Location
-	// MaxText is how many bytes the texts of one record may take besides its block, where they are not as they are. The
-	// default is [DefaultText].
+	// MaxText is the largest size in bytes of the texts of one record that are not stored in the block as they are. The default is [DefaultText].
 	MaxText int
 }
 
-// Plan decodes the records of one schema into chosen columns. It does not change, and may be used by several goroutines
-// at once.
+// Plan decodes the selected columns of records. It is immutable, and may be used by several goroutines at once.
 type Plan struct {
 	parts []part // of the top record
 	zone  *time.Location
-	text  int // bytes that a record may append
+	text  int // the most bytes that a record may append
 }
 
-// A part is the wanted part of a field.
+// A part describes how a field is decoded.
 type part struct {
 	name  string
-	node  *node // of what is not null, for a union of null and one other
-	null  int   // which branch of the union is null, -1 without one
-	pass  bool  // nothing of it is wanted
-	out   int   // the first span to fill with the value, -1 for none
-	also  []int // further spans for the same
+	node  *node // for a union of null and one other type, the other type
+	null  int   // index of the null branch of the union, -1 if there is none
+	pass  bool  // the field is skipped
+	out   int   // the first span to fill with the value, -1 if there is none
+	also  []int // further spans for the same value
 	parts []part
-	all   []int // all spans to fill with the value or with what is in it
+	all   []int // all spans to fill with the value or with values inside it
 }
 
-// Record takes the next record of a block, block.At on, and fills fields, one for each chosen column, in their order.
-// Values are in buf, the block's buffer; those that must be written are appended to it, and grown is the longer buffer.
-// The caller may cut it back to block.End when it is done with the values. At the end of the block err is io.EOF; any
-// other error is an [Error] or a [SizeError], and ends the block: where the next record begins is then unknown.
+// Record takes the next record of a block, from block.At on, and fills fields, one for each selected column, in their order. Values are in buf, the
+// block's buffer; texts that differ from the stored bytes are appended to it, and grown is the extended buffer. The caller may cut it back to
+// block.End when it no longer needs the values. At the end of the block err is io.EOF; any other error is an [Error] or a [SizeError], and ends the
+// block, because the start of the next record is unknown.
 func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byte, err error) {
 	if block.Next == block.Records {
 		if block.At != block.End {
@@ -60,7 +58,7 @@ func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byt
 	return c.buf, nil
 }
 
-// error returns the fault at which a record ended; buf was size bytes long before it.
+// error returns the fault at which a record ended; size is the length of buf before it.
 func (c *cursor) error(block *Block, size, limit int) error {
 	if c.full {
 		return &SizeError{What: "text of record", Offset: block.Offset, Record: block.Next + 1, Field: c.field(), Need: int64(len(c.buf)-size) + 1, AtLeast: true, Limit: int64(limit)}
@@ -95,7 +93,7 @@ func (c *cursor) record(parts []part, fields []span.Span) bool {
 				return c.within(p.name)
 			}
 		default:
-			if p.out >= 0 { // wanted as a whole too: taken twice
+			if p.out >= 0 { // selected as a whole too: decoded twice
 				at := c.at
 				if !c.fill(p, n, fields) {
 					return c.within(p.name)
@@ -110,7 +108,7 @@ func (c *cursor) record(parts []part, fields []span.Span) bool {
 	return true
 }
 
-// fill takes a value that is wanted as a whole.
+// fill takes a value that is selected as a whole.
 func (c *cursor) fill(p *part, n *node, fields []span.Span) bool {
 	v, ok := c.value(n)
 	fields[p.out] = v

@@ -9,14 +9,14 @@ import (
 	hamba "github.com/hamba/avro/v2"
 )
 
-// maxSchemaDepth is how deep types may be written within each other in a schema.
+// maxSchemaDepth is the largest depth of nested types in a schema.
 const maxSchemaDepth = 200
 
-// anyNames has the library accept names beyond ASCII letters, digits and _, which Java's library writes: it takes any
-// letter of Unicode. The switch is the library's, for the whole process.
+// anyNames makes the library accept names with characters other than ASCII letters, digits and _. The Java library, which accepts any Unicode letter,
+// writes them. The library's switch is global to the process.
 var anyNames = sync.OnceFunc(func() { hamba.SkipNameValidation = true })
 
-// parseSchema makes the nodes of a schema, whose top must be a record.
+// parseSchema builds the nodes of a schema, whose top type must be a record.
 func parseSchema(text []byte) (*node, error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -47,9 +47,8 @@ func parseSchema(text []byte) (*node, error) {
 	return root, nil
 }
 
-// bare returns a type without what does not matter to its writer's data: defaults, aliases, orders and documentation. The
-// library refuses a file for a default that does not fit its type, as in ["string","null"] with null, which is common,
-// and for an empty name, which polars gives the top record.
+// bare removes attributes that do not affect the stored data: defaults, aliases, orders and documentation. The library rejects a file for a default
+// that does not fit its type, such as null for ["string","null"], which is common, and for an empty name, which polars gives the top record.
 func bare(v any, depth int) (any, error) {
 	if depth > maxSchemaDepth {
 		return nil, fmt.Errorf("the schema has types more than %d deep within each other", maxSchemaDepth)
@@ -86,10 +85,10 @@ func bare(v any, depth int) (any, error) {
 	return v, nil
 }
 
-// A builder makes nodes of the library's schema, one for each named type.
+// A builder converts the library's schema to nodes, one for each named type.
 type builder struct{ named map[string]*node }
 
-// primitive returns a type that is a word.
+// primitive returns the kind of a primitive type.
 func primitive(t hamba.Type) (kind, bool) {
 	switch t {
 	case hamba.Null:

@@ -1,6 +1,6 @@
 package avro
 
-// skip passes over a value. Every step takes a byte at least: values without bytes are not stepped through.
+// skip skips a value. Each step consumes at least one byte: values without bytes are not iterated.
 func (c *cursor) skip(n *node) bool {
 	if n.empty {
 		return true
@@ -44,7 +44,7 @@ func (c *cursor) skip(n *node) bool {
 	return true
 }
 
-// skipItems passes over an array or a map, over blocks with their length in one step.
+// skipItems skips an array or a map. It skips blocks that record their size in one step.
 func (c *cursor) skipItems(n *node) bool {
 	for {
 		count, size, ok := c.items(n.least())

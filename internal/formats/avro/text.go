@@ -2,7 +2,7 @@ package avro
 
 import "bulkload/internal/formats/valuetext"
 
-// appendTime writes a time of day.
+// appendTime appends a time of day.
 func appendTime(dst []byte, v, unit int64) []byte {
 	second, fraction := v/unit, v%unit
 	if v < 0 {
@@ -11,6 +11,6 @@ func appendTime(dst []byte, v, unit int64) []byte {
 	return valuetext.AppendClock(dst, second, fraction, unit)
 }
 
-// maxDecimal is how many bytes a decimal's number may take, of about 2,460 digits. Writing it takes time in proportion
-// to their square.
+// maxDecimal is the largest size in bytes of a decimal's number, about 2,460 digits. The time to write it grows with the square of the number of
+// digits.
 const maxDecimal = 1024

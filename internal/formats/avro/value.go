@@ -14,8 +14,7 @@ const (
 	reasonSymbol = "an enum has no symbol of that number"
 )
 
-// value takes a value, whose text is where the span says: in the data where it is there as it is, else at the end of
-// buf.
+// value takes a value and returns the span of its text: in the data if the text is stored as it is, else at the end of buf.
 func (c *cursor) value(n *node) (span.Span, bool) {
 	for n.kind == kindUnion {
 		i, ok := c.index(len(n.branches), reasonBranch)
@@ -67,7 +66,7 @@ func (c *cursor) fits(n int) bool {
 	return true
 }
 
-// scalar takes a value that is no array, map, record, union or null, and appends its text.
+// scalar takes a value that is not an array, map, record, union or null, and appends its text.
 func (c *cursor) scalar(n *node) bool {
 	switch n.kind {
 	case kindBoolean:
@@ -140,7 +139,7 @@ func (c *cursor) number(n *node, v int64) bool {
 	return true
 }
 
-// old appends a date or an instant of another calendar, which may not be known.
+// old appends a date or an instant of another calendar, or fails if the calendar is unknown.
 func (c *cursor) old(n *node, v int64) bool {
 	if n.logical == logicalOldDate {
 		day, err := n.calendar.Day(v)
@@ -159,7 +158,7 @@ func (c *cursor) old(n *node, v int64) bool {
 	return true
 }
 
-// octets appends bytes of the data, of a decimal or a uuid as what they stand for.
+// octets appends bytes of the data; those of a decimal or a uuid in their text form.
 func (c *cursor) octets(n *node, at, size int) bool {
 	v := c.buf[at : at+size]
 	switch {

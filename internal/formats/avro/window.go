@@ -2,7 +2,7 @@ package avro
 
 import "io"
 
-// chunk is how many bytes are read at a time, unless a block is longer.
+// chunk is the number of bytes read at a time, unless a block is longer.
 const chunk = 256 << 10
 
 // A window is the part of a file that is in memory.
@@ -13,13 +13,13 @@ type window struct {
 	buf  []byte
 }
 
-// reset begins with a file, and keeps the memory.
+// reset switches to another file and keeps the memory.
 func (w *window) reset(r io.ReaderAt, size int64) {
 	w.r, w.size, w.off, w.buf = r, size, 0, w.buf[:0]
 }
 
-// at is n bytes from off on, valid until the next call. Beyond the file's end they are io.ErrUnexpectedEOF. The caller
-// holds n to its limits.
+// at returns n bytes at offset off, which are valid until the next call. Past the end of the file the error is io.ErrUnexpectedEOF. The caller limits
+// n.
 func (w *window) at(off int64, n int) ([]byte, error) {
 	if n > int(min(w.size-off, int64(n))) {
 		return nil, io.ErrUnexpectedEOF
@@ -33,12 +33,12 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 	return w.buf[i : i+n], nil
 }
 
-// upTo is n bytes from off on, or what there is before the file's end.
+// upTo returns n bytes at offset off, or fewer at the end of the file.
 func (w *window) upTo(off int64, n int) ([]byte, error) {
 	return w.at(off, int(min(max(w.size-off, 0), int64(n))))
 }
 
-// fill reads n bytes from off on, and more up to a chunk. What is there already is not read again.
+// fill reads n bytes at offset off, or up to a chunk if n is smaller. It does not read again bytes that are in memory.
 func (w *window) fill(off int64, n int) error {
 	var kept []byte
 	if off >= w.off && off < w.off+int64(len(w.buf)) {

@@ -14,22 +14,21 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// A Codec is a compression of text. All are read to the end of the file: as many members, frames or streams as
-// it has.
+// A Codec is a compression format. Files are read to their end, with all of their members, frames or streams.
 type Codec struct {
 	name    string
 	endings []string // of names, in lower case
-	// magic says that a file begins as its own do; nil: its files begin in no way of their own.
+	// magic reports whether a file begins with the format's magic; nil: the format has none.
 	magic func(head []byte) bool
-	// Holds is the name, in messages, of what an unpacker has to keep in addition to [AheadMemory], and Need how many
-	// bytes that is of the file's first part; both are of few compressions.
+	// Holds names, for messages, the memory that a decompressor needs beyond [AheadMemory], and Need returns its size in bytes for the first part of the
+	// file. Few formats have them.
 	Holds string
 	Need  func(raw io.ReaderAt, size int64) (int64, error)
-	// Open unpacks what r has. stop, if there is one, ends that.
+	// Open decompresses r. stop, if not nil, releases the decompressor.
 	Open func(r io.Reader, l Limits) (text io.Reader, stop func(), err error)
 }
 
-// codecs are the codecs that can be read.
+// codecs are the supported formats.
 var codecs = []*Codec{
 	{name: "gz", endings: []string{".gz", ".gzip"}, magic: begins("\x1f\x8b"), Open: openGzip},
 	{name: "zst", endings: []string{".zst", ".zstd"}, magic: begins("\x28\xb5\x2f\xfd"), Holds: "zstd window", Need: firstWindow, Open: openZstd},
@@ -42,7 +41,7 @@ var codecs = []*Codec{
 	{name: hadoopLZ4, Holds: "lz4 block", Need: hadoopBlock(lz4Ratio), Open: openHadoop(decodeLZ4)},
 }
 
-// hadoopLZ4 is the format of Hadoop's Lz4Codec, whose files have the ending of lz4's own frames.
+// hadoopLZ4 is the format of Hadoop's Lz4Codec. Its files have the same ending as lz4 frames.
 const hadoopLZ4 = "hadoop-lz4"
 
 const (
@@ -54,13 +53,13 @@ func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// bzipMagic asks for the magic of the first block too, or of the end of a stream without any: text can begin with BZh9.
+// bzipMagic also checks the magic of the first block, or of the end of an empty stream, because text can begin with BZh9.
 func bzipMagic(head []byte) bool {
 	return len(head) >= 10 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9' &&
 		(string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90")
 }
 
-// Named returns a compression by its name.
+// Named returns the codec with a name, or nil.
 func Named(name string) *Codec {
 	for _, c := range codecs {
 		if c.name == name {
@@ -70,7 +69,7 @@ func Named(name string) *Codec {
 	return nil
 }
 
-// Cut takes the ending of a packed file off its name, which is in lower case.
+// Cut removes the ending of a compressed file from its name, which is in lower case, and returns the compression.
 func Cut(name string) (base, compression string) {
 	for _, c := range codecs {
 		for _, ending := range c.endings {
@@ -82,7 +81,7 @@ func Cut(name string) (base, compression string) {
 	return name, ""
 }
 
-// Begins returns the compression that the first bytes of a file report: no text in UTF-8 begins like that.
+// Begins returns the compression given by the first bytes of a file, or "". No UTF-8 text begins with them.
 func Begins(head []byte) string {
 	for _, c := range codecs {
 		if c.magic != nil && c.magic(head) {
@@ -92,7 +91,7 @@ func Begins(head []byte) string {
 	return ""
 }
 
-// Behind returns the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
+// Behind returns the compression of the first frame with data, in a file that begins with skippable frames of zstd or lz4.
 func Behind(raw io.ReaderAt, size int64) (string, error) {
 	for at := int64(0); at < size; {
 		head := make([]byte, 8)
@@ -107,7 +106,7 @@ func Behind(raw io.ReaderAt, size int64) (string, error) {
 	return "zst", nil // nothing to unpack
 }
 
-// Refine returns the compression of a file with an ending that several have.
+// Refine returns the compression of a file whose ending several formats share.
 func Refine(compression string, head []byte) string {
 	switch {
 	case compression == "snappy" && Begins(head) == "sz":
@@ -146,10 +145,10 @@ func openZlib(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	return &zlibStreams{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
 }
 
-// unpackBuffer is how much of a packed file is read at a time where an unpacker asks for single bytes.
+// unpackBuffer is the read size for compressed files whose decompressor asks for single bytes.
 const unpackBuffer = 64 << 10
 
-// zlibStreams reads one stream of zlib after the other, as Hadoop's DefaultCodec does.
+// zlibStreams reads consecutive zlib streams, like Hadoop's DefaultCodec.
 type zlibStreams struct {
 	r *bufio.Reader
 	z io.ReadCloser // nil: between two streams
@@ -177,7 +176,7 @@ func (s *zlibStreams) Read(p []byte) (int, error) {
 	}
 }
 
-// snappyFrames distinguishes a stream that ends within a chunk from one that is damaged, which are one error to the library.
+// snappyFrames distinguishes a truncated stream from a damaged one. The library returns the same error for both.
 type snappyFrames struct {
 	r     io.Reader
 	z     *snappy.Reader
@@ -202,13 +201,13 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// lz4Frames reads one frame after the other, and passes over skippable ones.
+// lz4Frames reads consecutive frames, and skips skippable ones.
 type lz4Frames struct {
 	r *bufio.Reader
 	z *lz4.Reader // nil: between two frames
 }
 
-// LZ4Legacy begins a form of lz4 that has no end and no checksums.
+// LZ4Legacy is the magic of an lz4 format that has no end mark and no checksums.
 const LZ4Legacy = "\x02\x21\x4c\x18"
 
 func Skippable(head []byte) bool {
@@ -232,7 +231,7 @@ func (s *lz4Frames) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins the next frame with data; io.EOF when there is none.
+// next starts the next frame with data; it returns io.EOF if there is none.
 func (s *lz4Frames) next() error {
 	for {
 		head, err := s.r.Peek(8)
@@ -262,7 +261,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// lz4Block returns the memory that an unpacker takes for a frame, twice the block: 4 MiB at most, by the format.
+// lz4Block returns the memory that a decompressor needs for a frame, twice the block size, which the format limits to 4 MiB.
 func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
 	head := make([]byte, 6)
 	if size < int64(len(head)) {

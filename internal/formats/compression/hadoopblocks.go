@@ -11,13 +11,13 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// hadoopBlocks reads what Hadoop's SnappyCodec and Lz4Codec write (BlockCompressorStream):
+// hadoopBlocks reads the format of Hadoop's SnappyCodec and Lz4Codec (BlockCompressorStream):
 //
 //	block: length of its text, 4 bytes, the first the highest
 //	       chunks, until they have made so much text: length, 4 bytes, and as many packed bytes
 //
-// Blocks have 256 KiB of text, and one chunk, unless the writer was set otherwise or was given more at once. There is no
-// mark at the beginning or end, and no checksum: a file cut after a block is shorter and no more.
+// Blocks have 256 KiB of text in one chunk, unless the writer was configured otherwise or received more at once. The format has no magic, no end mark
+// and no checksum: a file that is truncated after a block is not detected.
 type hadoopBlocks struct {
 	r      io.Reader
 	decode decodeBlock
@@ -26,21 +26,21 @@ type hadoopBlocks struct {
 	left   int64 // of the block's text
 	packed bytes.Buffer
 	text   []byte
-	given  int // of text
+	given  int // bytes of text that were returned
 }
 
-// decodeBlock unpacks a chunk that makes at most as many bytes as text has room for after its length.
+// decodeBlock decompresses a chunk into at most as many bytes as are left of the block.
 type decodeBlock struct {
 	ratio  int64 // the most text that a packed byte can make
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)
 }
 
-// mostChunk is the length above which a chunk that the file cannot hold means damage, and not a truncated file.
+// mostChunk is the length above which a chunk that exceeds the file counts as damage and not as truncation.
 const mostChunk = 16 << 20
 
 const (
 	snappyRatio = 22  // 64 bytes of text from 3
-	lz4Ratio    = 255 // a byte of length says 255
+	lz4Ratio    = 255 // each further length byte adds 255
 )
 
 var (
@@ -56,7 +56,7 @@ func openHadoop(decode decodeBlock) func(io.Reader, Limits) (io.Reader, func(), 
 	}
 }
 
-// hadoopBlock returns the memory that an unpacker needs for the first block, if it is one chunk.
+// hadoopBlock returns the memory that a decompressor needs for the first block, as one chunk.
 func hadoopBlock(ratio int64) func(io.ReaderAt, int64) (int64, error) {
 	return func(raw io.ReaderAt, size int64) (int64, error) {
 		head := make([]byte, 8)
@@ -68,7 +68,7 @@ func hadoopBlock(ratio int64) func(io.ReaderAt, int64) (int64, error) {
 		}
 		block, chunk := int64(binary.BigEndian.Uint32(head)), int64(binary.BigEndian.Uint32(head[4:]))
 		if chunk > size-int64(len(head)) || block > math.MaxInt32 {
-			return 0, nil // reading says what is wrong
+			return 0, nil // reading reports the error
 		}
 		return chunk + min(block, chunk*ratio), nil
 	}
@@ -85,7 +85,7 @@ func (h *hadoopBlocks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next unpacks the next chunk; io.EOF when no block follows.
+// next decompresses the next chunk; it returns io.EOF if no block follows.
 func (h *hadoopBlocks) next() error {
 	if h.left == 0 {
 		n, err := h.length()
@@ -121,7 +121,7 @@ func (h *hadoopBlocks) next() error {
 	return nil
 }
 
-// length reads a length; io.EOF only where nothing follows.
+// length reads a length; it returns io.EOF only at the end of the file.
 func (h *hadoopBlocks) length() (int64, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(h.r, b[:]); err != nil {

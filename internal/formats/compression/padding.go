@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// skipZeros passes over NUL bytes between the parts of a packed file and after the last, which tapes, tar and disk images leave there.
-// At the end of the file the error is [io.EOF].
+// skipZeros skips NUL bytes between the parts of a compressed file and after the last part, which tapes, tar and disk images add. At the end of the
+// file it returns [io.EOF].
 func skipZeros(r *bufio.Reader) error {
 	for {
 		c, err := r.ReadByte()
@@ -23,7 +23,7 @@ func skipZeros(r *bufio.Reader) error {
 	}
 }
 
-// gzipMembers reads one member of gzip after the other.
+// gzipMembers reads consecutive gzip members.
 type gzipMembers struct {
 	r     *bufio.Reader
 	z     gzip.Reader
@@ -39,7 +39,7 @@ func openGzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	return g, nil, nil
 }
 
-// next begins the next member; [io.EOF] if there is none.
+// next starts the next member; it returns [io.EOF] if there is none.
 func (g *gzipMembers) next() error {
 	if !g.first {
 		if err := skipZeros(g.r); err != nil {
@@ -72,17 +72,17 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 }
 
-// bzipStreams reads streams of bzip2. The standard library reads one after the other by itself, and takes what stands between them for
-// damage: then the last bytes that it has read say whether these were NUL bytes.
+// bzipStreams reads bzip2 streams. The standard library reads consecutive streams itself, and reports bytes between them as damage. Then the last
+// bytes read show whether these were NUL bytes.
 type bzipStreams struct {
 	r lastBytes
 	z io.Reader
 }
 
-// errBehindStream is the library's error for a file that does not continue with another stream after one that is whole.
+// errBehindStream is the library's error for a file in which a complete stream is followed by anything but another stream.
 const errBehindStream = bzip2.StructuralError("bad magic value in continuation file")
 
-// openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
+// openBzip uses the standard library's reader; a block has at most 900 kB.
 func openBzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	b := &bzipStreams{r: lastBytes{Reader: bufio.NewReaderSize(r, unpackBuffer)}}
 	b.z = bzip2.NewReader(&b.r)
@@ -110,7 +110,7 @@ func (b *bzipStreams) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBytes remembers the last bytes that were read one by one: the end of a stream, and one behind it.
+// lastBytes keeps the last bytes read one by one: the end of a stream, and a byte after it.
 type lastBytes struct {
 	*bufio.Reader
 	last [12]byte
@@ -125,10 +125,10 @@ func (l *lastBytes) ReadByte() (byte, error) {
 	return c, err
 }
 
-// bzipEnd begins the last 80 bits of a stream; its checksum follows. Up to seven bits fill the last byte.
+// bzipEnd is the start of the last 80 bits of a stream, before its checksum. Up to seven bits pad the last byte.
 const bzipEnd = 0x177245385090
 
-// endsStream reports whether the last byte is NUL and stands behind the end of a stream.
+// endsStream reports whether the last byte is a NUL after the end of a stream.
 func (l *lastBytes) endsStream() bool {
 	ends := binary.BigEndian.Uint64(l.last[1:])>>16 == bzipEnd
 	for shift := 1; shift < 8 && !ends; shift++ {

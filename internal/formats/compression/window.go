@@ -1,5 +1,6 @@
-// Package compression unpacks text: gzip, zstd, bzip2, xz, lz4, snappy and zlib, in any number of members or streams, and the blocks of Hadoop's codecs. [Begins]
-// and [Cut] find how a file is packed, a [Codec] unpacks it within [Limits], and [ReadAhead] does so in another goroutine.
+// Package compression decompresses text: gzip, zstd, bzip2, xz, lz4, snappy and zlib, in any number of members or streams, and the blocks of
+// Hadoop's codecs. [Begins] and [Cut] determine the compression of a file, a [Codec] decompresses it within [Limits], and [ReadAhead] does so in
+// a goroutine of its own.
 package compression
 
 import (
@@ -11,32 +12,32 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits has the facts of a file that an unpacker needs, and the memory that it may use.
+// Limits are the size of a file and the memory limit of its decompressor.
 type Limits struct {
 	Size   int64  // of the file
 	Window uint64 // bytes of a window, a dictionary, or a block with its text
-	// Exceeded returns the error of a file that needs more memory than there is.
+	// Exceeded returns the error for data that need more memory than the limit.
 	Exceeded func(what string, need, have int64) error
 }
 
 // Mebibytes prints a size, rounded up.
 func Mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// MostWindow returns the largest window that a frame may need, given the window of the first frame and the memory of a reader. What frames after the first take beyond its
-// window is not accounted for.
+// MostWindow returns the largest window of any frame, given the window of the first frame and a reader's memory. Memory that later frames need beyond
+// the first frame's window is not accounted for.
 func MostWindow(first, memory int64) uint64 {
 	return uint64(max(first, min(memory/8, zstd.MaxWindowSize), zstd.MinWindowSize))
 }
 
-// TooWide reports whether an error of unpacking is that a frame of zstd asks for more than the limits allow.
+// TooWide reports whether a decompression error is that of a zstd frame that needs more memory than the limits allow.
 func TooWide(err error) bool {
 	return errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded)
 }
 
-// mostSkipped is how many skippable frames may stand before the first with data.
+// mostSkipped is the largest number of skippable frames before the first frame with data.
 const mostSkipped = 16
 
-// firstWindow returns the window of a file's first frame; 0 when there is none, which its reader finds too.
+// firstWindow returns the window size of a file's first frame, or 0 if there is none, which the reader reports.
 func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
 	var at int64
 	for range mostSkipped {

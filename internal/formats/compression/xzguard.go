@@ -8,18 +8,18 @@ import (
 	"math"
 )
 
-// xzGuard reads an xz file for its unpacker, which takes as much memory as a block's header says, up to 4 GiB. The guard
-// follows the file's frame (xz-file-format 1.2.1) and the chunks of LZMA2, whose lengths stand before them, and refuses a
-// dictionary before the unpacker has seen the header that asks for it. It also distinguishes a file's end from one between two
-// streams. Checksums and all else are left to the unpacker.
+// xzGuard reads an xz file for its decompressor, which allocates as much memory as a block's header declares, up to 4 GiB. The guard parses the
+// file's structure (xz-file-format 1.2.1) and the headers of LZMA2 chunks, and refuses too large a dictionary before the decompressor reads the
+// header that declares it. It also distinguishes a truncated file from one that ends between two streams. It leaves checksums and all other checks to
+// the decompressor.
 type xzGuard struct {
 	r      *bufio.Reader
 	limits Limits
 
-	state func(*xzGuard) error // reads what comes next into ahead
-	ahead []byte               // was looked at, and is still to be given
-	skip  int64                // bytes of no interest after it
-	seen  int64                // bytes of the current stream, all that was given and is to be
+	state func(*xzGuard) error // reads the next part into ahead
+	ahead []byte               // bytes parsed and not returned yet
+	skip  int64                // number of bytes after ahead that need no parsing
+	seen  int64                // bytes of the current stream, including ahead and skip
 
 	check   int64 // length of the check after each block
 	whole   bool  // the file may end here
@@ -28,7 +28,7 @@ type xzGuard struct {
 
 var errXZ = errors.New("it is no xz stream with LZMA2 alone")
 
-// checkSizes are the lengths of the checks by their number.
+// checkSizes are the lengths of the checks by their id.
 var checkSizes = [16]int64{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func (g *xzGuard) Read(p []byte) (int, error) {
@@ -58,7 +58,7 @@ func (g *xzGuard) Read(p []byte) (int, error) {
 	return n, noEOF(err)
 }
 
-// take reads the next n bytes after those that are ahead. The end of the file before the first is io.EOF.
+// take reads n more bytes into ahead and returns them. At the end of the file the error is io.EOF.
 func (g *xzGuard) take(n int) ([]byte, error) {
 	at := len(g.ahead)
 	g.ahead = append(g.ahead, make([]byte, n)...)
@@ -68,7 +68,7 @@ func (g *xzGuard) take(n int) ([]byte, error) {
 	return g.ahead[at:], nil
 }
 
-// begin forgets what was given.
+// begin clears ahead.
 func (g *xzGuard) begin() { g.ahead = make([]byte, 0, 64) }
 
 func (g *xzGuard) streamHeader() error {
@@ -95,7 +95,7 @@ func (g *xzGuard) streamHeader() error {
 	return nil
 }
 
-// blockHeader returns the block header of a block, or where the index begins.
+// blockHeader parses a block header, or the start of the index.
 func (g *xzGuard) blockHeader() error {
 	g.begin()
 	b, err := g.take(1)
@@ -120,11 +120,11 @@ func (g *xzGuard) blockHeader() error {
 	return nil
 }
 
-// dictionarySize returns the dictionary size of a block's LZMA2, from what is after the first byte of the block's header.
+// dictionarySize returns the size of a block's LZMA2 dictionary; b is the block header after its first byte.
 func dictionarySize(b []byte) (int64, error) {
 	flags := b[0]
 	b = b[1:]
-	for _, bit := range []byte{0x40, 0x80} { // packed and unpacked size
+	for _, bit := range []byte{0x40, 0x80} { // compressed and uncompressed size
 		if flags&bit != 0 {
 			_, n := binary.Uvarint(b)
 			if n <= 0 {
@@ -142,7 +142,7 @@ func dictionarySize(b []byte) (int64, error) {
 	return (2 | int64(b[2]&1)) << (b[2]/2 + 11), nil
 }
 
-// chunk returns the head of one of LZMA2.
+// chunk parses an LZMA2 chunk header.
 func (g *xzGuard) chunk() error {
 	g.begin()
 	b, err := g.take(1)
@@ -172,7 +172,7 @@ func (g *xzGuard) chunk() error {
 	return nil
 }
 
-// blockEnd checks the bytes after a block's last chunk.
+// blockEnd skips the padding and the check after a block's last chunk.
 func (g *xzGuard) blockEnd() error {
 	g.begin()
 	g.skip = -g.seen&3 + g.check
@@ -206,7 +206,7 @@ func (g *xzGuard) indexRecord() error {
 	return nil
 }
 
-// number reads one of up to nine bytes.
+// number reads a number of up to nine bytes.
 func (g *xzGuard) number() (uint64, error) {
 	g.begin()
 	return g.more()
@@ -227,7 +227,7 @@ func (g *xzGuard) more() (uint64, error) {
 	return 0, errXZ
 }
 
-// firstDictionary returns the size of a file's first dictionary; 0 when there is none, which its reader finds too.
+// firstDictionary returns the size of a file's first dictionary, or 0 if there is none, which the reader reports.
 func firstDictionary(raw io.ReaderAt, size int64) (int64, error) {
 	head := make([]byte, min(size, 12+1024))
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {

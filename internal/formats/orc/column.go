@@ -10,13 +10,13 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// mostRows is how many values of a column are decoded together.
+// mostRows is the number of values of a column that are decoded together.
 const mostRows = parquet.MostRows
 
-// columnMemory is about what a column holds besides its streams.
+// columnMemory is the approximate memory of a column, in bytes, without its streams.
 const columnMemory = 3 * 8 * mostRows
 
-// Kinds of encodings.
+// Column encodings.
 const (
 	encodingDirect       = 0
 	encodingDictionary   = 1
@@ -24,16 +24,16 @@ const (
 	encodingDictionaryV2 = 3
 )
 
-// column reads a column of a stripe. What is within a list, a map, a struct or a union is read value by value, other columns many at a time.
+// column reads a column of a stripe. Columns inside a list, map, struct or union are read value by value, other columns in batches.
 type column struct {
 	*node
 	present *flags // nil: there is a value in every row
 	bits    flags  // booleans
-	small   octets // bytes, and which branch the value of a union is of
-	ints    *ints  // numbers, days, seconds, lengths, places in the dictionary
+	small   octets // bytes, and the branch numbers of unions
+	ints    *ints  // numbers, days, seconds, lengths, positions in the dictionary
 	more    *ints  // nanoseconds, scales
 	data    *stream
-	dict    []span.Span // the dictionary's entries in the reader's buffer
+	dict    []span.Span // the dictionary's entries, in the reader's buffer
 	indexed bool
 	clock   *valuetext.OrcClock
 	rules   *textRules
@@ -42,7 +42,7 @@ type column struct {
 
 var errNoClock = errors.New("its stripes do not say in which time zone its timestamps are: write it again with ORC of today")
 
-// open makes a column of the stripe that is read.
+// open creates the column of a schema node for the current stripe.
 func (p *Reader) open(n *node) (*column, error) {
 	c := &column{node: n, rules: &p.rules}
 	if n.id >= len(p.stripe.encodings) {
@@ -92,7 +92,7 @@ func (p *Reader) open(n *node) (*column, error) {
 	return c, nil
 }
 
-// clock finds the clock of a timestamp's writer.
+// clock sets the clock of a timestamp column to that of the writer's time zone.
 func (p *Reader) clock(c *column) (err error) {
 	zone := p.stripe.zone
 	switch {
@@ -105,7 +105,7 @@ func (p *Reader) clock(c *column) (err error) {
 	return err
 }
 
-// dictionary reads the entries of a column's dictionary to the end of the reader's buffer, where they stay while the stripe is read.
+// dictionary appends the entries of a column's dictionary to the reader's buffer, where they stay while the stripe is read.
 func (p *Reader) dictionary(c *column, lengths *ints, entries uint64) error {
 	const what = "the dictionary with those of other columns"
 	data := p.stream(streamKey{uint64(c.id), streamDictionary})
@@ -142,7 +142,7 @@ func (p *Reader) dictionary(c *column, lengths *ints, entries uint64) error {
 	return nil
 }
 
-// trimmed returns the text from a place of the buffer on, without the blanks that fill a CHAR.
+// trimmed returns the span of the text from at to the end of the buffer, without the blanks that pad a CHAR.
 func (c *column) trimmed(buf []byte, at int) span.Span {
 	end := len(buf)
 	for c.kind == kindChar && end > at && buf[end-1] == ' ' {
@@ -151,7 +151,7 @@ func (c *column) trimmed(buf []byte, at int) span.Span {
 	return span.Span{Off: uint32(at), Len: uint32(end - at)}
 }
 
-// entry returns the entry of the dictionary at a place.
+// entry returns the entry of the dictionary at a position.
 func (c *column) entry(at int64) (span.Span, error) {
 	if uint64(at) >= uint64(len(c.dict)) {
 		return span.Span{}, errors.New("a value is not in the dictionary")
@@ -159,22 +159,22 @@ func (c *column) entry(at int64) (span.Span, error) {
 	return c.dict[at], nil
 }
 
-// flat is a column whose values are read many at a time.
+// flat is a column whose values are read in batches.
 type flat struct {
 	*column
-	at     int // in the schema
+	at     int // position in the schema
 	name   string
-	above  []*flags // which of the structs around it are there
-	rows   uint64   // of the stripe that are not decoded yet
+	above  []*flags // whether each enclosing struct and the value itself are present
+	rows   uint64   // rows of the stripe that are not decoded yet
 	has    [mostRows]byte
-	first  [mostRows]int64 // of the values that are there: number, length, place in the dictionary
+	first  [mostRows]int64 // of the values that are present: number, length, position in the dictionary
 	second [mostRows]int64
 	row    int // the next one in has
 	value  int // the next one in first and second
 	n      int // rows that are decoded
 }
 
-// load decodes the next rows, if none is left.
+// load decodes the next rows if all decoded rows have been taken.
 func (c *flat) load() error {
 	if c.row < c.n {
 		return nil
@@ -228,7 +228,7 @@ func (c *flat) each(dst []int64, next func() (int64, error)) (err error) {
 	return nil
 }
 
-// fits returns how many of the next n rows have texts of less than a number of bytes together; at least one.
+// fits returns how many of the next n rows have less than most bytes of text in total; at least one.
 func (c *flat) fits(n int, most int64) int {
 	if c.indexed || !c.kind.octets() {
 		return n
@@ -245,7 +245,7 @@ func (c *flat) fits(n int, most int64) int {
 	return n
 }
 
-// take appends the values of the next n rows to dst, and puts their spans to every cols-th of the fields.
+// take appends the values of the next n rows to dst, and sets every cols-th element of fields to their spans.
 func (c *flat) take(dst []byte, fields []span.Span, cols, n int) ([]byte, error) {
 	var err error
 	at := 0
@@ -264,7 +264,7 @@ func (c *flat) take(dst []byte, fields []span.Span, cols, n int) ([]byte, error)
 	return dst, nil
 }
 
-// span returns where the text of a value is: in a dictionary, or appended to dst.
+// span returns the span of a value's text, which is in the dictionary or is appended to dst.
 func (c *column) span(dst []byte, first, second int64) (span.Span, []byte, error) {
 	if c.indexed {
 		s, err := c.entry(first)

@@ -10,29 +10,29 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// A File is a file's parsed tail. Once it is planned, any number of goroutines may use it.
+// A File holds the metadata of a file's tail. After [File.Plan], any number of goroutines may use it.
 type File struct {
 	codec    codec
 	block    int
 	stripes  []stripe
 	tree     *node
 	calendar valuetext.OrcCalendar
-	sample   *stripeFooter // of the largest stripe, until it is planned what is read
+	sample   *stripeFooter // of the largest stripe, until Plan
 	zone     *time.Location
 
-	columns []place // that are read
-	nested  []place // of them, lists, maps, structs and unions
-	null    []int   // places of the columns that the file lacks
+	columns []place // columns to read
+	nested  []place // lists, maps, structs and unions to read
+	null    []int   // positions of the columns that the file lacks
 	fixed   []fixedPlace
-	width   int   // how many columns there are
-	holds   int64 // about what a reader's buffers come to hold
+	width   int   // number of columns
+	holds   int64 // approximate size of a reader's buffers
 }
 
-// place is a column that is read.
+// place is a column to read.
 type place struct {
-	at   int // in the schema
+	at   int // position in the schema
 	name string
-	path []*node // that lead to it; the last one has it
+	path []*node // the enclosing structs, and the column itself last
 }
 
 func (p *place) node() *node { return p.path[len(p.path)-1] }
@@ -43,7 +43,7 @@ type fixedPlace struct {
 	value []byte
 }
 
-// mostFooter bounds a footer where the memory does not.
+// mostFooter is the largest footer, in bytes, even if the memory limit allows more.
 const mostFooter = 1 << 30
 
 // Open reads the tail of a file.
@@ -72,7 +72,7 @@ func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
 	return m, nil
 }
 
-// Groups returns the numbers of rows of the stripes.
+// Groups returns the number of rows of each stripe.
 func (m *File) Groups() []int64 {
 	groups := make([]int64, len(m.stripes))
 	for i, s := range m.stripes {
@@ -81,22 +81,22 @@ func (m *File) Groups() []int64 {
 	return groups
 }
 
-// Names returns the columns of the schema.
+// Names returns the names of the schema's columns.
 func (m *File) Names() []string { return m.tree.names() }
 
-// Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
+// Text returns an error if the values of a column, given by its index in Names, cannot be converted to text.
 func (m *File) Text(column int) error { return m.tree.kids[column].check() }
 
-// Leads reports whether a path leads to values that are no list, map, struct or union, and in none.
+// Leads reports whether a path leads to a value that is not a list, map, struct or union, and is not inside a list, map or union.
 func (m *File) Leads(path string) bool {
 	p := m.tree.find(path)
 	return p != nil && !p[len(p)-1].kind.nested()
 }
 
-// Memory is about how many bytes the buffers of a [Reader] come to hold.
+// Memory returns the approximate size in bytes of the buffers of a [Reader].
 func (m *File) Memory() int64 { return m.holds }
 
-// Plan decides what is read: values of these columns, with instants in the zone. Only for these it matters whether they can be read.
+// Plan sets the columns to read and the time zone of instants. Only these columns are checked for types that cannot be read.
 func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
 	m.zone, m.width = zone, len(columns)
 	for at, c := range columns {
@@ -131,10 +131,10 @@ func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
 	return nil
 }
 
-// usualRatio is how many bytes common streams unpack to for each byte.
+// usualRatio is the usual compression ratio of streams.
 const usualRatio = 4
 
-// estimate is about what a reader holds: a chunk of each stream of the largest stripe, and its dictionaries.
+// estimate sets holds to the approximate memory of a reader: a chunk of each stream of the largest stripe, and its dictionaries.
 func (m *File) estimate() {
 	m.holds = int64(2*m.block) + batchText
 	if m.codec == codecNone {
@@ -170,7 +170,7 @@ func (m *File) estimate() {
 	}
 }
 
-// Sum returns a checksum of the columns that are read, and of where the stripes are.
+// Sum returns a checksum of the columns to read and of the offsets of the stripes.
 func (m *File) Sum() uint32 {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // the table is made once
 	var note func(n *node)

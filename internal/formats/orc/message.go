@@ -8,14 +8,14 @@ import (
 
 var errMessage = errors.New("a message of it is damaged")
 
-// A field is one of a message of Protocol Buffers: a number, or bytes.
+// A field is a field of a Protocol Buffers message: a number, or bytes.
 type field struct {
 	number protowire.Number
 	value  uint64
 	data   []byte
 }
 
-// fields calls each with the fields of a message. Those that are neither numbers nor bytes are passed over.
+// fields calls each for the fields of a message. A field that is neither a varint nor bytes is passed with the number 0.
 func fields(message []byte, each func(f field) error) error {
 	for len(message) > 0 {
 		number, typ, n := protowire.ConsumeTag(message)
@@ -43,7 +43,7 @@ func fields(message []byte, each func(f field) error) error {
 	return nil
 }
 
-// numbers calls each with the numbers of a repeated field, packed or not.
+// numbers calls each for the numbers of a repeated field, packed or not.
 func (f field) numbers(each func(v uint64)) error {
 	if f.data == nil {
 		each(f.value)

@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// batchText is how many bytes of text end a batch.
+// batchText is the number of bytes of text at which a batch ends.
 const batchText = 1 << 20
 
 var errLongJSON = errors.New("a value is longer as JSON than a record may be")
@@ -14,12 +14,12 @@ var errLongJSON = errors.New("a value is longer as JSON than a record may be")
 // nestedColumn is a column of lists, maps, structs or unions.
 type nestedColumn struct {
 	*column
-	at    int // in the schema
+	at    int // position in the schema
 	name  string
 	above []*flags
 }
 
-// there says that the structs around the next value are there.
+// there reports whether the enclosing structs of the next value, and the value itself, are present.
 func (c *nestedColumn) there() (bool, error) {
 	for _, f := range c.above {
 		if v, err := f.next(); err != nil || v == 0 {
@@ -31,7 +31,7 @@ func (c *nestedColumn) there() (bool, error) {
 
 // A nestedWriter writes values as JSON.
 type nestedWriter struct {
-	most    int    // where the JSON has to end
+	most    int    // the offset where the JSON has to end
 	scratch []byte // the text of a value
 }
 
@@ -45,7 +45,7 @@ func (w *nestedWriter) value(dst []byte, c *column) ([]byte, error) {
 	return w.inner(dst, c)
 }
 
-// inner appends a value that is there.
+// inner appends a value that is present.
 func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
 	if len(dst) > w.most {
 		return dst, errLongJSON
@@ -77,7 +77,7 @@ func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
 	return w.leaf(dst, c)
 }
 
-// items appends the items of a list, or the entries of a map: one whose keys are no single values is a list of its entries.
+// items appends the items of a list or the entries of a map. A map whose keys are lists, maps, structs or unions becomes a list of its entries.
 func (w *nestedWriter) items(dst []byte, c *column) ([]byte, error) {
 	n, err := c.ints.next()
 	if err != nil || n < 0 {
@@ -118,7 +118,7 @@ func (w *nestedWriter) entry(dst []byte, c *column) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if dst[start] != '"' { // nothing in what is no string needs an escape
+	if dst[start] != '"' { // numbers and booleans need no escapes
 		dst = append(dst, 0, '"')
 		copy(dst[start+1:], dst[start:len(dst)-2])
 		dst[start] = '"'
@@ -126,7 +126,7 @@ func (w *nestedWriter) entry(dst []byte, c *column) ([]byte, error) {
 	return w.value(append(dst, ':'), c.kids[1])
 }
 
-// leaf appends a value that is no list, map, struct or union.
+// leaf appends a value that is not a list, map, struct or union.
 func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
 	var first, second int64
 	var err error
@@ -156,7 +156,7 @@ func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
 		if s, err = c.entry(first); err != nil {
 			return dst, err
 		}
-		return c.kind.appendJSON(dst, s.Of(dst)), nil // the dictionary is at the beginning of the same buffer
+		return c.kind.appendJSON(dst, s.Of(dst)), nil // the dictionary is at the start of the same buffer
 	}
 	s, w.scratch, err = c.span(w.scratch[:0], first, second)
 	if err != nil {

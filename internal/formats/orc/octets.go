@@ -2,10 +2,10 @@ package orc
 
 import "errors"
 
-// octets reads runs of bytes.
+// octets reads byte runs.
 type octets struct {
 	s       *stream
-	left    int // of the current run
+	left    int // in the current run
 	literal bool
 	value   byte
 }
@@ -32,11 +32,11 @@ func (d *octets) next() (byte, error) {
 	return d.value, nil
 }
 
-// flags reads bits, the highest of a byte first.
+// flags reads bits, from the highest bit of a byte to the lowest.
 type flags struct {
 	octets
 	bits byte
-	n    int // that are left
+	n    int // bits that are left
 }
 
 func (d *flags) next() (byte, error) {
@@ -53,7 +53,7 @@ func (d *flags) next() (byte, error) {
 	return v, nil
 }
 
-// uvarint128 reads a number of at most 128 bits.
+// uvarint128 reads a varint of at most 128 bits.
 func (s *stream) uvarint128() (hi, lo uint64, err error) {
 	for shift := 0; shift < 128; shift += 7 {
 		b, err := s.byte()

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A Reader reads stripes, one after the other, into the same buffers. It belongs to one goroutine.
+// A Reader reads stripes, one after the other, into the same buffers. It must be used by one goroutine at a time.
 type Reader struct {
 	source
 	file    *File
@@ -22,25 +22,25 @@ type Reader struct {
 	cols    []flat
 	nested  []nestedColumn
 	writer  nestedWriter
-	streams []*stream // those of the stripe come first, in the order of the columns
+	streams []*stream // those of the current stripe come first, in the order of the columns
 	used    int
-	buf     []byte // what is the same in all rows of a stripe, and then the texts of the rows that were read last
-	base    int    // where these begin
-	lent    int64  // bytes that are claimed for the stripe
+	buf     []byte // the values that are the same in all rows of a stripe, then the texts of the rows read last
+	base    int    // where the texts of the rows begin
+	lent    int64  // bytes claimed for the stripe
 	fixed   []span.Span
 }
 
-// mostBuffer is where spans end.
+// mostBuffer is the highest offset of a span.
 const mostBuffer = math.MaxUint32 - 1<<28
 
 var errBuffer = errors.New("the values of some rows are larger than 4 GiB together")
 
-// NewReader makes a reader. A nested value has at most maxText bytes as JSON.
+// NewReader returns a reader. A nested value may have at most maxText bytes as JSON.
 func NewReader(limit parquet.Limit, maxText int) *Reader {
 	return &Reader{source: source{limit: limit}, maxText: maxText}
 }
 
-// Begin stands before the first row of a stripe, and sets what is the same for all rows in fields, which has the rows that are read
+// Begin moves the reader to the first row of a stripe. It sets the columns that the file lacks to null in fields, which holds the rows that are read
 // together.
 func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
 	p.file, p.number, p.raw, p.codec, p.block = m, group, raw, m.codec, m.block
@@ -52,7 +52,7 @@ func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) 
 	}
 	for _, place := range m.null {
 		for at := place; at < len(fields); at += m.width {
-			fields[at] = span.Null() // and nothing changes it
+			fields[at] = span.Null() // nothing changes them later
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (p *Reader) begin() (err error) {
 	return nil
 }
 
-// path makes the column that a path leads to, and what says that the structs around it are there.
+// path opens the column of a place, and the streams that record whether its enclosing structs are present.
 func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
 	for _, n := range c.path[:len(c.path)-1] {
 		if key := (streamKey{uint64(n.id), streamPresent}); p.stripe.streams[key] != (extent{}) {
@@ -108,7 +108,7 @@ func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
 	return column, above, err
 }
 
-// stream stands before a stream of the stripe. One that is not there has no bytes.
+// stream opens a stream of the stripe. A stream that the stripe lacks is empty.
 func (p *Reader) stream(key streamKey) *stream {
 	if p.used == len(p.streams) {
 		p.streams = append(p.streams, &stream{})
@@ -119,7 +119,7 @@ func (p *Reader) stream(key streamKey) *stream {
 	return s
 }
 
-// Rows reads the next rows, at most n, into the fields, and says how many. Their values are in [Reader.Data].
+// Rows reads at most n rows into fields and returns their number. Their values are in [Reader.Data].
 func (p *Reader) Rows(fields []span.Span, n int) (_ int, err error) {
 	cols := p.file.width
 	for i := range p.cols {
@@ -152,7 +152,7 @@ func (p *Reader) Rows(fields []span.Span, n int) (_ int, err error) {
 	return n, nil
 }
 
-// rows reads the nested columns of the next n rows, or of fewer where they are long.
+// rows reads the nested columns of the next n rows, or of fewer rows if their text is long.
 func (p *Reader) rows(fields []span.Span, n int) (int, error) {
 	most := int(min(int64(p.maxText), p.rules.most))
 	for row := range n {
@@ -181,10 +181,10 @@ func (p *Reader) rows(fields []span.Span, n int) (int, error) {
 	return n, nil
 }
 
-// Data has the values of the rows that were read last.
+// Data returns the values of the rows read last.
 func (p *Reader) Data() []byte { return p.buf }
 
-// Finish appends the checksums of the stripe's bytes that were read, by stream.
+// Finish appends the checksum of the bytes read of each stream of the stripe.
 func (p *Reader) Finish(sums []byte) ([]byte, error) {
 	for _, s := range p.streams[:p.used] {
 		sums = binary.LittleEndian.AppendUint32(sums, s.sum)
@@ -192,7 +192,7 @@ func (p *Reader) Finish(sums []byte) ([]byte, error) {
 	return sums, nil
 }
 
-// Release forgets the file that is read.
+// Release drops the reference to the file.
 func (p *Reader) Release() { p.raw = nil }
 
 func (p *Reader) failed(column string, err error) error {

@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// mostRun is how many numbers a run has at most.
+// mostRun is the largest number of values in a run.
 const mostRun = 512
 
-// ints reads the runs of numbers of a stream, of the first version or of the second one.
+// ints reads integer runs of a stream, in run length encoding version 1 or 2.
 type ints struct {
 	s      *stream
 	signed bool
 	second bool
-	at, n  int // in the current run
+	at, n  int // position in the current run, and its length
 	run    [mostRun]int64
 }
 
@@ -30,7 +30,7 @@ func (d *ints) next() (int64, error) {
 	return v, nil
 }
 
-// read reads the next numbers.
+// read reads the next len(dst) numbers.
 func (d *ints) read(dst []int64) error {
 	for len(dst) > 0 {
 		if d.at == d.n {
@@ -69,7 +69,7 @@ func (d *ints) load() error {
 	}
 }
 
-// first reads a run of the first version: of a number that a step is added to, or of numbers.
+// first reads a run of version 1: a number and a step, or literal numbers.
 func (d *ints) first(head int) error {
 	if head < 0 {
 		for i := range -head {
@@ -94,7 +94,7 @@ func (d *ints) first(head int) error {
 	return nil
 }
 
-// fixed is a run of n numbers from v on, in steps.
+// fixed sets the run to n numbers that begin at v and grow by step.
 func (d *ints) fixed(v, step int64, n int) {
 	for i := range n {
 		d.run[i] = v
@@ -123,7 +123,7 @@ func (d *ints) varint(signed bool) (int64, error) {
 
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// bigEndian returns the number that n bytes hold, the highest first.
+// bigEndian reads an n-byte big-endian number.
 func (d *ints) bigEndian(n int) (v uint64, err error) {
 	b, err := d.s.take(n)
 	for _, b := range b {
@@ -145,13 +145,13 @@ func (d *ints) shortRepeat(head int) error {
 	return nil
 }
 
-// sizes returns the width of a run's numbers in bits, and how many there are.
+// sizes reads the bit width of a run's numbers and their count.
 func (d *ints) sizes(head int) (width, n int, err error) {
 	low, err := d.s.byte()
 	return widthOf((head >> 1) & 0x1f), (((head & 1) << 8) | int(low)) + 1, err
 }
 
-// widthOf returns the number of bits that a five-bit code means.
+// widthOf returns the bit width of a five-bit code.
 func widthOf(code int) int {
 	if code < 24 {
 		return code + 1
@@ -159,7 +159,7 @@ func widthOf(code int) int {
 	return [...]int{26, 28, 30, 32, 40, 48, 56, 64}[code-24]
 }
 
-// closestWidth returns the lowest width of at least n bits that has a code.
+// closestWidth returns the smallest width of at least n bits that has a code.
 func closestWidth(n int) int {
 	code := 0
 	for widthOf(code) < n {
@@ -185,7 +185,7 @@ func (d *ints) direct(head int) error {
 	return nil
 }
 
-// unpack reads numbers of a given number of bits, the highest first.
+// unpack reads numbers of width bits, the highest bit first.
 func (d *ints) unpack(dst []int64, width int) error {
 	b, err := d.s.take((len(dst)*width + 7) / 8)
 	if err == nil {
@@ -194,7 +194,7 @@ func (d *ints) unpack(dst []int64, width int) error {
 	return err
 }
 
-// unpackBits unpacks numbers of a given number of bits, the highest first: up to 56, or 64. Eight bytes of any value follow their bytes.
+// unpackBits unpacks numbers of width bits, the highest bit first: up to 56 bits, or 64. Eight bytes of any value must follow their bytes.
 func unpackBits(dst []int64, b []byte, width int) {
 	if width == 64 {
 		for i := range dst {
@@ -210,7 +210,7 @@ func unpackBits(dst []int64, b []byte, width int) {
 	}
 }
 
-// patched reads a run above a base, some of whose numbers have further bits.
+// patched reads a run of offsets from a base, with patches that add higher bits to some of them.
 func (d *ints) patched(head int) error {
 	width, n, err := d.sizes(head)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *ints) patched(head int) error {
 		return err
 	}
 	base := int64(u)
-	if sign := uint64(1) << (8*baseBytes - 1); (u & sign) != 0 { // and a magnitude
+	if sign := uint64(1) << (8*baseBytes - 1); (u & sign) != 0 { // sign and magnitude
 		base = -int64(u &^ sign)
 	}
 	if err := d.unpack(d.run[:n], width); err != nil {
@@ -248,7 +248,7 @@ func (d *ints) patched(head int) error {
 		at += int(gap)
 		patch := uint64(p) & ((1 << patchWidth) - 1)
 		if patch == 0 {
-			continue // a gap longer than 255
+			continue // part of a gap longer than 255
 		}
 		if at >= n || width+bits.Len64(patch) > 64 {
 			return errRun
@@ -262,7 +262,7 @@ func (d *ints) patched(head int) error {
 	return nil
 }
 
-// delta reads a run of a number and differences, which are all added or all taken away.
+// delta reads a run that has a first number and differences, which all have the same sign.
 func (d *ints) delta(head int) error {
 	width, n, err := d.sizes(head)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// kind is a type of values, with the numbers of orc_proto.proto.
+// kind is a type, numbered as in orc_proto.proto.
 type kind int32
 
 const (
@@ -36,23 +36,23 @@ const (
 	kindGeography
 )
 
-// text says that values are UTF-8.
+// text reports whether values are UTF-8 text.
 func (k kind) text() bool { return k == kindString || k == kindVarchar || k == kindChar }
 
-// octets says that values are bytes of any number.
+// octets reports whether values are byte strings.
 func (k kind) octets() bool {
 	return k.text() || k == kindBinary || k == kindGeometry || k == kindGeography
 }
 
-// nested says that values have values.
+// nested reports whether values contain other values.
 func (k kind) nested() bool { return k >= kindList && k <= kindUnion }
 
-// node is a column in the tree of a file's schema.
+// node is a column in the schema tree of a file.
 type node struct {
 	id    int
-	end   int // the first id that is not within it
+	end   int // the first id after its descendants
 	name  string
-	json  []byte // the name as JSON with its colon
+	json  []byte // the name as JSON, with its colon
 	kind  kind
 	scale int
 	kids  []*node
@@ -60,13 +60,13 @@ type node struct {
 	encrypted bool
 }
 
-// mostDepth is how many columns may be within each other.
+// mostDepth is the largest depth of nested columns.
 const mostDepth = 100
 
-// mostScale bounds the digits after a decimal's point.
+// mostScale is the largest scale of a decimal.
 const mostScale = 38
 
-// tree returns the root of the schema. Ids count its nodes from the root on, each before its kids.
+// tree returns the root of the schema. Ids number its nodes in preorder, from the root on.
 func (f *footer) tree() (*node, error) {
 	at := 0
 	var build func(depth int, encrypted bool) (*node, error)
@@ -113,8 +113,8 @@ func (f *footer) tree() (*node, error) {
 	return root, nil
 }
 
-// find returns the nodes that lead to a name, and the one that has it last: a.b is the field b of the struct a, but where a name has that point itself.
-// Nothing leads into lists, maps and unions.
+// find returns the path to a named column: the enclosing structs, and the column last. a.b is the field b of the struct a, unless a column itself has
+// the name a.b. Columns inside lists, maps and unions have no path.
 func (n *node) find(name string) []*node {
 	for _, kid := range n.kids {
 		if kid.name == name {
@@ -133,7 +133,7 @@ func (n *node) find(name string) []*node {
 	return nil
 }
 
-// names returns the columns of a struct.
+// names returns the names of a struct's fields.
 func (n *node) names() []string {
 	names := make([]string, len(n.kids))
 	for i, kid := range n.kids {
@@ -142,7 +142,7 @@ func (n *node) names() []string {
 	return names
 }
 
-// Columns returns the names of the columns and of the wanted members of structs. A struct is no column if only a part of it is wanted.
+// Columns returns the names of the top-level columns, then the wanted fields of structs. It leaves out a struct if only fields of it are wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()
 	var paths []string
@@ -160,13 +160,13 @@ func (m *File) Columns(wanted []string) (columns []string) {
 	return append(columns, paths...)
 }
 
-// check refuses a column that cannot be read.
+// check returns an error if a column cannot be read.
 func (n *node) check() error {
 	if n.kind > kindGeography {
 		return fmt.Errorf("its type %d is not known", n.kind)
 	}
 	if n.kind == kindStruct && len(n.kids) == 0 {
-		return errors.New("it is a struct without fields") // and nothing bounds how many there are
+		return errors.New("it is a struct without fields") // and nothing limits the number of such values
 	}
 	if n.encrypted {
 		return errors.New("it is encrypted: write it without encryption, or choose other columns")

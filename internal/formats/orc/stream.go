@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/formats/parquet"
 )
 
-// codec is how the streams of a file are packed, with the numbers of orc_proto.proto.
+// codec is the compression of a file's streams, numbered as in orc_proto.proto.
 type codec int32
 
 const (
@@ -37,18 +37,18 @@ func (c codec) String() string {
 	return fmt.Sprintf("number %d", int32(c))
 }
 
-// mostChunk is the greatest size that a chunk's header can have.
+// mostChunk is the largest length that a chunk's header can hold.
 const mostChunk = 1<<23 - 1
 
-// window is how much of a file that is not packed a stream holds.
+// window is the number of bytes that a stream of an uncompressed file reads at a time.
 const window = 64 << 10
 
-// source reads and unpacks chunks, one at a time. All streams of a reader share it.
+// source reads and decompresses chunks, one at a time. All streams of a reader share it.
 type source struct {
 	raw      io.ReaderAt
 	codec    codec
-	block    int    // bytes that a chunk unpacks to at most
-	packed   []byte // the header and the packed bytes of the current chunk
+	block    int    // the most bytes that a chunk decompresses to
+	packed   []byte // the header and the compressed bytes of the current chunk
 	unpacked []byte // the current chunk
 	bytes    bytes.Reader
 	inflate  io.ReadCloser
@@ -57,7 +57,7 @@ type source struct {
 	held     int64 // bytes of all buffers
 }
 
-// claim counts bytes that a buffer is to grow by, and refuses those beyond the memory of a reader.
+// claim adds n to the bytes held, and returns an error if they exceed the memory limit of a reader.
 func (r *source) claim(n int64, what string) error {
 	if n > r.limit.Bytes-r.held {
 		return r.limit.Exceeded(what, r.held+n, r.limit.Bytes)
@@ -66,7 +66,7 @@ func (r *source) claim(n int64, what string) error {
 	return nil
 }
 
-// grown returns a buffer of n bytes, with slack after them. Its contents are lost if it has to grow.
+// grown returns a buffer of n bytes, with slack after them. If the buffer has to grow, its contents are lost.
 func (r *source) grown(b []byte, n int) ([]byte, error) {
 	if cap(b) >= n+slack {
 		return b[:n], nil
@@ -77,7 +77,7 @@ func (r *source) grown(b []byte, n int) ([]byte, error) {
 	return make([]byte, n, n+slack), nil
 }
 
-// fetch reads n bytes of the file, from at on, into packed, whose first ones it has already: as many as have says.
+// fetch reads n bytes of the file at offset at into packed, which already holds the first have bytes of them.
 func (r *source) fetch(at int64, have, n int) error {
 	if cap(r.packed) < n+slack {
 		old := r.packed[:have]
@@ -99,7 +99,7 @@ func (r *source) fetch(at int64, have, n int) error {
 	return nil
 }
 
-// unpack unpacks a chunk.
+// unpack decompresses a chunk.
 func (r *source) unpack(packed []byte) (_ []byte, err error) {
 	if r.unpacked, err = r.grown(r.unpacked, r.block); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *source) unpack(packed []byte) (_ []byte, err error) {
 
 var errLongChunk = errors.New("a chunk is longer than the file says of all")
 
-// inflateTo reads all that is inflated into dst.
+// inflateTo reads the whole inflated chunk into dst.
 func (r *source) inflateTo(dst []byte) (n int, err error) {
 	for err == nil && n < len(dst) {
 		var m int
@@ -161,28 +161,28 @@ func (r *source) inflateTo(dst []byte) (n int, err error) {
 	return n, err
 }
 
-// slack is after the bytes of a buffer, so that a word can be loaded from any of them.
+// slack is the number of bytes after the contents of a buffer, so that a word can be loaded from any position.
 const slack = 8
 
-// stream is a stream of a column in one stripe.
+// stream reads a stream of a column in one stripe.
 type stream struct {
 	r         *source
-	next, end int64  // what is not read yet
-	hint      int    // how long the next chunk is likely to be, packed
+	next, end int64  // file offsets of the bytes not read yet
+	hint      int    // the likely compressed length of the next chunk
 	buf       []byte // the current chunk, with slack after it
-	at        int    // in it
-	hold      []byte // bytes of two chunks
-	sum       uint32 // of what was read
+	at        int    // position in buf
+	hold      []byte // bytes that span two chunks
+	sum       uint32 // of the bytes read
 }
 
 var errShort = errors.New("it has fewer values than the stripe has rows")
 
-// begin stands before the first byte of a stream, whose buffers stay.
+// begin starts a stream. It keeps the stream's buffers.
 func (s *stream) begin(r *source, e extent) {
 	*s = stream{r: r, next: e.at, end: e.end, buf: s.buf[:0], hold: s.hold}
 }
 
-// fill reads the next chunk that has bytes.
+// fill reads the next chunk that is not empty.
 func (s *stream) fill() error {
 	s.at, s.buf = 0, s.buf[:0]
 	for len(s.buf) == 0 {
@@ -215,7 +215,7 @@ func (s *stream) chunk() (err error) {
 	if have < 3 {
 		return errors.New("a chunk is damaged")
 	}
-	// A bit says that the chunk is not packed.
+	// The lowest bit is set if the chunk is not compressed.
 	header := int(r.packed[0]) | (int(r.packed[1]) << 8) | (int(r.packed[2]) << 16)
 	n := 3 + (header >> 1)
 	if n > r.block+3 || int64(n) > left {
@@ -237,7 +237,7 @@ func (s *stream) chunk() (err error) {
 	return s.keep(n, data)
 }
 
-// keep keeps the chunk that was read, of n bytes of the file.
+// keep copies the data of the chunk just read, which has n bytes in the file.
 func (s *stream) keep(n int, data []byte) (err error) {
 	if s.buf, err = s.r.grown(s.buf, len(data)); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (s *stream) byte() (byte, error) {
 	return b, nil
 }
 
-// take takes n bytes, which are few. They are valid until the next call, and have slack after them.
+// take returns the next n bytes; n is small. They are valid until the next call, and have slack after them.
 func (s *stream) take(n int) ([]byte, error) {
 	if len(s.buf)-s.at >= n {
 		s.at += n

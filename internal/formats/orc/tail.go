@@ -9,16 +9,16 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Magic is how files begin, and how their post script ends.
+// Magic is the text at the start of files and at the end of their post script.
 const Magic = "ORC"
 
-// Ends says, by the beginning of a file and its last four bytes, that it is one, where text can begin so too: its post script ends before the
-// byte that has its length, and text has no NUL.
+// Ends reports whether a file that begins with [Magic] is an ORC file and not text, given its beginning and its last four bytes. The post script ends
+// with Magic before the last byte, which is its length; text has no NUL.
 func Ends(head, tail []byte) bool {
 	return len(tail) == 4 && string(tail[:3]) == Magic && tail[3] >= 8 || bytes.IndexByte(head, 0) >= 0
 }
 
-// The parsed parts of a file's tail. Field numbers are from orc_proto.proto.
+// The metadata in a file's tail. Fields are numbered as in orc_proto.proto.
 type (
 	postScript struct {
 		footer uint64 // bytes
@@ -31,13 +31,13 @@ type (
 		types     []typeMessage
 		rows      uint64
 		writer    uint64 // 0: Java
-		calendar  uint64 // 0: not said
+		calendar  uint64 // 0: not set
 		encrypted []uint64
-		budget    int64 // bytes that its parts may take
+		budget    int64 // bytes of memory that its parts may take
 	}
-	// stripe is where a stripe is: its indexes, its data and its footer follow one another.
+	// stripe locates a stripe: its indexes, its data and its footer follow one another.
 	stripe struct{ offset, index, data, footer, rows uint64 }
-	// typeMessage is a type of the schema, all of whose types stand one after the other.
+	// typeMessage is a type of the schema. All types are in one list.
 	typeMessage struct {
 		kind  kind
 		kids  []uint64
@@ -46,12 +46,12 @@ type (
 	}
 )
 
-// tailError is about a file that ends otherwise than ORC files do.
+// tailError returns an error about a file that does not end like an ORC file.
 func tailError(format string, args ...any) error {
 	return fmt.Errorf("it is no ORC file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
 }
 
-// mostTail is how much of a file is read at first: a post script has at most 255 bytes, and most footers are shorter than the rest.
+// mostTail is the number of bytes read first. A post script has at most 255 bytes, and most footers fit into the rest.
 const mostTail = 16 << 10
 
 // readTail reads the post script and the footer.
@@ -118,7 +118,7 @@ func readPostScript(message []byte) (ps postScript, err error) {
 	return ps, ps.check()
 }
 
-// check refuses codecs and chunks that cannot be read.
+// check returns an error if the compression or the size of chunks is not supported.
 func (ps *postScript) check() error {
 	switch {
 	case ps.codec == codecNone:
@@ -131,7 +131,7 @@ func (ps *postScript) check() error {
 	return nil
 }
 
-// cost is about what a part of the footer takes, besides its names.
+// cost is the approximate memory of a part of the footer, without its names.
 const cost = 128
 
 func (f *footer) field(m field) (err error) {
@@ -156,11 +156,11 @@ func (f *footer) field(m field) (err error) {
 		f.writer = m.value
 	case 10:
 		return fields(m.data, func(m field) error {
-			if m.number != 3 { // of Encryption: its variants
+			if m.number != 3 { // Encryption.variants
 				return nil
 			}
 			return fields(m.data, func(m field) error {
-				if m.number == 1 { // of EncryptionVariant: its root
+				if m.number == 1 { // EncryptionVariant.root
 					f.budget -= 16
 					f.encrypted = append(f.encrypted, m.value)
 				}
@@ -203,7 +203,7 @@ func (t *typeMessage) field(m field) error {
 	return nil
 }
 
-// check sees that all stripes are before a place of the file, and have as many rows as the footer says.
+// check checks that all stripes end before the offset end, and that their row counts add up to that of the footer.
 func (f *footer) check(end int64) error {
 	var rows uint64
 	for i, s := range f.stripes {
@@ -225,11 +225,11 @@ func (f *footer) check(end int64) error {
 	return nil
 }
 
-// stripeFooter is where the streams of a stripe are.
+// stripeFooter locates the streams of a stripe.
 type stripeFooter struct {
 	streams   map[streamKey]extent
 	encodings []encoding
-	zone      string // of the writer; "": not said
+	zone      string // of the writer; "": not set
 }
 
 type (
@@ -238,7 +238,7 @@ type (
 	encoding  struct{ kind, entries uint64 }
 )
 
-// Kinds of streams.
+// Stream kinds.
 const (
 	streamPresent    = 0
 	streamData       = 1
@@ -305,7 +305,7 @@ func readStripe(r *source, s stripe) (*stripeFooter, error) {
 	return f, err
 }
 
-// message reads a message, which is packed as streams are.
+// message reads a message, which is compressed like streams.
 func (r *source) message(at, end int64, what string) ([]byte, error) {
 	s := stream{r: r, next: at, end: end}
 	var message []byte

@@ -12,14 +12,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// textRules are the text rules of a whole file.
+// textRules are the settings for all values of a file.
 type textRules struct {
 	zone     *time.Location // of instants
 	calendar valuetext.OrcCalendar
-	most     int64 // bytes of a value
+	most     int64 // the most bytes of a value
 }
 
-// append appends the text of a value, from its decoded part and its bytes in the stream of data.
+// append appends the text of a value, given its decoded numbers. It reads the bytes of the value from the data stream.
 func (c *column) append(dst []byte, first, second int64) ([]byte, error) {
 	switch c.kind {
 	case kindBool:
@@ -63,7 +63,7 @@ func (c *column) long(n int64) error {
 	return c.data.r.limit.Exceeded("a value of "+setting.Count(n, "byte"), n, c.rules.most)
 }
 
-// decimal appends a decimal, whose scale may differ from the column's, with at least the digits of the column's scale.
+// decimal appends a decimal, which has its own scale, with at least as many digits after the point as the column's scale.
 func (c *column) decimal(dst []byte, scale int64) ([]byte, error) {
 	hi, lo, err := c.data.uvarint128()
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *column) decimal(dst []byte, scale int64) ([]byte, error) {
 	return dst, nil
 }
 
-// timestamp appends what the clock of the writer has shown, or, of an instant, what one in the zone that is asked for shows.
+// timestamp appends the local time of the writer, or, for an instant, the time in the configured zone.
 func (c *column) timestamp(dst []byte, second, packed int64) ([]byte, error) {
 	nanos := packed >> 3
 	if zeros := packed & 7; zeros != 0 {

@@ -17,7 +17,7 @@ const (
 )
 
 // alternatives expands {a,b} like shells: braces without a comma, or without a closing brace, are literal, and so is a character after a
-// backslash. The total text is limited.
+// backslash. The number of alternatives and their nesting are limited.
 func alternatives(pattern string) ([]string, error) {
 	b := bracer{text: pattern}
 	list, err := b.sequence(0)
