@@ -35,7 +35,7 @@ func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool,
 	return made, nil
 }
 
-// An UnfitError is a directory that is there, in which another could replace a job's files.
+// An UnfitError refuses an existing directory in which other users could replace a job's files.
 type UnfitError struct{ Err error }
 
 func (e *UnfitError) Error() string { return e.Err.Error() }

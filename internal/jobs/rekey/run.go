@@ -71,8 +71,10 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
-		if _, err := c.Describe(ctx, req.From); err != nil && req.Snapshot == "" {
-			return j.result, cluster.Failure(err)
+		if req.Snapshot == "" {
+			if _, err := c.Describe(ctx, req.From); err != nil {
+				return j.result, cluster.Failure(err)
+			}
 		}
 		if err := j.yarn().End(ctx); err != nil {
 			return j.result, err

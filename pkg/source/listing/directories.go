@@ -54,19 +54,16 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Optio
 		}
 		return d, nil
 	}
-	above := map[string]bool{} // directories with files below them
 	for _, f := range files {
 		d, err := directory(f)
 		if err != nil {
 			return nil, err
 		}
 		d.Files = append(d.Files, f)
-		for p := parent(d.Path); p != "." && !above[p]; p = parent(p) {
-			above[p] = true
-		}
 	}
 	for _, f := range empty {
-		if p := parent(f.Path); above[p] || byPath[p] != nil || below(byPath, p) {
+		p := parent(f.Path)
+		if slices.ContainsFunc(dirs, func(d *Directory) bool { return within(d.Path, p) || within(p, d.Path) }) {
 			continue // an empty file among others, such as the mark of a complete export
 		}
 		if _, err := directory(f); err != nil {
@@ -96,15 +93,8 @@ func parent(p string) string {
 	return p[:slash]
 }
 
-// below reports whether a path is below a directory that has files.
-func below(dirs map[string]*Directory, p string) bool {
-	for p = parent(p); p != "." && p != ""; p = parent(p) {
-		if d := dirs[p]; d != nil && len(d.Files) > 0 {
-			return true
-		}
-	}
-	return false
-}
+// within reports whether a path is a directory or below it.
+func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
 // meansItself checks that the path, as an input, denotes this directory.
 func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
