@@ -11,35 +11,33 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Converter appends the bytes of a type for the text of a value, which is
-// not empty. It is called by many goroutines and does not allocate, but for
-// an error. What it appended before an error is undefined.
+// A Converter appends the bytes of a type for the text of a value, which is not empty. Many goroutines call it. It allocates only for an error. After
+// an error, the appended bytes are undefined.
 type Converter func(dst, text []byte) ([]byte, error)
 
-// ErrValue is wrapped by errors of texts that have no bytes in a type.
+// ErrValue is wrapped by errors about text that has no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
-// valueError is ErrValue, and says only what is wrong with the value.
+// valueError is an ErrValue whose message describes only the fault of the value.
 type valueError struct{ *keygen.ValueError }
 
 func (valueError) Is(target error) bool { return target == ErrValue }
 func (e valueError) Unwrap() error      { return e.ValueError }
 
-// ValueError reports a text that is no value of its type.
+// ValueError returns an error about text that is not a value of its type.
 func ValueError(text []byte, why string) error {
 	return valueError{keygen.NewValueError(text, errors.New(why))}
 }
 
-// Names are the names of types in the order in which messages list them.
+// Names lists the names of types in the order of messages.
 const Names = "text, short, int, long, float, double, boolean, decimal, decimal(P,S), date, timestamp"
 
-// Type is how the text of a column becomes bytes of a cell and back. Its
-// zero value is text, whose bytes are the column's.
+// Type describes the conversion of a column's text to bytes of a cell and back. Its zero value is text, whose bytes are stored unchanged.
 type Type struct {
 	Type     string // one of [Names], of a decimal(P,S) such as decimal(18,2); empty: text
 	Encoding string // hbase (default) or phoenix
 	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
-	Zone     string // of its text, default UTC
+	Zone     string // of the text, default UTC
 }
 
 // Converter returns the converter of the type, nil for text.
@@ -94,7 +92,7 @@ func (c Type) Converter() (Converter, error) {
 	return nil, fmt.Errorf("type %q is invalid: want one of %s", c.Type, Names)
 }
 
-// dates returns the texts of the types date and timestamp.
+// dates returns the text format of a date or timestamp.
 func (c Type) dates() (*keygen.Dates, error) {
 	if c.Type == "timestamp" {
 		return keygen.NewTimestamps(c.Layout, c.Zone)
@@ -102,8 +100,8 @@ func (c Type) dates() (*keygen.Dates, error) {
 	return keygen.NewDates(c.layoutOr("yyyy-MM-dd"), c.Zone)
 }
 
-// integer encodes big-endian two's complement of a number of bytes, as HBase's
-// Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
+// integer returns a converter to big-endian two's complement of size bytes, as in HBase's Bytes.toBytes. For Phoenix it flips the sign bit, so that
+// bytes sort like numbers.
 func integer(size int, phoenix bool) Converter {
 	name := map[int]string{2: "short", 4: "int", 8: "long"}[size]
 	shift := 64 - 8*size
@@ -126,7 +124,7 @@ func integer(size int, phoenix bool) Converter {
 	}
 }
 
-// ParseLong reads what Java's Long.parseLong takes of ASCII digits; the text says why not.
+// ParseLong parses the ASCII numbers that Java's Long.parseLong accepts; why describes the fault, and is empty without one.
 func ParseLong(text []byte) (v int64, why string) {
 	digits, negative := text, false
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
@@ -159,8 +157,8 @@ func ParseLong(text []byte) (v int64, why string) {
 	return int64(u), ""
 }
 
-// floating gives the bits of the nearest float or double. Phoenix turns them
-// so that bytes sort as numbers do (PFloat and PDouble, 5.1).
+// floating returns a converter to the bits of the nearest float or double. For Phoenix it changes them so that bytes sort like numbers (PFloat and
+// PDouble, 5.1).
 func floating(bits int, phoenix bool) Converter {
 	name := map[int]string{32: "float", 64: "double"}[bits]
 	return func(dst, text []byte) ([]byte, error) {
@@ -175,7 +173,7 @@ func floating(bits int, phoenix bool) Converter {
 		if bits == 32 {
 			u := math.Float32bits(float32(v))
 			if v != v {
-				u = 0x7fc00000 // Java's
+				u = 0x7fc00000 // Java's NaN
 			}
 			if phoenix {
 				i := int32(u)
@@ -197,8 +195,7 @@ func floating(bits int, phoenix bool) Converter {
 
 var errSyntax = errors.New("syntax")
 
-// parseFloat takes decimal numbers, and Java's names for infinities and NaN.
-// What strconv takes in addition, Java does not.
+// parseFloat parses decimal numbers, and Java's names for infinities and NaN. It rejects other forms that strconv accepts and Java does not.
 func parseFloat(text []byte, bits int) (float64, error) {
 	switch string(text) {
 	case "NaN":
@@ -216,7 +213,7 @@ func parseFloat(text []byte, bits int) (float64, error) {
 	return strconv.ParseFloat(string(text), bits) // the string does not outlive the call: no allocation up to 32 bytes
 }
 
-// boolean returns one byte: HBase's Bytes.toBytes(true) is -1, Phoenix's 1.
+// boolean returns a converter to one byte. True is -1 in HBase's Bytes.toBytes, and 1 in Phoenix.
 func boolean(phoenix bool) Converter {
 	yes := byte(0xff)
 	if phoenix {
@@ -237,9 +234,8 @@ func boolean(phoenix bool) Converter {
 	}
 }
 
-// instant gives milliseconds since 1970 in 8 bytes, the form of a Java Date's
-// getTime. In Phoenix the sign is flipped, and its TIMESTAMP has the
-// nanoseconds within the millisecond after it, in 4 bytes.
+// instant returns a converter to milliseconds since 1970 in 8 bytes, as in Java's Date.getTime. For Phoenix it flips the sign bit; a Phoenix
+// TIMESTAMP also has the nanoseconds within the millisecond, in 4 more bytes.
 func instant(dates *keygen.Dates, phoenix, nanos bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		if !nanos {

@@ -6,19 +6,18 @@ import (
 	"math"
 )
 
-// maxDecimal bounds the digits of a decimal.
+// maxDecimal is the largest number of digits of a decimal.
 const maxDecimal = 1000
 
-// decimalText is a decimal number taken apart: digits × 10^-scale. The digits
-// are those of the text, point and leading zeros left out; none for zero.
+// decimalText is a parsed decimal number: digits × 10^-scale. The digits are those of the text, each 0 to 9, without the point and leading zeros;
+// zero has none.
 type decimalText struct {
 	negative bool
 	scale    int64
 	digits   []byte
 }
 
-// parseDecimal reads what Java's BigDecimal takes of ASCII; buf holds digits
-// that are not in one piece. The text says why not.
+// parseDecimal parses the ASCII numbers that Java's BigDecimal accepts; buf holds the digits. why describes the fault, and is empty without one.
 func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string) {
 	const syntax = "is no decimal number"
 	rest := text
@@ -61,8 +60,7 @@ func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string
 	return d, ""
 }
 
-// appendHBaseDecimal gives Bytes.toBytes(BigDecimal): the scale in 4 bytes,
-// then the digits as a whole number in the least bytes of two's complement.
+// appendHBaseDecimal appends Bytes.toBytes(BigDecimal): the scale in 4 bytes, then the unscaled value in the fewest bytes of two's complement.
 func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
 	var buf [maxDecimal]byte
 	d, why := parseDecimal(text, &buf)
@@ -119,19 +117,17 @@ func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Bounds of Phoenix's DECIMAL (PDataType, 5.1).
+// Limits of Phoenix's DECIMAL (PDataType, 5.1).
 const (
 	phoenixDigits   = 38
-	phoenixBytes    = 21 // of a number; a longer one lacks its end mark
-	phoenixExponent = 65 // that of 100 is stored with this added
+	phoenixBytes    = 21 // the largest encoded size; a negative number of this size has no end mark
+	phoenixExponent = 65 // the bias of the stored exponent of 100
 	phoenixLeast    = -63
 	phoenixMost     = 62
 )
 
-// appendPhoenixDecimal gives Phoenix's DECIMAL, whose bytes sort as numbers
-// do: an exponent of 100, digits of base 100 without zeros at their end, each
-// one more than it is. Of a negative number the exponent is inverted, digits
-// are 101 less what they are, and 102 ends them.
+// appendPhoenixDecimal appends Phoenix's DECIMAL, whose bytes sort like numbers: an exponent of 100, then digits of base 100, each plus one, without
+// trailing zeros. For a negative number the exponent is inverted, each digit is 101 minus its value, and 102 ends the digits.
 func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 	var buf [maxDecimal]byte
 	d, why := parseDecimal(text, &buf)
@@ -183,11 +179,11 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MaxDigits bounds the digits of a decimal.
+// MaxDigits is the largest number of digits of a decimal.
 const MaxDigits = maxDecimal
 
-// SplitDecimal takes a decimal number apart: its digits, each 0 to 9, without leading zeros, times 10^-scale. buf holds them. The
-// error returns the error of a text that is no value of its type.
+// SplitDecimal parses a decimal number: its digits, each 0 to 9, without leading zeros, times 10^-scale. buf holds the digits. For text that is not a
+// decimal the error is from [ValueError].
 func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, err error) {
 	d, why := parseDecimal(text, buf)
 	if why != "" {
@@ -196,7 +192,7 @@ func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []by
 	return d.negative, d.digits, d.scale, nil
 }
 
-// TakeDecimal is [SplitDecimal] without a reason why a text is no decimal, which would be an allocation.
+// TakeDecimal is [SplitDecimal] without the reason for a failure, which would require an allocation.
 func TakeDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, ok bool) {
 	d, why := parseDecimal(text, buf)
 	return d.negative, d.digits, d.scale, why == ""

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// mostPrecision is how many digits a decimal(P,S) may have, as in Parquet's common readers and in Phoenix.
+// mostPrecision is the largest P of a decimal(P,S), as in common Parquet readers and in Phoenix.
 const mostPrecision = 38
 
-// base returns the type's name without what is in parentheses.
+// base returns the type's name without the part in parentheses.
 func (c Type) base() string {
 	name, _, _ := strings.Cut(c.Type, "(")
 	return name
 }
 
-// Decimal says how many digits the decimals of a decimal(P,S) have, and how many of them after the point. fixed is false for any
-// other type, whose values have scales of their own.
+// Decimal returns P and S of a decimal(P,S): its number of digits, and how many of them follow the point. fixed is false for any other type, whose
+// values have their own scales.
 func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	inner, ok := strings.CutPrefix(c.Type, "decimal(")
 	if !ok {
@@ -34,7 +34,7 @@ func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	return precision, scale, true, nil
 }
 
-// fixedDecimal gives every value the same scale: zeros are added after the point, and nothing is cut.
+// fixedDecimal returns a converter that gives every value the same scale: it appends zeros after the point, and never removes digits.
 func fixedDecimal(precision, scale int, encode Converter) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		var buf [maxDecimal]byte

@@ -10,17 +10,15 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// JSONForm is how the values of a type are written in JSON: by its type and
-// format in the words of JSON Schema. Numbers that a double does not hold, those
-// of long and decimal, are strings, because readers in JavaScript would lose
-// digits of them. Safe for concurrent use.
+// JSONForm describes the JSON form of a type's values, with a type and a format in the terms of JSON Schema. Values of long and decimal, which a
+// double cannot always hold, are strings, because JavaScript readers would lose digits. Safe for concurrent use.
 type JSONForm struct {
 	Type   string // string, integer, number or boolean
 	Format string // int32, int64, float, double, decimal, date or date-time; empty: none
 	write  func(dst, value []byte) ([]byte, bool)
 }
 
-// JSON returns the form of the type's values. The zero JSONForm is the form of text.
+// JSON returns the form of the type's values. The zero JSONForm is that of text.
 func (c Type) JSON() JSONForm {
 	phoenix := c.Encoding == "phoenix"
 	switch c.base() {
@@ -60,8 +58,7 @@ func (c Type) layoutOr(layout string) string {
 	return layout
 }
 
-// Append appends a value. Bytes that are no value of the type, or text that is
-// not UTF-8, are {"base64":"…"}, the same for every type.
+// Append appends a value. Bytes that are not a value of the type, or text that is not UTF-8, are written as {"base64":"…"} for every type.
 func (f JSONForm) Append(dst, value []byte) []byte {
 	n := len(dst)
 	if f.write != nil {
@@ -82,7 +79,7 @@ func appendBase64(dst, value []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, value), `"}`...)
 }
 
-// textJSON writes what an appender gives, without quotes where bare says so.
+// textJSON writes the text of an Appender, without quotes if bare returns true for it.
 func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
 		at := len(dst)
@@ -97,7 +94,7 @@ func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]
 	}
 }
 
-// isFinite distinguishes the numbers from the names of those that JSON lacks.
+// isFinite reports whether text is a number and not NaN or an infinity, which JSON lacks.
 func isFinite(s string) bool { return s != "NaN" && s != "Infinity" && s != "-Infinity" }
 
 func quoted(bare Appender) func(dst, value []byte) ([]byte, bool) {
@@ -107,7 +104,7 @@ func quoted(bare Appender) func(dst, value []byte) ([]byte, bool) {
 	}
 }
 
-// instantOf reads what instant writes.
+// instantOf decodes the bytes that instant writes.
 func instantOf(v []byte, phoenix bool) (ms int64, nanos int, ok bool) {
 	if len(v) != 8 && !(phoenix && len(v) == 12) {
 		return 0, 0, false
@@ -126,7 +123,7 @@ func instantOf(v []byte, phoenix bool) (ms int64, nanos int, ok bool) {
 	return int64(u), nanos, true
 }
 
-// instantJSON writes RFC 3339 in UTC, with as many digits of the second as are not zero, for the years 0 to 9999.
+// instantJSON writes RFC 3339 in UTC, without trailing zeros in the fraction of a second, for the years 0 to 9999.
 func instantJSON(phoenix bool) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
 		ms, nanos, ok := instantOf(value, phoenix)
@@ -138,13 +135,13 @@ func instantJSON(phoenix bool) func(dst, value []byte) ([]byte, bool) {
 	}
 }
 
-// The years 0 to 9999 in milliseconds since 1970, which RFC 3339 can write.
+// The years 0 to 9999, the range of RFC 3339, in milliseconds since 1970.
 const (
 	minMillis = -62167219200_000
 	maxMillis = 253402300799_999
 )
 
-// dateJSON writes the day. A time that is not the beginning of one is no date.
+// dateJSON writes a day. A time that is not the start of a day is not a date.
 func dateJSON(dates *keygen.Dates, phoenix bool) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
 		ms, nanos, ok := instantOf(value, phoenix)

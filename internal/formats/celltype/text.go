@@ -11,12 +11,10 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Reverter gives the text of a value that a [Converter] made. It says no to
-// bytes that are none of its type.
+// A Reverter returns the text of a value that a [Converter] encoded. It returns false for bytes that are not of its type.
 type Reverter func(value []byte) (string, bool)
 
-// Reverter returns the reverter of the type, nil for text and for types whose values
-// are shown as they are: Phoenix's decimals.
+// Reverter returns the reverter of the type. It is nil for text, and for Phoenix's decimals, which are shown as raw bytes.
 func (c Type) Reverter() Reverter {
 	text := c.Appender()
 	if text == nil {
@@ -31,11 +29,11 @@ func (c Type) Reverter() Reverter {
 	}
 }
 
-// An Appender is a [Reverter] that appends the text to dst. It allocates
-// nothing, but for decimals. After a no, what follows dst is undefined.
+// An Appender is a [Reverter] that appends the text to dst. It allocates memory only for decimals. If it returns false, the bytes after dst are
+// undefined.
 type Appender func(dst, value []byte) ([]byte, bool)
 
-// Appender returns the appender of the type, nil where [Type.Reverter] is.
+// Appender returns the appender of the type. It is nil if [Type.Reverter] is.
 func (c Type) Appender() Appender {
 	phoenix := c.Encoding == "phoenix"
 	switch c.base() {
@@ -84,7 +82,7 @@ func integerText(size int, phoenix bool) Appender {
 	}
 }
 
-// appendJavaFloat writes numbers as Java's BigDecimal and strconv read them, and infinities and NaN by Java's names.
+// appendJavaFloat writes numbers in a form that Java's BigDecimal and strconv read, and infinities and NaN by Java's names.
 func appendJavaFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsInf(f, 1):
@@ -123,13 +121,13 @@ func doubleText(phoenix bool) Appender {
 	}
 }
 
-// decimalBytesText appends what decimalOf gives.
+// decimalBytesText appends the result of decimalOf.
 func decimalBytesText(dst, v []byte) ([]byte, bool) {
 	text, ok := decimalOf(v)
 	return append(dst, text...), ok
 }
 
-// decimalOf returns the plain notation of Bytes.toBigDecimal.
+// decimalOf returns the decimal that Bytes.toBigDecimal decodes, in plain notation unless its scale is negative or above 1000.
 func decimalOf(v []byte) (string, bool) {
 	if len(v) < 5 {
 		return "", false
@@ -158,7 +156,7 @@ func decimalOf(v []byte) (string, bool) {
 	return sign + digits[:at] + "." + digits[at:], true
 }
 
-// instantText gives points in time as they are written in the input.
+// instantText returns an appender that writes dates and timestamps in the format of the input.
 func instantText(dates *keygen.Dates, phoenix bool) Appender {
 	return func(dst, v []byte) ([]byte, bool) {
 		if len(v) != 8 && !(phoenix && len(v) == 12) {

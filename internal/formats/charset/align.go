@@ -2,10 +2,8 @@ package charset
 
 import "unicode/utf8"
 
-// Align returns the first character boundary of p at or after at, at most len(p). p
-// begins with a character. It goes back to a byte below [Charset.Safe], or to
-// the start of p, and forward from there; so it looks at little of a text with
-// digits, blanks and line ends.
+// Align returns the first character boundary of p at or after at, at most len(p). p must begin with a character. It searches backwards for a byte
+// below [Charset.Safe], or the start of p, and decodes forward from there; so in text with digits, blanks and line ends it reads few bytes.
 func (c *Charset) Align(p []byte, at int) int {
 	at = max(at, 0)
 	if at >= len(p) {
@@ -35,8 +33,7 @@ func (c *Charset) Align(p []byte, at int) int {
 	return i
 }
 
-// align16 returns the first code unit at or after at that is no second half of a
-// surrogate pair.
+// align16 returns the first offset at or after at that is not the second half of a surrogate pair.
 func (c *Charset) align16(p []byte, at int) int {
 	at += at & 1
 	if c.order == nil || at < 2 || at+2 > len(p) {

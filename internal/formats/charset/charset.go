@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A form is how the characters of a set are in bytes.
+// A form is the way in which a set encodes characters.
 type form uint8
 
 const (
@@ -17,54 +17,45 @@ const (
 	utf16Text
 )
 
-// Ahead is how many bytes after a block [Charset.Starts] has to see, unless
-// the text ends there: a character has at most Ahead bytes after its first.
+// Ahead is the number of bytes after a block that [Charset.Starts] needs, unless the text ends there: a character has at most Ahead bytes after its
+// first.
 const Ahead = 3
 
-// A Charset is a character set, got by [Lookup]. It does not change: any number
-// of goroutines may use it.
+// A Charset is a character set, returned by [Lookup]. It is immutable: any number of goroutines may use it.
 type Charset struct {
 	name string
 	form form
 	safe byte
-	// order is of utf16Text alone; nil if a mark has to say it.
+	// order is the byte order of utf16Text; nil if a byte order mark defines it.
 	order binary.ByteOrder
-	// asciiTrail says of a double set that any byte from 40 to 7E makes a
-	// pair with a lead byte before it, be the pair a character or not.
+	// asciiTrail means that in a double set any byte from 40 to 7E forms a pair with a preceding lead byte, even if the pair is not a character.
 	asciiTrail bool
-	// plain says that every byte from 81 to FE is a lead byte, and that it
-	// makes a pair with any byte from 80 to FE.
+	// plain means that every byte from 81 to FE is a lead byte, and forms a pair with any byte from 80 to FE.
 	plain bool
 	*tables
 }
 
-// Name returns the set's canonical name, which [Lookup] takes again.
+// Name returns the set's canonical name, which [Lookup] accepts.
 func (c *Charset) Name() string { return c.name }
 
-// Single says that each byte is a character.
+// Single reports whether each byte is a character.
 func (c *Charset) Single() bool { return c.form == single }
 
-// Safe returns the bound below which a byte is always the ASCII character itself,
-// wherever it stands and however damaged the text around it is. A separator,
-// quote or escape below it is found among the raw bytes; others need [Charset.Starts].
-// It is 0 for UTF-16, whose text must be decoded first ([Charset.NewReader]).
+// Safe returns the bound below which a byte is always the ASCII character, at any position and in damaged text. A separator, quote or escape below it
+// can be searched for in the raw bytes; others need [Charset.Starts]. It is 0 for UTF-16, whose text must be decoded first ([Charset.NewReader]).
 func (c *Charset) Safe() byte { return c.safe }
 
-// Append appends src, decoded to UTF-8, to dst. What is no character of the set
-// becomes U+FFFD; bad is the offset in src of the first such sequence, -1 if
-// there is none. U+FFFD that is encoded in src is a character like others.
-// A byte order mark is a character too, but in "utf-16", where src must begin
-// with one, which says the order of bytes and is left out.
+// Append decodes src to UTF-8 and appends it to dst. Bytes that are not a character of the set become U+FFFD; bad is the offset in src of the first
+// such sequence, -1 if there is none. A U+FFFD that is encoded in src is a valid character. A byte order mark is decoded as a character too, except
+// in "utf-16", where src must begin with a mark, which defines the byte order and is left out.
 //
-// Append allocates only what dst lacks. It may write after the end of what it
-// returns, up to its capacity. dst and src must not overlap.
+// Append allocates only to grow dst. It may write after the end of the result, up to its capacity. dst and src must not overlap.
 func (c *Charset) Append(dst, src []byte) (out []byte, bad int) {
 	out, _, bad = c.decode(dst, src, len(src))
 	return out, bad
 }
 
-// decode appends the characters of src that begin before end, with all of src
-// in view. n is where the next one begins.
+// decode appends the characters that begin before end; it may read all of src. n is the offset of the next character.
 func (c *Charset) decode(dst, src []byte, end int) (out []byte, n, bad int) {
 	switch c.form {
 	case single:
@@ -78,9 +69,8 @@ func (c *Charset) decode(dst, src []byte, end int) (out []byte, n, bad int) {
 	}
 }
 
-// size returns the number of bytes of the character that p begins with, or of the
-// sequence that Append takes for one bad character: 1 to 4, at most len(p),
-// which is not 0. Of UTF-16 it is a code unit's.
+// size returns the number of bytes of the first character of p, or of the sequence that Append replaces as one bad character: 1 to 4, at most len(p),
+// which is not 0. For UTF-16 it is the size of a code unit.
 func (c *Charset) size(p []byte) int {
 	switch c.form {
 	case single:

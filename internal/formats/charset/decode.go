@@ -9,21 +9,19 @@ import (
 
 const (
 	highBits = 0x8080808080808080
-	// chunk is how many bytes are decoded before dst is looked at again.
+	// chunk is the number of bytes decoded before dst is grown again.
 	chunk = 2 << 10
-	// slack is the room for writes beyond three bytes for each byte of a
-	// chunk: the rest of a character of four, and a word.
+	// slack is the number of bytes that may be written beyond three per byte of a chunk: the rest of a four-byte character, and a word.
 	slack = 24
 )
 
-// room returns the place after dst for n more bytes of source. No byte becomes more
-// than three: U+FFFD, or the euro sign.
+// room grows dst for n more bytes of source, and returns the free part after it. No byte becomes more than three: U+FFFD, or the euro sign.
 func room(dst []byte, n int) (grown, free []byte) {
 	dst = slices.Grow(dst, 3*n+slack)
 	return dst, dst[len(dst):cap(dst)]
 }
 
-// decodeSingle decodes a set of one byte for each character.
+// decodeSingle decodes a single-byte set.
 func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 	bad = -1
 	ascii := c.safe > 0 // bytes below 0x80 are themselves
@@ -55,8 +53,8 @@ func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 	return dst, len(src), bad
 }
 
-// decodePairs decodes a set of characters of one byte, two, and rarely more:
-// words of ASCII are copied, pairs looked up, and all else is left to decodeRare.
+// decodePairs decodes a set whose characters have one byte, two, and rarely more: it copies words of ASCII, looks up pairs, and calls decodeRare for
+// the rest.
 func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int) {
 	bad = -1
 	two := c.two
@@ -85,8 +83,7 @@ func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int)
 				if i+1 < len(src) {
 					e = two[uint16(src[i])<<8|uint16(src[i+1])]
 				}
-				// A branch that is foreseen, so that the next pair need not
-				// wait for this one's entry.
+				// The branch is predictable, so the next pair need not wait for this entry.
 				if e>>24 == ideograph {
 					binary.LittleEndian.PutUint32(to[n:], uint32(e))
 					i, n = i+2, n+3
@@ -109,8 +106,8 @@ func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int)
 	return dst, i, bad
 }
 
-// decodeRare decodes what p begins with: bytes that are no character, the last
-// byte of a text, or a character that the table of pairs does not hold.
+// decodeRare decodes the start of p: bytes that are not a character, the last byte of a text, or a character that the table of pairs does not
+// contain.
 func (c *Charset) decodeRare(p []byte) (t text, size int, ok bool) {
 	if len(p) == 1 {
 		e := c.one[p[0]]
@@ -134,7 +131,7 @@ func (c *Charset) decodeRare(p []byte) (t text, size int, ok bool) {
 	return textOf(r), size, ok
 }
 
-// decodeUTF8 copies UTF-8. Each byte that is part of no character becomes U+FFFD.
+// decodeUTF8 copies UTF-8. Each byte that is not part of a character becomes U+FFFD.
 func decodeUTF8(dst, src []byte, end int) (out []byte, n, bad int) {
 	stop := end
 	for stop < len(src) && !utf8.RuneStart(src[stop]) && stop < end+Ahead {

@@ -6,32 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// A Guess is a set that a text may be in.
+// A Guess is a possible character set of a text.
 type Guess struct {
-	// Charset is its canonical name.
+	// Charset is the set's canonical name.
 	Charset string
-	// Certain says that no other set that was looked for fits.
+	// Certain means that no other set that was tried fits.
 	Certain bool
-	// Reason is a text with the evidence for the set, or against it.
+	// Reason is the evidence for or against the set.
 	Reason string
 }
 
 const (
-	// latin is proposed if no other set fits: it always does.
+	// latin is the fallback, which fits every text.
 	latin = "cp1252"
-	// commonShare is the share of common pairs, in percent, from which on bytes
-	// are taken for Chinese. TestDetectShares shows its range.
+	// commonShare is the percentage of common pairs from which on text counts as Chinese. TestDetectShares shows the range around it.
 	commonShare = 60
-	// enoughUTF8 is how many bytes from 80 on prove UTF-8: a pair of GB18030 is
-	// valid UTF-8 by chance once in ten, sixteen of them never.
+	// enoughUTF8 is the number of bytes from 80 on that prove UTF-8: one pair of GB18030 in ten is valid UTF-8 by chance, sixteen in a row never are.
 	enoughUTF8 = 32
 )
 
-// Detect returns the sets that the start of a text may be in, the most likely first. last
-// says that head is all of the text; otherwise a character may be cut off at
-// its end. It looks for marks, UTF-8, UTF-16 without a mark (which is never
-// certain), and GB18030 against Latin-1 (nor are these, as Korean and Japanese
-// text may fit too). Nothing is guessed of an empty head.
+// Detect returns the possible sets for the start of a text, the likelier set first. last means that head is all of the text; otherwise a character
+// may be cut off at its end. It looks for byte order marks, UTF-8, UTF-16 without a mark (which is never certain), and GB18030 against Latin-1 (never
+// certain either, as Korean and Japanese text may fit too). For an empty head it returns nil.
 func Detect(head []byte, last bool) []Guess {
 	if len(head) == 0 {
 		return nil
@@ -50,8 +46,8 @@ func Detect(head []byte, last bool) []Guess {
 	inUTF8 := read("utf-8", head, last)
 	marked := len(head) >= 3 && string(head[:3]) == mark
 	var guesses []Guess
-	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then
-	// half of their bytes are zero. Less is a text of bytes with zeros in it.
+	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then half of their bytes are zero. A smaller share of zeros is text of bytes
+	// that contains zeros.
 	if zeros > 0 && (inUTF8 >= 0 || 3*zeros > len(head)) {
 		guesses = ofZeros(head, zeros, last)
 	}
@@ -90,8 +86,8 @@ func Detect(head []byte, last bool) []Guess {
 	return append(guesses, always)
 }
 
-// read returns the place of the first bytes of head that are no character of a set,
-// -1 if there are none. A character may be cut off at the end unless it is the last.
+// read returns the offset of the first bytes of head that are not a character of a set, -1 if there are none. Unless last, a character may be cut off
+// at the end.
 func read(name string, head []byte, last bool) int {
 	c, err := Lookup(name)
 	if err != nil {
@@ -117,7 +113,7 @@ func ofMark(head []byte, order binary.ByteOrder, last bool) Guess {
 	return g
 }
 
-// ofZeros are guesses of a text with zero bytes.
+// ofZeros returns guesses for a text with zero bytes.
 func ofZeros(head []byte, zeros int, last bool) []Guess {
 	little, big := orders(head)
 	order, units := binary.ByteOrder(binary.LittleEndian), little
@@ -131,8 +127,7 @@ func ofZeros(head []byte, zeros int, last bool) []Guess {
 	return []Guess{{c.name, false, fmt.Sprintf("no byte order mark, but %d ASCII characters with a zero byte are this way around, %d the other", units, min(little, big))}}
 }
 
-// ofChinese reports whether head is likely to be in GB18030. Without a name in the
-// guess it is in no case, and the reason says why.
+// ofChinese reports whether head is likely to be in GB18030. A guess without a name means that it cannot be, and gives the reason.
 func ofChinese(head []byte, last bool) (g Guess, fits bool) {
 	if bad := read("gb18030", head, last); bad >= 0 {
 		return Guess{Reason: fmt.Sprintf("byte %d", bad)}, false
@@ -146,7 +141,7 @@ func ofChinese(head []byte, last bool) (g Guess, fits bool) {
 		n := c.size(head[i:])
 		if n == 2 {
 			wide++
-			// Punctuation, letters of full width, and the 3,755 characters of level 1.
+			// Punctuation, full-width letters, and the 3,755 characters of level 1.
 			lead, trail := head[i], head[i+1]
 			if trail >= 0xa1 && (lead == 0xa1 || lead == 0xa3 || 0xb0 <= lead && lead <= 0xd7) {
 				common++

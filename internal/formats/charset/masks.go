@@ -12,7 +12,7 @@ const (
 
 func word(b *[blockSize]byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }
 
-// bitsOf returns the highest bits of the bytes of a word, as the word'th byte of a mask.
+// bitsOf returns the highest bits of a word's bytes, as byte number word of a mask.
 func bitsOf(w uint64, word int) uint64 { return (((w & highBits) * gather) >> 56) << (8 * word) }
 
 // highMask marks the bytes from 80 on.
@@ -26,10 +26,10 @@ func highMask(b *[blockSize]byte) uint64 {
 		bitsOf(w4, 4) | bitsOf(w5, 5) | bitsOf(w6, 6) | bitsOf(w7, 7)
 }
 
-// sevenF has the highest bit of each byte of a word that is 7F or FF.
+// sevenF sets the highest bit of each byte of a word that is 7F or FF.
 func sevenF(w uint64) uint64 { return w&^highBits + lowBits }
 
-// eighty has the highest bit of each byte of a word that is 80.
+// eighty sets the highest bit of each byte of a word that is 80.
 func eighty(w uint64) uint64 { return w &^ (w&^highBits + ^uint64(highBits)) }
 
 // edgeMasks mark the bytes 7F and FF, and the bytes 80.

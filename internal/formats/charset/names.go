@@ -16,15 +16,14 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// A known set is made when it is first looked up: its tables take up to 350 KiB
-// and some milliseconds.
+// A known set is built on its first lookup: its tables take up to 350 KiB and some milliseconds.
 type known struct {
 	name    string
-	aliases string // as people, MySQL, PostgreSQL, Oracle and Java write them; blanks between
+	aliases string // other names in MySQL, PostgreSQL, Oracle and Java; separated by blanks
 	get     func() *Charset
 }
 
-// sets are all that Lookup finds, the more likely first.
+// sets are the sets that Lookup finds, the more likely ones first.
 var sets = []known{
 	add("utf-8", "utf8mb4 utf8mb3 al32utf8 65001", plain(Charset{form: utf8Text, safe: 0x80})),
 	add("gb18030", "gbk gb2312 gb231280 euccn cp936 windows936 ms936 936 zhs16gbk zhs32gb18030 xgbk", tabled(Charset{form: gb18030, safe: 0x30, asciiTrail: true, plain: true}, simplifiedchinese.GB18030, privateGB18030())),
@@ -70,7 +69,7 @@ func add(name, aliases string, make func(name string) *Charset) known {
 	return known{name, aliases, sync.OnceValue(func() *Charset { return make(name) })}
 }
 
-// plain returns a set that needs no tables.
+// plain builds a set that needs no tables.
 func plain(c Charset) func(string) *Charset {
 	return func(name string) *Charset {
 		c.name = name
@@ -78,8 +77,7 @@ func plain(c Charset) func(string) *Charset {
 	}
 }
 
-// tabled returns a set that is decoded as x/text decodes from, with private
-// characters where that has none.
+// tabled builds a set with the tables of from in x/text, and private characters where from has none.
 func tabled(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
 	return func(name string) *Charset {
 		c.name, c.tables = name, makeTables(c.form, from)
@@ -95,8 +93,8 @@ func one(name, aliases string, from encoding.Encoding) known {
 	return add(name, aliases, tabled(Charset{form: single, safe: 0x80}, from, nil))
 }
 
-// ebcdic returns a code page of mainframes, in which no byte can be taken for the ASCII character. others are bytes with the characters that they
-// have instead of those of from.
+// ebcdic is a code page of mainframes, in which no byte is safe to read as ASCII. others lists bytes, each followed by the character that replaces
+// that of from.
 func ebcdic(name, aliases string, from encoding.Encoding, others string) known {
 	return add(name, aliases, func(name string) *Charset {
 		t := makeTables(single, from)
@@ -109,7 +107,7 @@ func ebcdic(name, aliases string, from encoding.Encoding, others string) known {
 	})
 }
 
-// ascii is Latin-1 without its upper half.
+// ascii builds Latin-1 without its upper half.
 func ascii(name string) *Charset {
 	t := makeTables(single, charmap.ISO8859_1)
 	for i := range t.one[0x80:] {
@@ -118,7 +116,7 @@ func ascii(name string) *Charset {
 	return &Charset{name: name, form: single, safe: 0x80, tables: t}
 }
 
-// fold leaves of a name what makes it different: its letters, small, and digits.
+// fold returns a name in lower case, without -, _ and blanks.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -131,9 +129,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// Lookup finds a set by a name as people and databases write it: "GBK",
-// "utf8mb4", "ISO_8859-1", "Windows-1252", "WE8MSWIN1252". Case, blanks, - and _
-// do not matter. The package comment says what the less obvious names mean.
+// Lookup finds a set by a common name: "GBK", "utf8mb4", "ISO_8859-1", "Windows-1252", "WE8MSWIN1252". Case, blanks, - and _ are ignored. The package
+// comment explains the less obvious names.
 func Lookup(name string) (*Charset, error) {
 	folded := fold(name)
 	for _, k := range sets {
@@ -156,7 +153,7 @@ func Names() []string {
 	return names
 }
 
-// near are up to four canonical names that a folded name may have meant.
+// near returns up to four canonical names that are similar to a folded name.
 func near(folded string) string {
 	if len(folded) < 2 || len(folded) > 32 {
 		return ""
@@ -181,8 +178,7 @@ func near(folded string) string {
 	return strings.Join(names, ", ")
 }
 
-// distance returns how many characters must be put in, left out or replaced to make
-// one name of the other.
+// distance returns the edit distance of two names: insertions, deletions and replacements of characters.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -9,12 +9,11 @@ import (
 // mark is the byte order mark, decoded.
 const mark = "\ufeff"
 
-// evident is how many times more ASCII characters one order of bytes must give
-// than the other. Two bytes that are one in either order are not rare:
-// U+3000 and U+4E00 turn into 0 and N.
+// evident is the factor by which one byte order must give more ASCII characters than the other. Characters whose swapped bytes are characters too are
+// not rare: U+3000 and U+4E00 become 0 and N.
 const evident = 2
 
-// markOf returns the order of bytes that a mark at the start of p says, or nil.
+// markOf returns the byte order of a mark at the start of p, or nil.
 func markOf(p []byte) binary.ByteOrder {
 	if len(p) >= 2 {
 		switch {
@@ -27,8 +26,7 @@ func markOf(p []byte) binary.ByteOrder {
 	return nil
 }
 
-// orders counts the code units of p that are ASCII characters, common
-// in tables, if the low byte is the first of the two (little) or the last (big).
+// orders counts the code units of p that are ASCII characters common in tables, with the low byte first (little) or last (big).
 func orders(p []byte) (little, big int) {
 	common := func(b byte) bool { return b == '\t' || b == '\n' || b == '\r' || 0x20 <= b && b < 0x7f }
 	for ; len(p) >= 2; p = p[2:] {
@@ -42,7 +40,7 @@ func orders(p []byte) (little, big int) {
 	return little, big
 }
 
-// ordered is UTF-16 in an order of bytes.
+// ordered returns the UTF-16 set with a byte order.
 func ordered(order binary.ByteOrder) *Charset {
 	name := "utf-16le"
 	if order == binary.BigEndian {
@@ -52,8 +50,7 @@ func ordered(order binary.ByteOrder) *Charset {
 	return c
 }
 
-// guessOrder returns the set of a text in UTF-16 without a mark. nil goes with an
-// error, and with no text.
+// guessOrder returns the set of a UTF-16 text without a mark. It returns nil with an error, and for an empty text.
 func guessOrder(p []byte) (*Charset, error) {
 	little, big := orders(p)
 	switch {

@@ -1,7 +1,6 @@
 package charset
 
-// A privateRun is a run of pairs that stand for characters of the private use
-// area, one after the other. x/text has none of them.
+// A privateRun is a run of pairs that encode consecutive characters of the private use area. x/text has none of them.
 type privateRun struct {
 	pair  uint16
 	first rune
@@ -12,9 +11,8 @@ type privateRun struct {
 // space. The standard, Java and Python have U+E5E5 for it.
 const privateBlank = 0xa3a0
 
-// privateUse gives pairs that are no characters yet the private ones that the
-// standard has for them. Names of people and places are written with these
-// where a set lacks a character, and databases keep them.
+// privateUse assigns the private use characters of the standard to pairs that are not characters yet. Databases keep such characters in names of
+// people and places for which a set has no character.
 func (t *tables) privateUse(runs []privateRun) {
 	for _, run := range runs {
 		for i := range run.n {
@@ -26,7 +24,7 @@ func (t *tables) privateUse(runs []privateRun) {
 	}
 }
 
-// area makes runs of an area of leads, each with the trails from..to but 7F.
+// area appends the runs of lead bytes lead to last, each with the trail bytes from to to, except 7F.
 func area(runs []privateRun, lead, last, from, to int, first rune) []privateRun {
 	for ; lead <= last; lead++ {
 		for a := from; a <= to; {
@@ -53,8 +51,7 @@ func private949() []privateRun {
 	return area(area(nil, 0xc9, 0xc9, 0xa1, 0xfe, 0xe000), 0xfe, 0xfe, 0xa1, 0xfe, 0xe05e)
 }
 
-// privateGB18030 returns the user-defined areas of GB 18030-2005, U+E000 to U+E765,
-// and the pairs between its characters that it has left free, up to U+E864.
+// privateGB18030 returns the user-defined areas of GB 18030-2005, U+E000 to U+E765, and the unassigned pairs between its characters, up to U+E864.
 func privateGB18030() []privateRun {
 	runs := []privateRun{
 		{0xa2ab, 0xe766, 6}, {0xa2e4, 0xe76d, 1}, {0xa2ef, 0xe76e, 2}, {0xa2fd, 0xe770, 2}, {0xa4f4, 0xe772, 11},

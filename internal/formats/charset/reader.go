@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// A BadBytesError is about bytes that are no character of a set.
+// A BadBytesError reports bytes that are not a character of a set.
 type BadBytesError struct {
 	// Charset is the set's name.
 	Charset string
-	// Offset is the place of the first such byte in the stream.
+	// Offset is the offset of the first such byte in the stream.
 	Offset int64
 }
 
@@ -18,39 +18,36 @@ func (e *BadBytesError) Error() string {
 }
 
 const (
-	// readSize is how much a Reader asks for at once.
+	// readSize is the buffer size of a Reader.
 	readSize = 64 << 10
-	// headSize is how much it looks at for the order of bytes.
+	// headSize is the number of bytes from which it guesses the byte order.
 	headSize = 4 << 10
 )
 
-// A Reader reads a stream as UTF-8. It is not for several goroutines.
+// A Reader reads a stream as UTF-8. It is not safe for concurrent use.
 type Reader struct {
 	from  io.Reader
 	set   *Charset
-	in    []byte // what is read and not decoded yet
-	at    int64  // the place in the stream of in's start
-	buf   []byte // what is decoded, over and over in the same memory
-	out   []byte // what of buf is still unread
+	in    []byte // bytes read and not decoded yet
+	at    int64  // offset of in in the stream
+	buf   []byte // decoded text; the memory is reused
+	out   []byte // the unread part of buf
 	begun bool
 	ended bool
-	err   error // what comes after out
+	err   error // returned after out
 }
 
-// NewReader reads r, which is in the set c, as UTF-8. It is for UTF-16, where no
-// byte is safe, and for callers that have only UTF-8 parsers. A byte order mark at
-// the start is left out. "utf-16" takes its order from the mark; without one it
-// is little endian if many more ASCII characters of the first 4 KiB are so than
-// the other way around, otherwise an error that says what to declare. A mark of
-// the other order than utf-16le's or utf-16be's is an error as well.
+// NewReader reads r, which is in the set c, as UTF-8. It is for UTF-16, where no byte is safe, and for callers that have only UTF-8 parsers. A byte
+// order mark at the start is left out. "utf-16" takes its order from the mark; a text without a mark is little endian if that gives many more ASCII
+// characters in the first 4 KiB than big endian does, otherwise the error names the set to declare. A mark that contradicts utf-16le or utf-16be is
+// an error as well.
 //
-// Bytes that are no character give a [*BadBytesError], after all the text that
-// precedes them; nothing can be read after it.
+// At bytes that are not a character it returns a [*BadBytesError], after all the text before them; nothing can be read after it.
 func (c *Charset) NewReader(r io.Reader) *Reader {
 	return &Reader{from: r, set: c, in: make([]byte, 0, readSize)}
 }
 
-// Read is io.Reader's.
+// Read implements [io.Reader].
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -66,7 +63,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads on, and decodes all characters that are there as a whole.
+// fill reads more bytes, and decodes all complete characters.
 func (r *Reader) fill() {
 	least := 1
 	if !r.begun {
@@ -96,7 +93,7 @@ func (r *Reader) fill() {
 	r.pass(n)
 }
 
-// read reads until in has least bytes more than before, or the stream ends.
+// read reads at least least more bytes into in, or up to the end of the stream.
 func (r *Reader) read(least int) {
 	for empty := 0; least > 0 && r.err == nil; {
 		n, err := r.from.Read(r.in[len(r.in):cap(r.in)])
@@ -113,7 +110,7 @@ func (r *Reader) read(least int) {
 	}
 }
 
-// begin passes over a mark, and finds the order of bytes.
+// begin skips a mark, and determines the byte order.
 func (r *Reader) begin() error {
 	order := markOf(r.in)
 	if r.set.form != utf16Text {
@@ -140,7 +137,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// pass passes over the next n bytes.
+// pass drops the next n bytes.
 func (r *Reader) pass(n int) {
 	r.at += int64(n)
 	r.in = r.in[:copy(r.in, r.in[n:])]

@@ -1,18 +1,15 @@
 package charset
 
-// odd has the bits of the odd places of a block.
+// odd has the bits at odd positions.
 const odd = 0xaaaaaaaaaaaaaaaa
 
-// Starts marks the bytes with which characters begin in the block of the first
-// 64 bytes of p, bit i for p[i]. A byte that is no character counts as one, as
-// [Charset.Append] takes it.
+// Starts marks the bytes at which characters begin in the block of the first 64 bytes of p, bit i for p[i]. A byte that is not a character counts as
+// one, as in [Charset.Append].
 //
-// skip is how many bytes of the block belong to a character that began before
-// it; next is the skip of the block after. The first block of a text, and
-// one that begins where [Charset.Align] says, has skip 0. After the block p
-// must have [Ahead] bytes more, unless the text ends there: so a text that
-// comes in pieces keeps its last Ahead bytes for the next. If p is shorter than
-// a block, the bits after it are 0.
+// skip is the number of bytes of the block that belong to a character that began before it; next is the skip of the following block. The skip is 0
+// for the first block of a text, and for a block that begins at a result of [Charset.Align]. p must have [Ahead] more bytes after the block, unless
+// the text ends there. So a caller that reads a text in pieces keeps the last Ahead bytes for the next piece. If p is shorter than a block, the bits
+// after it are 0.
 //
 // For UTF-8 a character begins with each byte that is not 80 to BF, and skip does
 // not matter. For UTF-16 code units are marked.
@@ -35,7 +32,7 @@ func (c *Charset) Starts(p []byte, skip int) (starts uint64, next int) {
 	return c.startsByStep(p, skip)
 }
 
-// startsByStep goes from character to character. It is right for every set.
+// startsByStep steps from character to character. It works for every set.
 func (c *Charset) startsByStep(p []byte, skip int) (starts uint64, next int) {
 	n := min(len(p), blockSize)
 	if c.form == single {
@@ -57,12 +54,10 @@ func (c *Charset) startsByStep(p []byte, skip int) (starts uint64, next int) {
 	return starts, i - n
 }
 
-// startsByRuns finds the trail bytes of a plain set all at once. A run of bytes
-// from 80 on begins where a character does, because what stands before it is
-// ASCII, by itself or as a trail byte. So each second byte of a run is a trail
-// byte, and so is the byte after a run of an odd length. Where that is not
-// sure, because a lead byte is none (80, FF), or a trail byte might be none or
-// belong to a character of four, startsByStep decides. BenchmarkStarts has both.
+// startsByRuns finds all trail bytes of a plain set at once. A run of bytes from 80 on begins with the start of a character, because the byte before
+// it is ASCII or a trail byte in the ASCII range. So each second byte of a run is a trail byte, and so is the byte after a run of odd length.
+// startsByStep handles the cases where that is not sure: an invalid lead byte (80, FF), or a trail byte that may be invalid or belong to a four-byte
+// character. BenchmarkStarts measures both.
 func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip int) (starts uint64, next int) {
 	before := uint64(1)<<(skip&7) - 1
 	run := high &^ before

@@ -9,32 +9,28 @@ import (
 // eucThree is the byte before the two bytes of JIS X 0212 in EUC-JP.
 const eucThree = 0x8f
 
-// An entry is the decoded text of a byte, or of a pair of bytes: up to three bytes
-// of UTF-8, the first in the lowest byte; their number in bits 24 and 25; how
-// many bytes of source they are of in bits 28 and 29; and rare.
+// An entry describes a byte or a pair of bytes: up to three bytes of UTF-8, the first in the lowest byte; their number in bits 24 and 25; the number
+// of source bytes in bits 28 and 29; and the flags long and rare.
 type entry uint32
 
 const (
-	// rare marks what must not be taken as it is: no character, or one that
-	// has its text elsewhere.
+	// rare marks an entry that needs decodeRare: not a character, or one whose text is stored elsewhere.
 	rare = 1 << 31
-	// long marks a pair whose text has four bytes; the low 16 bits are its
-	// place in tables.longs.
+	// long marks a pair whose text has four bytes; the low 16 bits are its index in tables.longs.
 	long = 1 << 30
-	// ideograph is the upper byte of the commonest entries: pairs of three
-	// bytes of UTF-8.
+	// ideograph is the upper byte of the most common entries: pairs with three bytes of UTF-8.
 	ideograph = 2<<4 | 3
 )
 
 func (e entry) text() int { return int((e >> 24) & 3) }
 func (e entry) size() int { return int((e >> 28) & 3) }
 
-// short returns the text that an entry holds itself.
+// short returns the text that is stored in an entry.
 func (e entry) short() text {
 	return text{[4]byte{byte(e), byte(e >> 8), byte(e >> 16)}, uint8(e.text())}
 }
 
-// A text is the UTF-8 of a character, or of the two that Big5 has pairs for.
+// A text is the UTF-8 of a character, or of two characters, for which Big5 has pairs.
 type text struct {
 	b [4]byte
 	n uint8
@@ -47,7 +43,7 @@ func textOf(r rune) (t text) {
 	return t
 }
 
-// entryOf returns the entry of s, which has at most three bytes, for size bytes.
+// entryOf returns the entry for size source bytes that decode to s, which has at most three bytes.
 func entryOf(s string, size int) entry {
 	e := entry(size)<<28 | entry(len(s))<<24
 	for i := range len(s) {
@@ -56,21 +52,17 @@ func entryOf(s string, size int) entry {
 	return e
 }
 
-// tables decode a set. They are made from the characters to which x/text decodes
-// each byte, each pair of bytes and, if there are longer ones, each of these.
+// tables are the decoding tables of a set. They hold the results of x/text for each byte, each pair of bytes and each longer sequence.
 type tables struct {
-	// one is for a byte with nothing after it, and of a single set for any.
+	// one is for a byte with nothing after it; in a single set, for any byte.
 	one [256]entry
-	// two is for a byte and the one after it: a lead byte and its trail
-	// byte, or a byte that is a character whatever follows. nil for single sets.
+	// two is for a byte and the following one: a lead byte and its trail byte, or a byte that is a character by itself. nil for single sets.
 	two *[1 << 16]entry
-	// pairs has a bit for each entry of two that is of two bytes, 8 KiB that
-	// stay in the first cache.
+	// pairs has a bit for each entry of two that consumes two bytes: 8 KiB, which fit the L1 cache.
 	pairs [256][4]uint64
 	longs []text
-	// more has, of GB18030, the characters of four bytes below U+10000 in
-	// their order; of EUC-JP the characters after 8F, 94 for each second
-	// byte, 0 where there is none.
+	// more has, for GB18030, the four-byte characters below U+10000 in their order; for EUC-JP the characters after 8F, 94 for each second byte, 0 for
+	// none.
 	more []uint16
 }
 
@@ -78,14 +70,13 @@ func (t *tables) paired(lead, trail byte) bool {
 	return (t.pairs[lead][trail>>6]>>(trail&63))&1 != 0
 }
 
-// A speller decodes short sequences by x/text.
+// A speller decodes short sequences with x/text.
 type speller struct {
 	decoder *encoding.Decoder
 	buf     [16]byte
 }
 
-// spell returns the text to which x/text decodes src. It is valid until the next call. There
-// is no error: what is no character is U+FFFD.
+// spell returns the text that x/text decodes src to. It returns no errors: bytes that are not a character become U+FFFD.
 func (s *speller) spell(src ...byte) string {
 	n, _, _ := s.decoder.Transform(s.buf[:], src, true)
 	return string(s.buf[:n])
@@ -130,9 +121,8 @@ func makeTables(f form, from encoding.Encoding) *tables {
 	return t
 }
 
-// pair returns the entry of a lead byte and the byte after it, which decode to s.
-// A pair that is no character is U+FFFD alone, or U+FFFD for the first byte and
-// then what the second begins.
+// pair returns the entry of a lead byte and the byte after it, which decode to s. For an invalid pair s is U+FFFD alone, or U+FFFD for the first byte
+// and then the text of the second.
 func (t *tables) pair(s string) entry {
 	switch {
 	case s == replacement:

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodeUTF16 appends the code units of src that begin before end, decoded. A
-// surrogate without its other half and an odd last byte are bad; so is all of
-// src if it has to say its order by a mark and does not.
+// decodeUTF16 decodes the code units that begin before end, and appends them. A surrogate without its other half and an odd last byte are bad; so is
+// all of src if the set needs a byte order mark and src has none.
 func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int) {
 	bad = -1
 	order := c.order
@@ -20,7 +19,7 @@ func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int)
 	}
 	for n < end {
 		if order == binary.LittleEndian && n+8 <= end {
-			// Four ASCII characters, the most of most tables.
+			// Four ASCII characters, the most common case in tables.
 			if w := binary.LittleEndian.Uint64(src[n:]); w&0xff80ff80ff80ff80 == 0 {
 				w |= w >> 8
 				dst = append(dst, byte(w), byte(w>>16), byte(w>>32), byte(w>>48))
@@ -41,8 +40,7 @@ func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int)
 	return dst, n, bad
 }
 
-// rune16 returns the character that p begins with, -1 if there is none, and how many
-// bytes it takes. p is not empty.
+// rune16 returns the first character of p, -1 if there is none, and its size in bytes. p is not empty.
 func rune16(order binary.ByteOrder, p []byte) (rune, int) {
 	if len(p) < 2 {
 		return -1, 1

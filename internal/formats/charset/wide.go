@@ -10,8 +10,8 @@ const (
 	fourAstral = 189000
 )
 
-// four returns the character of four bytes that p begins with, and 4; or U+FFFD and 1.
-// x/text takes 3A to 3F for digits in the second place; in the standard they are none.
+// four returns the four-byte character at the start of p, and 4; or U+FFFD and 1. x/text accepts 3A to 3F as digits in the second byte; the standard
+// does not.
 func (t *tables) four(p []byte) (rune, int) {
 	if len(p) < 4 || p[0]-0x81 > 0x7d || p[1]-'0' > 9 || p[2]-0x81 > 0x7d || p[3]-'0' > 9 {
 		return utf8.RuneError, 1
@@ -36,8 +36,7 @@ func fours(s *speller) []uint16 {
 	return all
 }
 
-// three decodes the beginning of p, which is 8F: a character of three bytes,
-// or U+FFFD for as many as x/text passes over.
+// three decodes the start of p, which begins with 8F: a three-byte character, or U+FFFD and the number of bytes that x/text skips.
 func (t *tables) three(p []byte) (rune, int) {
 	switch {
 	case len(p) < 2 || p[1]-0xa1 >= 94:
