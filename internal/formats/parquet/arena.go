@@ -5,29 +5,28 @@ import (
 	"math"
 )
 
-// arena is the data of Parquet batches: for each column a region for its page and one for its dictionary, and after
-// them, for one batch, the text that was made of values that are no text. Strings are thus never copied: pages are
+// arena holds the data of Parquet batches: for each column a region for its page and one for its dictionary, and after
+// them, for one batch, the text of values that are not stored as text. Strings are thus never copied: pages are
 // unpacked to where their values are used.
 type arena struct {
 	buf     []byte
 	regions []region
 	total   int    // bytes of all regions
-	base    int    // where the regions end; -1: they have to be moved
-	all     *int64 // the total of all arenas of a reader; nil: there is no other
+	base    int    // where the regions end; -1: they must be moved
+	all     *int64 // the total of all arenas of a reader; nil: this is the only one
 }
 
 type region struct{ off, size int }
 
-// slack is after the regions, so that a word can be loaded from any byte of one.
+// slack is the number of bytes after the regions, so that a word can be loaded from any byte of a region.
 const slack = 8
 
-// mostArena is where spans end, and NULL begins.
+// mostArena is the largest end of a span; the offset after it is that of NULL.
 const mostArena = math.MaxUint32 - 1
 
 var errArena = errors.New("the pages of its columns are larger than 4 GiB together")
 
-// want notes that a region should have the given size. It gets it with the next call of reserve that has to move
-// regions anyway.
+// want requests at least the given size for a region. The next call of reserve provides it.
 func (a *arena) want(i, size int) {
 	for len(a.regions) <= i {
 		a.regions = append(a.regions, region{})
@@ -43,7 +42,7 @@ func (a *arena) want(i, size int) {
 	}
 }
 
-// reserve gives a region at least the given size, and refuses it when all regions together take more than the memory.
+// reserve gives a region at least the given size. It fails if all regions of the reader would exceed the memory limit.
 func (p *pageReader) reserve(i, size int) error {
 	total := int64(p.arena.total)
 	if p.arena.all != nil {
@@ -55,8 +54,8 @@ func (p *pageReader) reserve(i, size int) error {
 	return p.arena.reserve(i, size)
 }
 
-// reserve gives a region at least the given size. The contents of all regions stay; slices of them may refer to an older
-// copy afterwards.
+// reserve gives a region at least the given size. It keeps the contents of all regions, but may move them: existing
+// slices then refer to the old copy.
 func (a *arena) reserve(i, size int) error {
 	a.want(i, size)
 	if a.base >= 0 {

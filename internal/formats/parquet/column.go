@@ -12,31 +12,31 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// columnReader reads one column of a row group, page by page. Places are relative to the column's regions of the arena,
+// columnReader reads one column of a row group, page by page. Offsets are relative to the column's regions of the arena,
 // which may move.
 type columnReader struct {
 	ordinal int // in the schema
 	typ     columnType
 	codec   codec
-	at, end int64 // the pages that are left
-	hint    int   // how long the next page is likely to be
-	most    int64 // bytes that a page can have
-	values  int64 // left behind the current page, nulls and empty lists included
+	at, end int64 // byte range of the remaining pages
+	hint    int   // likely length of the next page
+	most    int64 // largest possible page, in bytes
+	values  int64 // values after the current page, nulls and empty lists included
 
-	left      int    // values left in the page, likewise
-	levels    hybrid // definition levels; of columns that may be null
-	repeats   hybrid // repetition levels; of columns within lists and maps
-	indexed   bool   // values are numbers of dictionary entries
+	left      int    // values left in the page, nulls and empty lists included
+	levels    hybrid // definition levels, if the column may be null
+	repeats   hybrid // repetition levels, if the column is within lists or maps
+	indexed   bool   // values are indexes of dictionary entries
 	index     hybrid
-	next, max int         // the bytes of the values that are left, plain
+	next, max int         // byte range of the remaining plain values
 	dict      []span.Span // the dictionary's entries as text
 	hasDict   bool
-	sum       uint32 // of the pages that were read
+	sum       uint32 // CRC32C of the pages that were read
 }
 
 func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
 	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, values: chunk.values, dict: c.dict[:0]}
-	// The footer says how long all pages are together; writers were known to forget headers.
+	// The footer has the size of all pages together. Some writers did not count page headers.
 	c.most = 2*max(chunk.unpacked, 0) + 1<<20
 }
 
@@ -49,7 +49,7 @@ func (p *pageReader) region(i int) []byte {
 	return p.arena.buf[r.off : r.off+r.size+slack]
 }
 
-// load makes sure that there are values left in the page.
+// load reads pages until the current one has values left.
 func (c *columnReader) load(p *pageReader) error {
 	for c.left == 0 {
 		if c.at >= c.end {
@@ -71,7 +71,7 @@ func (c *columnReader) load(p *pageReader) error {
 	return nil
 }
 
-// claim refuses a page that cannot be as its header says, before anything is made as large as it says.
+// claim rejects a page whose header states impossible or too large sizes, before memory of these sizes is allocated.
 func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	if int64(h.unpacked) > c.most {
 		return fmt.Errorf("it has %s, more than all pages together", setting.Count(h.unpacked, "byte"))
@@ -88,7 +88,7 @@ func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	return p.fits(h.unpacked)
 }
 
-// fits refuses a number of bytes beyond the memory of a reader.
+// fits returns an error for a number of bytes above the reader's memory limit.
 func (p *pageReader) fits(n int) error {
 	if int64(n) > p.limit.Bytes {
 		return p.limit.Exceeded("the page", int64(n), p.limit.Bytes)
@@ -96,7 +96,7 @@ func (p *pageReader) fits(n int) error {
 	return nil
 }
 
-// page takes a page.
+// page unpacks a page and prepares its values.
 func (c *columnReader) page(p *pageReader, h pageHeader, packed []byte) error {
 	switch h.kind {
 	case pageDictionary:
@@ -138,7 +138,7 @@ func (c *columnReader) page(p *pageReader, h pageHeader, packed []byte) error {
 	return c.plain(p, h, levels)
 }
 
-// levelsV1 finds the levels of a data page V1, and says where they end.
+// levelsV1 locates the levels of a data page V1, and returns the offset after them.
 func (c *columnReader) levelsV1(data []byte, h pageHeader) (at int, err error) {
 	if c.repeats, at, err = levelsAt(data, 0, c.typ.rep, h.repEncoding, h.values); err == nil {
 		c.levels, at, err = levelsAt(data, at, c.typ.def, h.defEncoding, h.values)
@@ -146,7 +146,7 @@ func (c *columnReader) levelsV1(data []byte, h pageHeader) (at int, err error) {
 	return at, err
 }
 
-// levelsAt finds n levels, none above most, at the place of a page, and says where they end.
+// levelsAt locates n levels, none above most, at an offset of a page, and returns the offset after them.
 func levelsAt(data []byte, at, most int, enc encoding, n int) (hybrid, int, error) {
 	if most == 0 {
 		return hybrid{}, at, nil
@@ -175,7 +175,7 @@ func levelsAt(data []byte, at, most int, enc encoding, n int) (hybrid, int, erro
 
 var errShortPage = errors.New("the page is shorter than what it has to hold")
 
-// plain makes the values of a page, at data[from:h.unpacked] of its region, ready to be taken.
+// plain prepares the values of a page, at data[from:h.unpacked] of its region, for take.
 func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) {
 	c.indexed, c.next, c.max = false, from, h.unpacked
 	data := p.region(c.pageRegion())
@@ -225,7 +225,7 @@ func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) 
 	return nil
 }
 
-// dictionary takes a dictionary page. Its entries become text here, once.
+// dictionary reads a dictionary page. It converts the entries to text once.
 func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) error {
 	if c.hasDict {
 		return errors.New("it is a second dictionary")
@@ -269,7 +269,7 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 	return nil
 }
 
-// entries calls each with the place of each of n plain values.
+// entries calls each with the offset and length of each of n plain values.
 func (c *columnReader) entries(data []byte, n int, each func(off, n int)) error {
 	for at := 0; n > 0; n-- {
 		size := c.typ.width

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// hybrid reads Parquet's mixture of runs and bit-packed numbers from data[at:end].
+// hybrid reads Parquet's mix of runs and bit-packed numbers from data[at:end].
 type hybrid struct {
 	at, end int
 	width   int // bits of a number
@@ -13,11 +13,11 @@ type hybrid struct {
 	value   uint32
 	packed  bool // the run is bit-packed, from bit on
 	bit     int
-	// highFirst says that numbers begin with their highest bits: the deprecated BIT_PACKED.
+	// highFirst reports that numbers begin with their highest bits: the deprecated BIT_PACKED.
 	highFirst bool
 }
 
-// skipRun skips n numbers if the current run has as many, all of them v.
+// skipRun skips n numbers if the current run has at least n, all of them v.
 func (h *hybrid) skipRun(data []byte, v uint32, n int) bool {
 	if h.run == 0 && !h.begin(data) {
 		return false
@@ -29,7 +29,7 @@ func (h *hybrid) skipRun(data []byte, v uint32, n int) bool {
 	return true
 }
 
-// read fills dst. data has [slack] bytes after end. It is false when the data do not suffice.
+// read fills dst. data must have [slack] bytes after end. It returns false if there are not enough data.
 func (h *hybrid) read(data []byte, dst []uint32) bool {
 	if h.width == 0 {
 		clear(dst)
@@ -98,12 +98,12 @@ func (h *hybrid) begin(data []byte) bool {
 	return true
 }
 
-// The functions below rewrite the values data[from:to] of a page in the plain encoding. most is how many values the page
-// can have, and fits refuses a number of bytes that is too large.
+// The functions below rewrite the values data[from:to] of a page in the plain encoding. most is the largest number of
+// values in the page, and fits returns an error for a number of bytes that is too large.
 
 var errDelta = errors.New("its delta encoded values are damaged")
 
-// appendBits makes a byte of each bit.
+// appendBits appends a byte for each bit.
 func appendBits(dst, data []byte, most int) []byte {
 	for i := range min(most, len(data)*8) {
 		dst = append(dst, (data[i>>3]>>(i&7))&1)
@@ -126,7 +126,7 @@ func appendRLEBools(dst, data []byte, from, to, most int) ([]byte, error) {
 	return dst, nil
 }
 
-// appendStreams puts the bytes of each value together: the first stream has the first byte of each, and so on.
+// appendStreams joins the bytes of each value: the first stream has the first byte of each, and so on.
 func appendStreams(dst, data []byte, width int) []byte {
 	n := len(data) / width
 	for i := range n {
@@ -164,7 +164,7 @@ func appendDeltaLength(dst, data []byte, from, to, most int, fits func(int) erro
 	return dst, nil
 }
 
-// appendDeltaBytes rewrites values that each share a beginning with the one before. width is 0 for values of any length.
+// appendDeltaBytes rewrites values that share a prefix with the previous value. width is 0 for values of any length.
 func appendDeltaBytes(dst, data []byte, from, to, most, width int, fits func(int) error) ([]byte, error) {
 	var prefixes, lengths []uint32
 	at, err := deltas(data, from, to, most, 12, fits, func(n uint64) { prefixes = append(prefixes, uint32(n)) })
@@ -177,7 +177,7 @@ func appendDeltaBytes(dst, data []byte, from, to, most, width int, fits func(int
 	if len(lengths) != len(prefixes) {
 		return dst, errDelta
 	}
-	last, size := 0, 0 // the value before
+	last, size := 0, 0 // the previous value
 	for i, n := range lengths {
 		prefix := int64(prefixes[i])
 		if int64(n) > int64(to-at) || prefix > int64(size) || width > 0 && prefix+int64(n) != int64(width) || int64(len(dst))+prefix+int64(n) > maxPage {
@@ -198,8 +198,8 @@ func appendDeltaBytes(dst, data []byte, from, to, most, width int, fits func(int
 	return dst, nil
 }
 
-// deltas reads numbers in the encoding DELTA_BINARY_PACKED and returns where they end. size is how many bytes are made of
-// each.
+// deltas reads numbers in the encoding DELTA_BINARY_PACKED and returns the offset after them. size is the number of bytes
+// that the caller needs for each.
 func deltas(data []byte, from, to, most, size int, fits func(int) error, each func(uint64)) (int, error) {
 	at, bad := from, false
 	uvarint := func() uint64 {
@@ -251,7 +251,7 @@ func deltas(data []byte, from, to, most, size int, fits func(int) error, each fu
 	return at, nil
 }
 
-// bitsAt returns the number of the given width in bits that begins at a bit.
+// bitsAt returns the number that begins at a bit and is width bits long.
 func bitsAt(data []byte, bit, width int) uint64 {
 	if width == 0 {
 		return 0

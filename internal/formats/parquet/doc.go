@@ -1,7 +1,7 @@
-// Package parquet reads Parquet files as text: [Open] reads a footer, [File.Plan] decides which columns are read, and a [Reader] gives the
-// rows of row groups as spans. It knows nothing of files and their names.
+// Package parquet reads Parquet files as text: [Open] reads a footer, [File.Plan] selects the columns to read, and a [Reader] returns the
+// rows of row groups as spans. The package does not open files and does not know their names.
 //
-// Arrow's library panics on logical types that it does not know; its column readers copy every value, panic on damaged pages and loop for
-// ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where their page was unpacked, and a dictionary's
-// entries become text once. Begin reading at reader.go.
+// It does not use the readers of Arrow's library. These panic on logical types that they do not know, copy every value, panic on damaged
+// pages and loop for ever on some, and support neither lz4_raw nor byte stream splits. This package uses strings where their page was
+// unpacked, and converts a dictionary's entries to text once. Begin reading at reader.go.
 package parquet

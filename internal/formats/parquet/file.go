@@ -12,50 +12,50 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Magics of files, and of those whose footer is encrypted.
+// Magic bytes of files, and of files whose footer is encrypted.
 const (
 	Magic          = "PAR1"
 	EncryptedMagic = "PARE"
 )
 
-// A Limit is how much memory may be used.
+// A Limit is a memory limit.
 type Limit struct {
 	Bytes int64
-	// Exceeded makes an error about what needs more than there is.
+	// Exceeded returns the error for an object, what, that needs more bytes than the limit.
 	Exceeded func(what string, need, have int64) error
 }
 
-// mostFooter bounds a footer where the memory does not.
+// mostFooter limits the size of a footer if the memory limit is higher.
 const mostFooter = 1 << 30
 
-// A File is a file's parsed footer. Once it is planned, any number of goroutines may use it.
+// A File is the parsed footer of a file. After [File.Plan], any number of goroutines may use it.
 type File struct {
 	size   int64
 	groups []int64     // rows of each row group
-	footer *footer     // until the columns are known
-	tree   *schemaNode // likewise
+	footer *footer     // nil after Plan
+	tree   *schemaNode // nil after Plan
 
 	rules textRules
 
-	leaves []leaf        // what is read, a leaf twice if two columns have it
-	flat   int           // how many of them, the first ones, are columns; the others are parts of nested columns
+	leaves []leaf        // the leaves to read; a leaf of two columns is there twice
+	flat   int           // the first flat leaves are columns; the others are parts of nested columns
 	nested []nestedPlace // the nested columns
-	null   []int         // places of the columns that the file lacks
+	null   []int         // places of the columns that are NULL in every row
 	fixed  []fixedPlace  // the columns with the same value in every row
-	width  int           // how many columns there are
+	width  int           // number of columns
 	chunks []columnChunk // row group by row group, of the leaves
-	holds  int64         // about what a reader's buffers come to hold
+	holds  int64         // approximate bytes of a reader's buffers
 }
 
-// leaf is a column of values that is read.
+// leaf is a leaf column of the schema that is read.
 type leaf struct {
-	name    string // of the column that it is for, and of itself within that
+	name    string // name of its column, and of the leaf within a nested column
 	ordinal int    // in the file
-	place   int    // of the column in the schema
+	place   int    // place of its column among the planned columns
 	typ     columnType
 }
 
-// nestedPlace is a column that is a list, a map or a struct.
+// nestedPlace is a column that is a list, a map, a struct or a VARIANT.
 type nestedPlace struct {
 	place int
 	shape *shape
@@ -68,24 +68,24 @@ type fixedPlace struct {
 	value []byte
 }
 
-// A Column is a column of the batches that are read.
+// A Column is a column of the batches.
 type Column struct {
 	Name string // path of a field in the file, unless Null or Fixed
-	// Null reports that it has no value, and Fixed that every row has Value.
+	// Null means that every row is NULL, and Fixed that every row has Value.
 	Null, Fixed bool
 	Value       []byte
 }
 
-// columnChunk is where the pages of one column in one row group are.
+// columnChunk describes the pages of one column in one row group.
 type columnChunk struct {
 	start, end int64
 	codec      codec
 	values     int64 // nulls and empty lists included
-	unpacked   int64 // bytes, as the footer has it
+	unpacked   int64 // bytes, according to the footer
 	dictionary bool
 }
 
-// Sum returns a checksum of the columns that are read, and of where their pages are.
+// Sum returns a checksum of the columns that are read, of the row groups' numbers of rows, and of the positions and codecs of the pages.
 func (m *File) Sum() uint32 {
 	h := crc32.New(castagnoli())
 	for _, l := range m.leaves {
@@ -102,7 +102,7 @@ func (m *File) Sum() uint32 {
 	return h.Sum32()
 }
 
-// castagnoli returns the polynomial of checksums: CRC32C has an instruction on every machine that this runs on.
+// castagnoli returns the table of CRC32C: every machine that this runs on has an instruction for it.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // the table is made once
 
 // usualPage is the size of a page of common writers: they begin a new page, and abandon a dictionary, at 1 MiB.
@@ -126,35 +126,35 @@ func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
 	if strings.Contains(footer.meta["org.apache.spark.sql.parquet.row.metadata"], `"variant"`) {
 		m.tree.markVariants()
 	}
-	footer.meta = nil // a schema may be in it, and files many
+	footer.meta = nil // it may contain a large schema, and there may be many files
 	if len(m.tree.kids) == 0 {
 		return nil, errors.New("it has no columns")
 	}
 	return m, nil
 }
 
-// Groups returns the numbers of rows of the row groups.
+// Groups returns the number of rows of each row group.
 func (m *File) Groups() []int64 { return m.groups }
 
-// Names returns the columns of the schema, before it is planned what is read.
+// Names returns the columns of the schema. Call it before [File.Plan].
 func (m *File) Names() []string { return m.tree.names() }
 
-// Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
+// Text returns an error if the values of a column, by its ordinal in [File.Names], cannot be converted to text.
 func (m *File) Text(column int) error {
 	_, err := shapeOf(m.tree.kids[column], &m.rules, func(*schemaNode, columnType) int { return 0 })
 	return err
 }
 
-// Leads reports whether a path leads to values that are no list, map or struct, and in none.
+// Leads reports whether a path leads to values that are not lists, maps, structs or VARIANTs, and not within a list, a map or a VARIANT.
 func (m *File) Leads(path string) bool {
 	n := m.tree.find(path)
 	return n != nil && n.leaf() && n.rep == 0
 }
 
-// Memory is about how many bytes the buffers of a [Reader] come to hold.
+// Memory returns the approximate number of bytes of a [Reader]'s buffers.
 func (m *File) Memory() int64 { return m.holds }
 
-// Plan decides what is read: values of these columns, with instants in the zone. Only for these it matters whether they can be read.
+// Plan selects the columns to read, with instants in the zone. It fails if one of them cannot be read; other columns do not matter.
 func (m *File) Plan(columns []Column, zone *time.Location) error {
 	m.rules.zone, m.width = zone, len(columns)
 	var inner []leaf
@@ -199,9 +199,9 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 	return nil
 }
 
-// planChunks finds the pages that are read, and the memory that they need.
+// planChunks computes the positions of the pages to read, and the memory that they need.
 func (m *File) planChunks() error {
-	largest := make([]int64, len(m.leaves)) // of a leaf's buffers
+	largest := make([]int64, len(m.leaves)) // largest buffers of each leaf
 	slack := m.footer.slack()
 	m.chunks = make([]columnChunk, 0, len(m.footer.groups)*len(m.leaves))
 	for g := range m.footer.groups {
@@ -230,10 +230,10 @@ func (m *File) planChunks() error {
 	return nil
 }
 
-// planChunk takes the place of a column's pages from the footer. Its size may lack slack bytes.
+// planChunk takes the position of a column's pages from the footer. The size in the footer may be slack bytes too small.
 func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
 	chunk := columnChunk{start: c.data, codec: c.codec, values: c.values, unpacked: c.unpacked, dictionary: c.indexed}
-	// Where it is not said where the dictionary is, it is where the data begin.
+	// Without an offset of the dictionary, the dictionary is at the offset of the data.
 	if c.dictionary > 0 && c.dictionary < chunk.start {
 		chunk.start, chunk.dictionary = c.dictionary, true
 	}
@@ -242,7 +242,7 @@ func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64)
 	case c.encrypted:
 		return chunk, errors.New("it is encrypted: write it without encryption, or choose other columns")
 	case rows == 0:
-		return chunk, nil // and no pages, which are nowhere
+		return chunk, nil // it has no pages
 	case c.elsewhere:
 		return chunk, errors.New("its data are in another file, as those of a summary file are: name the data files")
 	case !c.known:
@@ -256,7 +256,7 @@ func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64)
 	return chunk, chunk.codec.check()
 }
 
-// buffers returns how long a page and a dictionary of the chunk are likely to be.
+// buffers returns the likely size of a page and of the dictionary of the chunk.
 func (c columnChunk) buffers() (page, dictionary int) {
 	page = int(min(max(c.unpacked, 0), usualPage))
 	if c.dictionary {

@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// footer has the required fields of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
-// types and converted types that it does not know.
+// footer has the required fields of a FileMetaData of parquet.thrift. This package parses it because Arrow's library panics on
+// logical types and converted types that it does not know.
 type footer struct {
 	elements []schemaElement // depth first, the root before all
 	groups   []footerGroup
@@ -34,11 +34,11 @@ type footerChunk struct {
 	codec            codec
 	values           int64 // nulls and empty lists included
 	unpacked, packed int64
-	data, dictionary int64 // where the first page of data and the dictionary are; 0: it does not say
-	indexed          bool  // an encoding is that of a dictionary
+	data, dictionary int64 // offsets of the first data page and the dictionary; 0: not stated
+	indexed          bool  // it has a dictionary encoding
 }
 
-// schemaElement is a column, or a group of columns, with the numbers of parquet.thrift.
+// schemaElement is a column or a group of columns; its numbers are those of parquet.thrift.
 type schemaElement struct {
 	name       string
 	physical   int32 // Type; -1: a group
@@ -46,7 +46,7 @@ type schemaElement struct {
 	repetition int32
 	children   int64
 	converted  int32 // ConvertedType; -1: none
-	logical    int16 // which LogicalType; 0: none
+	logical    int16 // field of LogicalType; 0: none
 	scale      int64 // of a decimal
 	unit       int16 // of a time: 1 milliseconds, 2 microseconds, 3 nanoseconds
 	instant    bool  // a time is adjusted to UTC
@@ -112,7 +112,7 @@ func readAt(raw io.ReaderAt, b []byte, at int64) error {
 	return fmt.Errorf("read at byte %d: %w", at+int64(n), err)
 }
 
-// parseFooter reads a footer in Thrift's compact protocol. What may follow it, a signature, is passed over.
+// parseFooter reads a footer in Thrift's compact protocol. It ignores a signature after the footer.
 func parseFooter(b []byte) (*footer, error) {
 	t := thrift{b: b}
 	f := &footer{meta: map[string]string{}}
@@ -187,7 +187,7 @@ func (t *thrift) schemaElement() schemaElement {
 	return e
 }
 
-// logicalType reads what the type of an element's logical type says.
+// logicalType reads the parameters of an element's logical type.
 func (t *thrift) logicalType(e *schemaElement, typ byte) {
 	if typ != thriftStruct {
 		t.skip(0, typ)
@@ -275,13 +275,13 @@ func (t *thrift) chunkField(c *footerChunk, id int16, typ byte) {
 	}
 }
 
-// oldSize is how many bytes the sizes of columns may lack: parquet-mr before 1.2.9 did not count the header of the
-// dictionary (PARQUET-816). Arrow's readers add as many.
+// oldSize is how many bytes the sizes of columns may be too small: parquet-mr before 1.2.9 did not count the header of the
+// dictionary (PARQUET-816). Arrow's readers add the same number.
 const oldSize = 100
 
 var parquetMR = regexp.MustCompile(`^parquet-mr(?: version (\d+)\.(\d+)\.(\d+))?`)
 
-// slack returns how many bytes may be after where a column ends by its size.
+// slack returns how many bytes of a column may be after the end that its size gives.
 func (f *footer) slack() int64 {
 	m := parquetMR.FindStringSubmatch(f.writer)
 	if m == nil {
@@ -289,7 +289,7 @@ func (f *footer) slack() int64 {
 	}
 	version := 0
 	for _, s := range m[1:] {
-		n, _ := strconv.Atoi(s) // digits, or nothing for no version at all, which is old
+		n, _ := strconv.Atoi(s) // digits, or an empty string if the version is missing: it is old
 		version = version*1000 + min(n, 999)
 	}
 	if version < 1_002_009 {

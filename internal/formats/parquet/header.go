@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// encoding is how the values of a page are written, with the numbers of parquet.thrift.
+// encoding is the encoding of a page's values, with the numbers of parquet.thrift.
 type encoding int32
 
 const (
@@ -40,12 +40,12 @@ type pageHeader struct {
 	defEncoding      encoding // data page V1
 	repEncoding      encoding // data page V1
 	defLen, repLen   int      // data page V2
-	plainV2          bool     // data page V2 that is not packed
+	plainV2          bool     // data page V2 that is not compressed
 }
 
 var errShortHeader = errors.New("the page header is cut off or damaged")
 
-// parsePageHeader reads a page header, in Thrift's compact protocol, and says how long it is.
+// parsePageHeader reads a page header, in Thrift's compact protocol, and returns its length.
 func parsePageHeader(b []byte) (pageHeader, int, error) {
 	t := thrift{b: b}
 	h := pageHeader{kind: -1, encoding: -1}
@@ -120,7 +120,7 @@ const (
 	thriftStruct = 12
 )
 
-// thrift reads Thrift's compact protocol. What is wrong makes it bad, and everything after it zero.
+// thrift reads Thrift's compact protocol. A fault sets bad and ends the reading; the results are then invalid.
 type thrift struct {
 	b   []byte
 	at  int
@@ -172,7 +172,7 @@ func (t *thrift) binary() []byte {
 	return t.b[at:t.at]
 }
 
-// list reads a list and calls element for each of its elements, which has to read it. Each takes a byte or more.
+// list reads a list and calls element for each of its elements. element must read it. Every element has at least one byte.
 func (t *thrift) list(element func(typ byte)) {
 	head := t.byte()
 	n := uint64(head >> 4)
@@ -190,7 +190,7 @@ func (t *thrift) list(element func(typ byte)) {
 	}
 }
 
-// structures reads a list of structs and calls element for each, which has to read it.
+// structures reads a list of structs and calls element for each. element must read it.
 func (t *thrift) structures(element func()) {
 	t.list(func(typ byte) {
 		if typ != thriftStruct {
@@ -201,7 +201,7 @@ func (t *thrift) structures(element func()) {
 	})
 }
 
-// structure reads a struct and calls field for each of its fields, which has to read or skip it.
+// structure reads a struct and calls field for each of its fields. field must read or skip it.
 func (t *thrift) structure(field func(id int16, typ byte)) {
 	id := int16(0)
 	for !t.bad {
@@ -262,7 +262,7 @@ func (t *thrift) skip(depth int, typ byte) {
 	}
 }
 
-// elements skips n elements of a collection, in which a bool takes a byte.
+// elements skips n elements of a collection. A bool in a collection has one byte.
 func (t *thrift) elements(depth int, n uint64, typ byte) {
 	for range n {
 		if t.bad {

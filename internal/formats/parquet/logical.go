@@ -23,12 +23,12 @@ const (
 	logicalBSON      = 13
 	logicalUUID      = 14
 	logicalFloat16   = 15
-	logicalVariant   = 16 // of groups
+	logicalVariant   = 16 // only of groups
 	logicalGeometry  = 17 // well-known binary
 	logicalGeography = 18
 )
 
-// Converted types of parquet.thrift, which were before logical types.
+// Converted types of parquet.thrift, the predecessors of logical types.
 const (
 	convertedUTF8            = 0
 	convertedMap             = 1
@@ -49,13 +49,13 @@ const (
 	convertedInterval        = 21
 )
 
-// mostScale bounds the digits after a decimal's point, since each is a byte of every value.
+// mostScale limits the digits after a decimal's point, because each is a byte of every value.
 const mostScale = 4096
 
 // errInterval is about columns of intervals.
 var errInterval = errors.New("intervals have no form as text")
 
-// fits refuses a type that was not applied, since it is not one of the column's physical type.
+// fits returns an error unless a logical or converted type was applied: it then does not fit the column's physical type.
 func (t *columnType) fits(applied bool, n *schemaNode) error {
 	if applied {
 		return nil
@@ -63,8 +63,8 @@ func (t *columnType) fits(applied bool, n *schemaNode) error {
 	return fmt.Errorf("its logical type %d, converted type %d does not fit its physical type %d", n.logical, n.converted, n.physical)
 }
 
-// logical applies what the column's values mean, and refuses what is unknown or does not fit the physical type: the values would
-// have another meaning.
+// logical applies the column's logical type. It returns an error for types that are unknown or do not fit the physical type: the
+// values would be misinterpreted.
 func (t *columnType) logical(n *schemaNode, zone *time.Location) error {
 	switch n.logical {
 	case logicalString, logicalEnum, logicalJSON:
@@ -97,7 +97,7 @@ func (t *columnType) logical(n *schemaNode, zone *time.Location) error {
 	return nil
 }
 
-// converted applies what old writers say about the column's values.
+// converted applies the column's converted type, which old writers use.
 func (t *columnType) converted(n *schemaNode, zone *time.Location) error {
 	switch c := n.converted; c {
 	case -1, convertedBSON:
@@ -151,7 +151,7 @@ func (t *columnType) decimal(n *schemaNode) error {
 	return nil
 }
 
-// time applies a unit of times: milliseconds of day fit four bytes, all others need eight.
+// time applies a unit of time: milliseconds of the day have four bytes, all others need eight.
 func (t *columnType) time(k kind, unit int16) bool {
 	if t.kind != kindInt || unit < 1 || unit > 3 || t.width == 4 && (k != kindTime || unit != 1) {
 		return false

@@ -10,8 +10,8 @@ import (
 
 var magicLZ4 = []byte{0x04, 0x22, 0x4d, 0x18}
 
-// unpackLZ4 unpacks a page of the codec LZ4, which never said what its bytes are: Hadoop's frames (parquet-mr, and Arrow's C++
-// since 2.0), LZ4's own (Arrow's C++ before 0.15) or one block (Impala, and Arrow's C++ between). It says how many bytes it made.
+// unpackLZ4 unpacks a page of the codec LZ4, whose format was never specified: Hadoop's frames (parquet-mr, and Arrow's C++ since
+// 2.0), LZ4's own (Arrow's C++ before 0.15) or one block (Impala, and Arrow's C++ in between). It returns the unpacked size.
 func (s *pageSource) unpackLZ4(dst, packed []byte) (n int, err error) {
 	if unpackHadoopLZ4(dst, packed) {
 		return len(dst), nil
@@ -37,7 +37,7 @@ func (s *pageSource) unpackLZ4(dst, packed []byte) (n int, err error) {
 //	| unpacked, 4 BE  | packed, 4 BE  | block  | packed, 4 BE  | block  | ... |
 //	+-----------------+---------------+--------+---------------+--------+-----+
 //
-// Blocks follow until they are as long as the frame says, then the next frame. A frame without bytes has no block.
+// Blocks follow until they have the unpacked size of the frame, then the next frame. A frame of size 0 has no block.
 func unpackHadoopLZ4(dst, packed []byte) bool {
 	for at := 0; len(packed) > 0; {
 		if len(packed) < 4 {

@@ -9,15 +9,15 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// nestedReader makes JSON of nested columns.
+// nestedReader converts the values of nested columns to JSON.
 type nestedReader struct {
 	cols   []nestedPlace
 	names  []leaf // of the leaves
 	leaves []leafStream
-	most   int // bytes of a value
+	most   int // largest size of a value in bytes
 }
 
-// batchText is how many bytes of JSON end a batch.
+// batchText is the number of bytes of JSON that ends a batch.
 const batchText = 1 << 20
 
 func (r *nestedReader) begin(p *Reader, m *File, chunks []columnChunk) {
@@ -34,8 +34,8 @@ func (r *nestedReader) begin(p *Reader, m *File, chunks []columnChunk) {
 	}
 }
 
-// rows appends the values of at most n rows to dst, as JSON, and puts their spans at the columns' places of the fields. It says
-// how many rows these are: fewer where they are long.
+// rows appends the values of at most n rows to dst, as JSON, and puts their spans at the columns' places of the fields. It
+// returns the number of rows, which is lower if they are long.
 func (r *nestedReader) rows(dst []byte, fields []span.Span, cols, n int) ([]byte, int, error) {
 	full := len(dst) + batchText
 	for row := range n {
@@ -68,7 +68,7 @@ func (r *nestedReader) rows(dst []byte, fields []span.Span, cols, n int) ([]byte
 	return dst, n, nil
 }
 
-// finish sees that nothing is left behind the last row.
+// finish checks that no values are left after the last row.
 func (r *nestedReader) finish() error {
 	for i := range r.leaves {
 		if l := &r.leaves[i]; l.at < l.n || l.col.left > 0 || l.col.values > 0 {
@@ -82,7 +82,7 @@ func (r *nestedReader) finish() error {
 type nestedWriter struct {
 	leaves []leafStream
 	at     int // the leaf that was read last
-	most   int // where the JSON has to end
+	most   int // largest end of the JSON
 }
 
 var errLongJSON = errors.New("a value is longer as JSON than a record may be")
@@ -93,7 +93,7 @@ func (w *nestedWriter) look(s *shape, rep int) (int, error) {
 	return w.leaves[s.first].look(rep)
 }
 
-// pass passes over an entry of each of a shape's leaves, where there is nothing from the definition level most on.
+// pass skips one entry of each of a shape's leaves. Their definition levels must be below most.
 func (w *nestedWriter) pass(s *shape, rep, most int) error {
 	for w.at = s.first; w.at < s.end; w.at++ {
 		l := &w.leaves[w.at]
@@ -154,7 +154,7 @@ func (w *nestedWriter) value(dst []byte, s *shape, rep int) ([]byte, error) {
 	})
 }
 
-// items appends the items of a list or a map that is there, each by a function.
+// items appends the items of a list or a map that is not null. item appends each of them.
 func (w *nestedWriter) items(dst []byte, s *shape, rep int, item func(dst []byte, rep int) ([]byte, error)) ([]byte, error) {
 	open, shut := byte('['), byte(']')
 	if s.kind == shapeMap {
@@ -193,7 +193,7 @@ func (w *nestedWriter) entry(dst []byte, s *shape, rep int) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if dst[start] != '"' { // nothing in what is no string needs an escape
+	if dst[start] != '"' { // values that are not strings need no escapes
 		dst = append(dst, 0, '"')
 		copy(dst[start+1:], dst[start:len(dst)-2])
 		dst[start] = '"'
@@ -201,7 +201,7 @@ func (w *nestedWriter) entry(dst []byte, s *shape, rep int) ([]byte, error) {
 	return w.value(append(dst, ':'), s.kids[1], rep)
 }
 
-// appendJSON writes a value's text as JSON: a number or a boolean as it is, anything else as a string.
+// appendJSON writes a value's text as JSON: a number or a boolean unchanged, anything else as a string.
 func (t *columnType) appendJSON(dst, text []byte) []byte {
 	switch t.kind {
 	case kindText:

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// codec is how the pages of a column are packed, with the numbers of parquet.thrift.
+// codec is the compression codec of a column's pages, with the numbers of parquet.thrift.
 type codec int32
 
 const (
@@ -39,7 +39,7 @@ func (c codec) String() string {
 	return fmt.Sprintf("number %d", int32(c))
 }
 
-// check refuses codecs that cannot be read.
+// check returns an error for codecs that cannot be read.
 func (c codec) check() error {
 	if c < 0 || c > codecLZ4Raw || c == codecLZO {
 		return fmt.Errorf("its pages are packed with %s, which cannot be read: write them with snappy, zstd, gzip, brotli, lz4_raw or not packed", c)
@@ -47,7 +47,7 @@ func (c codec) check() error {
 	return nil
 }
 
-// maxPage bounds what a damaged header can ask for.
+// maxPage is the largest accepted page size, so that a damaged header cannot request more.
 const maxPage = 1 << 30
 
 // pageSource reads and unpacks the pages of a file, one at a time. All columns of a reader share it.
@@ -61,7 +61,7 @@ type pageSource struct {
 }
 
 // read reads the header of the page at byte at, which is before end, and its packed bytes, which are valid until the
-// next call. hint is how long both are likely to be. It returns the place of the next page.
+// next call. hint is the likely length of both. It returns the offset of the next page.
 func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte, next int64, err error) {
 	n := int(min(max(int64(hint), 8<<10), end-at))
 	if err := s.fill(at, 0, n); err != nil {
@@ -102,7 +102,7 @@ func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte,
 	return h, packed, at + int64(total), nil
 }
 
-// fill reads the bytes from have up to want of the page that begins at byte at of the file.
+// fill reads bytes have to want of the page that begins at byte at of the file.
 func (s *pageSource) fill(at int64, have, want int) error {
 	if len(s.packed) < want {
 		packed := make([]byte, want+want/8)
@@ -186,7 +186,7 @@ func (s *pageSource) unbrotli(dst, packed []byte) (n int, err error) {
 	return n, errors.Join(err, r.Close())
 }
 
-// readExactly fills dst and looks whether there is more, which counts as one byte.
+// readExactly fills dst and checks for further data, which it counts as one byte.
 func readExactly(r io.Reader, dst []byte) (int, error) {
 	n, err := io.ReadFull(r, dst)
 	if err != nil {

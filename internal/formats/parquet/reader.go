@@ -8,20 +8,20 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// MostRows is how many rows are read together: as many as keep their spans in a core's cache.
+// MostRows is the largest number of rows of a batch. Their spans fit in a core's cache.
 const MostRows = 1024
 
-// pageReader is where columns read their pages to, and what they need for that.
+// pageReader holds the arena for the pages of columns, and the buffers for reading them.
 type pageReader struct {
 	arena   arena
 	pages   *pageSource
 	levels  []uint32
 	index   []uint32
 	scratch []byte
-	limit   Limit // of the arenas of the reader
+	limit   Limit // of all arenas of the reader
 }
 
-// A Reader reads row groups, one after the other, into the same buffers. It belongs to one goroutine.
+// A Reader reads row groups, one after the other, into the same buffers. Only one goroutine may use it.
 type Reader struct {
 	pageReader
 	file    *File
@@ -33,7 +33,7 @@ type Reader struct {
 	fixed   []span.Span
 }
 
-// NewReader makes a reader. A nested value has at most maxText bytes as JSON.
+// NewReader returns a reader. A nested value has at most maxText bytes as JSON.
 func NewReader(limit Limit, maxText int) *Reader {
 	p := &Reader{maxText: maxText}
 	p.pages, p.limit = &pageSource{}, limit
@@ -42,8 +42,8 @@ func NewReader(limit Limit, maxText int) *Reader {
 	return p
 }
 
-// Begin stands before the first row of a row group, and sets what is the same for all rows in fields, which has the rows that are
-// read together.
+// Begin prepares to read a row group from its first row. It sets the NULL columns in fields, the rows of a batch, which every call
+// of [Reader.Rows] must reuse.
 func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
 	p.file, p.group, p.pages.raw = m, group, raw
 	if err := p.begin(); err != nil {
@@ -51,13 +51,13 @@ func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) 
 	}
 	for _, place := range m.null {
 		for at := place; at < len(fields); at += m.width {
-			fields[at] = span.Null() // and nothing changes it
+			fields[at] = span.Null() // no later code changes it
 		}
 	}
 	return nil
 }
 
-// begin makes the columns ready for a row group. After the regions of the columns is one for the values that are the same in all rows.
+// begin prepares the columns for a row group. The region after those of the columns is for the values that are the same in all rows.
 func (p *Reader) begin() error {
 	m := p.file
 	if len(p.cols) != m.flat {
@@ -90,7 +90,7 @@ func (p *Reader) begin() error {
 	return nil
 }
 
-// Rows reads the next rows, at most n, into the fields, and says how many. Their values are in [Reader.Data].
+// Rows reads the next rows, at most n, into the fields, and returns their number. Their values are in [Reader.Data].
 func (p *Reader) Rows(fields []span.Span, n int) (int, error) {
 	cols := p.file.width
 	for i := range p.cols {
@@ -123,10 +123,10 @@ func (p *Reader) Rows(fields []span.Span, n int) (int, error) {
 	return n, nil
 }
 
-// Data has the values of the rows that were read last.
+// Data returns the memory of the values of the rows that were read last.
 func (p *Reader) Data() []byte { return p.arena.buf }
 
-// Finish sees that nothing is after the last row of the row group, and appends the checksums of its pages, by column.
+// Finish checks that nested columns have no values after the last row of the row group, and appends a checksum of each column's pages.
 func (p *Reader) Finish(sums []byte) ([]byte, error) {
 	if err := p.nested.finish(); err != nil {
 		return nil, fmt.Errorf("row group %d, %w", p.group, err)
@@ -140,7 +140,7 @@ func (p *Reader) Finish(sums []byte) ([]byte, error) {
 	return sums, nil
 }
 
-// Release forgets the file that is read.
+// Release drops the reference to the file.
 func (p *Reader) Release() { p.pages.raw = nil }
 
 func (p *Reader) columnError(col int, err error) error {

@@ -13,15 +13,14 @@ import (
 type schemaNode struct {
 	schemaElement
 	kids   []*schemaNode
-	first  int // the ordinal of the first leaf that it has
-	leaves int // how many it has
-	// The levels of a value that is there: how many optional and repeated nodes lead to it, and how many repeated ones, itself
+	first  int // the ordinal of its first leaf
+	leaves int // its number of leaves
+	// The levels of a value that is not null: the number of optional and repeated nodes on its path, and of repeated ones, itself
 	// included.
 	def, rep int
 }
 
-// mostDepth is how many nodes of a schema may be within each other. Levels have so few bits then that they are read like
-// other numbers.
+// mostDepth is the largest depth of a schema. Levels then have few enough bits to be read like other numbers.
 const mostDepth = 100
 
 // tree returns the root of the schema.
@@ -70,10 +69,10 @@ func (f *footer) tree() (*schemaNode, error) {
 	return node(nil, 0)
 }
 
-// leaf says that a node has values.
+// leaf reports whether a node is a column of values.
 func (n *schemaNode) leaf() bool { return len(n.kids) == 0 && n.leaves == 1 }
 
-// names returns the columns of a file: those at the top of its schema.
+// names returns the columns of a file: the nodes at the top of its schema.
 func (n *schemaNode) names() []string {
 	names := make([]string, len(n.kids))
 	for i, kid := range n.kids {
@@ -82,8 +81,8 @@ func (n *schemaNode) names() []string {
 	return names
 }
 
-// find returns the node that a name leads to: a.b is the field b of the struct a, but where a name has that point itself. It is
-// nil if there is none. Nothing leads into lists, maps and VARIANTs.
+// find returns the node of a name, nil if there is none: a.b is the field b of the struct a, unless a node has a name with that
+// point. Names do not lead into lists, maps and VARIANTs.
 func (n *schemaNode) find(name string) *schemaNode {
 	for _, kid := range n.kids {
 		if kid.name == name {
@@ -102,8 +101,8 @@ func (n *schemaNode) find(name string) *schemaNode {
 	return nil
 }
 
-// markVariants finds the groups that are VARIANTs without saying so, as Spark 4.0 writes them: their parts are named so, and plain
-// bytes.
+// markVariants finds the groups that are VARIANTs without that logical type, as Spark 4.0 writes them, by the names of their parts;
+// metadata and value are plain bytes.
 func (n *schemaNode) markVariants() {
 	plain := 0
 	for _, kid := range n.kids {
@@ -117,8 +116,8 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// Columns returns the names of the columns and of the wanted members of structs. A struct is no column if
-// only a part of it is wanted.
+// Columns returns the names of the columns and of the wanted members of structs. It omits a struct if only
+// members of it are wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()
 	var paths []string
@@ -140,7 +139,7 @@ func (m *File) Columns(wanted []string) (columns []string) {
 	return append(columns, paths...)
 }
 
-// listed returns the repeated node of a group that is a list, and nil of others.
+// listed returns the repeated node of a group that is a list, and nil for other nodes.
 func (n *schemaNode) listed() *schemaNode {
 	if (n.logical == logicalList || n.logical == 0 && n.converted == convertedList) && len(n.kids) == 1 && n.kids[0].repetition == repRepeated {
 		return n.kids[0]
@@ -148,9 +147,9 @@ func (n *schemaNode) listed() *schemaNode {
 	return nil
 }
 
-// entries returns the repeated node of a group that is a map, and nil of others. Old writers annotate the map as they should its
-// entries: MAP_KEY_VALUE. A map without values is the list of its keys, as Arrow has it, and one whose keys are nested the list of its
-// entries.
+// entries returns the repeated node of a group that is a map, and nil for other nodes. Old writers annotate the map with
+// MAP_KEY_VALUE, which belongs to its entries. A map without values becomes the list of its keys, as in Arrow, and a map whose keys
+// are nested the list of its entries.
 func (n *schemaNode) entries() *schemaNode {
 	if n.logical != logicalMap && (n.logical != 0 || n.converted != convertedMap && n.converted != convertedMapKeyValue) || len(n.kids) != 1 {
 		return nil
@@ -161,8 +160,8 @@ func (n *schemaNode) entries() *schemaNode {
 	return nil
 }
 
-// isItem reports whether the repeated node of a list is its item, or else has it as its only field: the rules for old writers
-// of parquet-format's LogicalTypes.md.
+// isItem reports whether the repeated node of a list is the item; otherwise the item is its only field. These are the rules for
+// old writers in parquet-format's LogicalTypes.md.
 func (n *schemaNode) isItem(list *schemaNode) bool {
 	return len(n.kids) != 1 || n.name == "array" || n.name == list.name+"_tuple" || n.kids[0].repetition == repRepeated
 }

@@ -7,20 +7,20 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// shape is a value of a nested column, as its JSON is written.
+// shape describes a value of a nested column, and the form of its JSON.
 type shape struct {
 	kind shapeKind
 	name []byte // of a struct's field, as JSON with its colon
-	def  int    // the definition level from which on it is there, and below which it is null
-	rep  int    // of lists and maps: the repetition level of all their items but the first
-	item int    // likewise: the definition level from which on there is an item
-	leaf int    // of leaves: which of the column's
+	def  int    // the lowest definition level of a value that is not null
+	rep  int    // of lists and maps: the repetition level of all items but the first
+	item int    // of lists and maps: the lowest definition level of an item
+	leaf int    // of leaves: the index among the column's leaves
 	typ  columnType
 	kids []*shape // of lists the item, of maps the key and the value
-	// Of VARIANTs their parts, where any but the metadata may be nil; of parts, key is the name.
+	// The parts of VARIANTs, where all but the metadata may be nil; key is the name of a part.
 	meta, rest, typed *shape
 	key               []byte
-	// Leaves are those from first up to end.
+	// Its leaves are first to end-1.
 	first, end int
 }
 
@@ -35,10 +35,10 @@ const (
 	shapePart // a field or an item of a VARIANT
 )
 
-// errNoLeaf is about a group without columns, which leaves no trace in a file.
+// errNoLeaf is about a group without columns: a file has no data for it.
 var errNoLeaf = errors.New("it is a struct without fields")
 
-// shapeOf returns the shape of a node's values. add notes a leaf and says which of the column's it is.
+// shapeOf returns the shape of a node's values. add registers a leaf and returns its index among the column's leaves.
 func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	if n.leaves == 0 {
 		return nil, errNoLeaf
@@ -49,7 +49,7 @@ func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int)
 	return itemShape(n, o, add)
 }
 
-// itemShape returns the shape of a node's values, each for itself if it is repeated.
+// itemShape returns the shape of a node's values; for a repeated node, that of a single value.
 func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	switch r, e := n.listed(), n.entries(); {
 	case n.logical == logicalVariant:
@@ -83,7 +83,7 @@ func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 	}
 }
 
-// listOf returns a list that is there from a definition level on, whose items the repeated node has.
+// listOf returns the shape of a list that is not null from a definition level on. r is the repeated node of its items.
 func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error) {
 	if r.leaves == 0 {
 		return nil, errNoLeaf
@@ -95,7 +95,7 @@ func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error)
 	return &shape{kind: shapeList, def: def, rep: r.rep, item: r.def, kids: []*shape{kid}, first: kid.first, end: kid.end}, nil
 }
 
-// add adds the shapes of nodes.
+// add adds the shapes of kids.
 func (s *shape) add(kids []*schemaNode, o *textRules, add func(*schemaNode, columnType) int) error {
 	if len(kids) == 0 {
 		return errNoLeaf

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// A VARIANT is a group of metadata, a value, and columns of their own for values of one type: typed_value, where the value may have the rest of an
-// object. The fields of such an object, and the items of such a list, are groups of a value and a typed_value again.
+// A VARIANT is a group of metadata, value and typed_value. typed_value has separate columns for values of one type; if it is an object, value may
+// have the remaining fields. The fields of that object, or the items of a list, are again groups of a value and a typed_value.
 
 // variantOf returns the shape of a VARIANT.
 func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
@@ -29,7 +29,7 @@ func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 
 var errParts = errors.New("its VARIANT has not the parts metadata, value and typed_value")
 
-// parts takes the parts of a VARIANT, or of a field or an item of one.
+// parts sets the parts of a VARIANT, or of a field or an item of one.
 func (s *shape) parts(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) error {
 	if len(n.kids) == 0 {
 		return errParts
@@ -116,7 +116,7 @@ func (w *nestedWriter) octets(s *shape, rep int) ([]byte, error) {
 	return l.spans[l.at-1].Of(l.arena.buf), nil
 }
 
-// variant appends a VARIANT, which is there.
+// variant appends a VARIANT that is not null.
 func (w *nestedWriter) variant(dst []byte, s *shape, rep int) ([]byte, error) {
 	meta, err := w.octets(s.meta, rep)
 	if err != nil {
@@ -133,7 +133,7 @@ func (w *nestedWriter) variant(dst []byte, s *shape, rep int) ([]byte, error) {
 	return dst, err
 }
 
-// part appends what the value and the typed_value of a group are together, and says whether there is one.
+// part appends the combined value of a group's value and typed_value, and reports whether there is one.
 func (w *nestedWriter) part(dst []byte, s *shape, rep int, v *variantWriter) (_ []byte, there bool, err error) {
 	var rest []byte
 	if s.rest != nil {
@@ -189,7 +189,7 @@ func (w *nestedWriter) list(dst []byte, s *shape, rep int, v *variantWriter) ([]
 	})
 }
 
-// object appends the fields that have columns, and those of the rest, in the order of their names.
+// object appends the fields that have columns and the fields of rest, in the order of their names.
 func (w *nestedWriter) object(dst []byte, s *shape, rep int, rest []byte, v *variantWriter) ([]byte, error) {
 	type member struct {
 		name     []byte
@@ -235,7 +235,7 @@ func (w *nestedWriter) object(dst []byte, s *shape, rep int, rest []byte, v *var
 	return append(dst, '}'), nil
 }
 
-// appendVariant writes a plain value of a typed_value as JSON, unless it is bytes or text.
+// appendVariant writes a plain value of a typed_value as JSON. The value is not bytes or text.
 func (t *columnType) appendVariant(dst, b []byte) []byte {
 	switch t.kind {
 	case kindFloat:
@@ -254,7 +254,7 @@ func (t *columnType) appendVariant(dst, b []byte) []byte {
 	return append(t.appendText(append(dst, '"'), b), '"')
 }
 
-// appendVariantText writes what appendVariant has made, or bytes or text, as JSON.
+// appendVariantText writes the output of appendVariant, or bytes or text, as JSON.
 func (t *columnType) appendVariantText(dst, text []byte) []byte {
 	switch {
 	case t.kind != kindText:

@@ -6,17 +6,17 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// leafStream reads a leaf of a nested column, entry by entry: a value or a null, or that a list or a map has none, with its
-// levels. It has an arena of its own, since its pages end elsewhere than those of the others.
+// leafStream reads a leaf of a nested column, entry by entry. An entry is a value, a null, or an empty list or map, with its
+// levels. The stream has its own arena, because its pages end at other rows than the pages of other columns.
 type leafStream struct {
 	pageReader
 	col           columnReader
 	repeats, defs []uint32
 	spans         []span.Span
-	at, n         int // the current entry, and how many there are
+	at, n         int // the current entry, and the number of entries that were read
 }
 
-// streamMemory is about what a stream holds besides its pages.
+// streamMemory is the approximate number of bytes that a stream holds besides its pages.
 const streamMemory = MostRows * (4 + 4 + 8 + 16)
 
 func (l *leafStream) begin(p *Reader, typ columnType, chunk columnChunk) {
@@ -31,7 +31,7 @@ func (l *leafStream) begin(p *Reader, typ columnType, chunk columnChunk) {
 	l.arena.want(1, dictionary)
 }
 
-// more reports whether there is a current entry, and reads some if there is none.
+// more reports whether there is a current entry, and reads more entries if necessary.
 func (l *leafStream) more() (bool, error) {
 	if l.at < l.n {
 		return true, nil

@@ -27,7 +27,7 @@ func (c *columnReader) take(p *pageReader, dst []span.Span, cols, n int) error {
 
 var errLevels = errors.New("its levels are damaged")
 
-// presence makes definition levels 1 where there is a value and 0 where there is none, and counts the former.
+// presence replaces definition levels by 1 for a value and 0 for a missing one, and counts the values.
 func presence(levels []uint32, def int) (count int, err error) {
 	if def > 1 {
 		for i, v := range levels {
@@ -46,7 +46,7 @@ func presence(levels []uint32, def int) (count int, err error) {
 	return count, nil
 }
 
-// takeEntries takes the next values of a column within a list, a map or a struct, with their levels.
+// takeEntries reads the next entries of a leaf of a nested column, with their levels.
 func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []span.Span) error {
 	data := p.region(c.pageRegion())
 	if !c.repeats.read(data, repeats) || !c.levels.read(data, defs) {
@@ -123,7 +123,7 @@ func (c *columnReader) takeIndexed(p *pageReader, dst []span.Span, cols int, pre
 
 var errNoEntry = errors.New("an index is not in the dictionary")
 
-// takeText takes text of any length, which is the form of most columns: takeValues without its cases.
+// takeText takes text of any length, the form of most columns. It is takeValues without its special cases.
 func (c *columnReader) takeText(p *pageReader, dst []span.Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max]
@@ -150,7 +150,7 @@ func (c *columnReader) takeText(p *pageReader, dst []span.Span, cols int, presen
 	return nil
 }
 
-// takeValues makes text of values that are none, after the regions, or takes text of a fixed length.
+// takeValues converts values to text, which it appends after the regions, or takes text of a fixed length.
 func (c *columnReader) takeValues(p *pageReader, dst []span.Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows

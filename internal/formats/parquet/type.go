@@ -29,34 +29,34 @@ const (
 	kindTimestamp    // units since 1970
 	kindTimestampI96 // nanoseconds of the day, Julian day
 	kindUUID
-	// Those of writers whose calendar is not the Gregorian one, or not known.
+	// Dates and timestamps of writers whose calendar is not the Gregorian one, or not known.
 	kindOldDate
 	kindOldTimestamp
 	kindOldI96
 )
 
-// columnType says how the values of a column become text.
+// columnType describes the conversion of a column's values to text.
 type columnType struct {
 	kind     kind
-	width    int  // bytes of a plain value; 0: any number, its length before it
+	width    int  // bytes of a plain value; 0: any number, with a length before the value
 	bytes    bool // BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY
 	text     bool // a text value is UTF-8
-	variant  bool // it is of a VARIANT, and becomes JSON
-	def, rep int  // the levels of a value that is there; 0, 0 where nothing can be null
+	variant  bool // it is part of a VARIANT, and is written as JSON
+	def, rep int  // the levels of a value that is not null; def is 0 if no value can be null
 	scale    int  // of a decimal
 	unit     int  // units in a second, of times
 	zone     *time.Location
 	calendar *valuetext.Calendar // of an old date or timestamp
-	fault    error               // of a value: it has no text
+	fault    error               // set by a value that has no text
 }
 
-// textRules are the text rules of a whole file.
+// textRules are the rules for converting values of a file to text.
 type textRules struct {
 	zone      *time.Location // of instants
 	calendars valuetext.Calendars
 }
 
-// number says that plain values are numbers as DELTA_BINARY_PACKED has them.
+// number reports whether plain values are numbers that DELTA_BINARY_PACKED can encode.
 func (t *columnType) number() bool {
 	return !t.bytes && t.kind != kindFloat && t.kind != kindDouble && t.kind != kindBool && (t.width == 4 || t.width == 8)
 }
@@ -73,13 +73,13 @@ const (
 	physicalFixed
 )
 
-// typeOf finds the rule for a column.
+// typeOf returns the conversion of a column.
 func typeOf(n *schemaNode, o *textRules) (columnType, error) {
 	t, err := gregorianOf(n, o.zone)
 	switch {
 	case t.kind == kindDate && o.calendars.Dates != nil:
 		t.kind, t.calendar = kindOldDate, o.calendars.Dates
-	case t.kind == kindTimestamp && t.zone != nil && o.calendars.Instants != nil: // others are local, and of no calendar but the Gregorian
+	case t.kind == kindTimestamp && t.zone != nil && o.calendars.Instants != nil: // others are local, and always Gregorian
 		t.kind, t.calendar = kindOldTimestamp, o.calendars.Instants
 	case t.kind == kindTimestampI96 && o.calendars.Int96 != nil:
 		t.kind, t.calendar = kindOldI96, o.calendars.Int96
@@ -87,7 +87,7 @@ func typeOf(n *schemaNode, o *textRules) (columnType, error) {
 	return t, err
 }
 
-// gregorianOf returns the rule for a column whose dates and timestamps are of the Gregorian calendar.
+// gregorianOf returns the conversion of a column whose dates and timestamps are in the Gregorian calendar.
 func gregorianOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	t := columnType{def: n.def, rep: n.rep}
 	switch n.physical {
@@ -119,7 +119,7 @@ func gregorianOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	return t, t.logical(n, zone)
 }
 
-// append writes a plain value as text. The package documentation has the rules.
+// append writes a plain value as text, or as JSON if it is part of a VARIANT.
 func (t *columnType) append(dst, v []byte) []byte {
 	if t.variant {
 		return t.appendVariant(dst, v)
@@ -169,7 +169,7 @@ func (t *columnType) appendText(dst, v []byte) []byte {
 	}
 }
 
-// int96 returns the second since 1970 and the nanosecond in it.
+// int96 returns the seconds since 1970 and the nanoseconds within the second.
 func int96(v []byte) (second, nanos int64) {
 	const julian1970 = 2440588
 	nanos = int64(binary.LittleEndian.Uint64(v))
@@ -177,7 +177,7 @@ func int96(v []byte) (second, nanos int64) {
 	return day*86400 + valuetext.FloorDiv(nanos, 1e9), valuetext.FloorMod(nanos, 1e9)
 }
 
-// appendOld writes a date or a timestamp of another calendar. Where that is not known, it is a fault.
+// appendOld writes a date or a timestamp of another calendar. If the calendar cannot convert it, it sets fault and writes nothing.
 func (t *columnType) appendOld(dst, v []byte) []byte {
 	var day, second, fraction int64
 	var err error

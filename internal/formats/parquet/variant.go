@@ -18,12 +18,12 @@ const (
 	variantArray     = 3
 )
 
-// mostVariantDepth is how many values may be within each other.
+// mostVariantDepth is the largest nesting depth of values.
 const mostVariantDepth = 500
 
 var errVariantValue = errors.New("a VARIANT is damaged")
 
-// littleEndian returns the number that n bytes hold, at most eight of them.
+// littleEndian returns the number in the first n bytes of b, at most eight.
 func littleEndian(b []byte, n int) (v uint64) {
 	for i := n - 1; i >= 0; i-- {
 		v = (v << 8) | uint64(b[i])
@@ -31,7 +31,7 @@ func littleEndian(b []byte, n int) (v uint64) {
 	return v
 }
 
-// variantNames are the names of the fields of a VARIANT's objects: its metadata.
+// variantNames is the metadata of a VARIANT: the names of the fields of its objects.
 //
 //	+-------------------------------+-------+--------------+---------+
 //	| version 1, width of an offset | count | count + 1    | strings |
@@ -61,7 +61,7 @@ func parseVariantNames(b []byte) (m variantNames, err error) {
 	return m, errVariantValue
 }
 
-// name returns the name with a number.
+// name returns the name with index id.
 func (m *variantNames) name(id uint64) ([]byte, error) {
 	if id >= m.count {
 		return nil, errVariantValue
@@ -78,10 +78,10 @@ func (m *variantNames) name(id uint64) ([]byte, error) {
 type variantWriter struct {
 	variantNames
 	zone *time.Location // of instants
-	most int            // where the JSON has to end
+	most int            // largest end of the JSON
 }
 
-// value appends a value, which b begins with.
+// value appends the value at the beginning of b.
 func (w *variantWriter) value(dst, b []byte, depth int) ([]byte, error) {
 	switch {
 	case len(dst) > w.most:
@@ -126,7 +126,7 @@ func (w *variantWriter) value(dst, b []byte, depth int) ([]byte, error) {
 	return w.primitive(dst, int(head), rest)
 }
 
-// fields calls each with the fields of an object, in their order.
+// fields calls each with every field of an object, in their order.
 func (w *variantWriter) fields(b []byte, each func(name, v []byte) error) error {
 	if len(b) == 0 || (b[0]&3) != variantObject {
 		return errVariantValue
@@ -144,7 +144,7 @@ func (w *variantWriter) fields(b []byte, each func(name, v []byte) error) error 
 	return err
 }
 
-// variantItems are the values of an array or, with ids of their names, of an object.
+// variantItems are the values of an array, or of an object with the ids of their names.
 type variantItems struct {
 	ids, offsets, values []byte
 	idWidth, width       int
@@ -171,7 +171,7 @@ func parseItems(b []byte, idWidth, width int, large bool) (m variantItems, err e
 	return m, nil
 }
 
-// value returns the bytes from the beginning of a value on.
+// value returns the bytes from the beginning of value i.
 func (m *variantItems) value(i uint64) ([]byte, error) {
 	at := littleEndian(m.offsets[i*uint64(m.width):], m.width)
 	if at >= uint64(len(m.values)) {
@@ -205,7 +205,7 @@ const (
 	variantUUID
 )
 
-// variantSizes are the bytes of single values; those of bytes and strings have a length before them.
+// variantSizes are the sizes of single values in bytes; for bytes and strings, the size of the length before them.
 var variantSizes = [...]int{0, 0, 0, 1, 2, 4, 8, 8, 5, 9, 17, 4, 8, 8, 4, 4, 4, 8, 8, 8, 16}
 
 // primitive appends a single value.
@@ -268,7 +268,7 @@ func (w *variantWriter) primitive(dst []byte, kind int, b []byte) ([]byte, error
 	return append(dst, '"'), nil
 }
 
-// variantUnit returns how many units of a timestamp are a second.
+// variantUnit returns the number of units per second of a timestamp.
 func variantUnit(kind int) int64 {
 	if kind >= variantInstantNanos {
 		return 1e9
@@ -301,7 +301,7 @@ func appendShortDecimal(dst, b []byte, scale int) []byte {
 	return trimZeros(valuetext.AppendDecimal(dst, high[:len(b)], scale), scale)
 }
 
-// trimZeros removes zeros from the end of a fraction with a number of digits.
+// trimZeros removes zeros from the end of a fraction of scale digits.
 func trimZeros(dst []byte, scale int) []byte {
 	if scale == 0 {
 		return dst
@@ -341,6 +341,6 @@ func appendJava(dst []byte, f float64, size int) []byte {
 	if mantissa := text[:e]; len(mantissa) == 1 || len(mantissa) == 2 && mantissa[0] == '-' {
 		dst = append(dst, ".0"...)
 	}
-	exponent, _ := strconv.Atoi(string(text[e+1:])) // which it wrote
+	exponent, _ := strconv.Atoi(string(text[e+1:])) // written by AppendFloat: valid
 	return strconv.AppendInt(append(dst, 'E'), int64(exponent), 10)
 }
