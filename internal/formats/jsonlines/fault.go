@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// ErrWholeFile is wrapped by the [Error] of a line that opens an array of objects, or that is an opening brace and nothing
-// else. On a file's first line with anything on it, it means that the file is not JSON lines; further down it is a line
-// with a fault like others.
+// ErrWholeFile is wrapped by the [Error] of a line that opens an array of objects, or that is only an opening brace or
+// bracket. On a file's first line that is not blank, it means that the file is not JSON lines; on a later line it is a
+// fault of that line.
 var ErrWholeFile = errors.New("the file is one JSON array or a pretty-printed document, not JSON lines: jq -c '.[]' converts an array, jq -c . documents")
 
-// An Error is a line that is not one JSON object as this package reads it. It has no part of any value.
+// An Error reports a line that is not a JSON object that this package accepts. It contains no part of any value.
 type Error struct {
 	Offset int    // of the fault, in bytes from the line's start
-	Path   string // of the innermost member around the fault that a wanted path names or goes through; "" if there is none
+	Path   string // of the innermost member around the fault that is on a wanted path; "" if there is none
 	Reason string
 	err    error // ErrWholeFile or nil
 }
@@ -25,10 +25,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("JSON, byte %d of the line, member %q: %s", e.Offset, e.Path, e.Reason)
 }
 
-// Unwrap is [ErrWholeFile], or nil.
+// Unwrap returns [ErrWholeFile] or nil.
 func (e *Error) Unwrap() error { return e.err }
 
-// A fault is a kind of error at a place. The zero value means no error.
+// A fault is a kind of error. The zero value means no error.
 type fault uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 	faultBoth
 )
 
-// String returns the fault in words.
+// String returns the message of the fault.
 func (f fault) String() string {
 	switch f {
 	case faultBlank:
@@ -131,7 +131,7 @@ func (f fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// at returns the error of a fault.
+// at returns the fault as an error at an offset of the line.
 func (f fault) at(offset int, path string) *Error {
 	e := &Error{Offset: offset, Path: path, Reason: f.String()}
 	if f == faultWholeFile {

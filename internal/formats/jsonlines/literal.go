@@ -7,20 +7,20 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A memberPlace is a member by its object and its place among the object's members.
+// A memberPlace identifies a member by its object and its index in the object's members.
 type memberPlace struct{ object, member int }
 
-// A literal is a member of the line whose name is a wanted path, dots included: its value is the field's if the line does not have the path.
+// A literal is a member of the line whose name is a wanted path, dots included. The field has its value if the line does not have the path.
 type literal struct {
 	field int
 	place memberPlace
 }
 
-// literalField is the field of the first literal; those of others follow below it.
+// literalField is the field of the first literal; the fields of further literals count down from it.
 const literalField = -2
 
-// Literal returns the path of the member of the line that has a whole path for its name, dots included: a\.b for a.b. It is ""
-// for a path of one name, and for one with backslashes, which says itself where names end.
+// Literal returns the path of the member of the line whose name is the whole path, dots included: a\.b for a.b. It returns ""
+// for a path of one name, and for a path with backslashes, where the ends of names are explicit.
 func Literal(path string) string {
 	if !strings.Contains(path, ".") || strings.Contains(path, `\`) {
 		return ""
@@ -42,7 +42,7 @@ type throughAt struct {
 	at    int
 }
 
-// set sets a field, or notes the value of a literal, which begins at a place of the line.
+// set sets a field, or records the value of a literal. The value begins at byte at of the line.
 func (p *Parser) set(field int32, at int, value span.Span) {
 	if field >= 0 {
 		p.fields[field] = value
@@ -51,8 +51,8 @@ func (p *Parser) set(field int32, at int, value span.Span) {
 	p.literals = append(p.literals, literalSpan{int(literalField - field), at, value})
 }
 
-// settle gives the values of literals to their fields, at the end of a line. That the line has the path too is a fault; so
-// is a value that a path leads into and that is no object, unless literals have all that the paths lead to.
+// settle sets the fields of literals, at the end of a line. It is a fault if the line has the path too. It is also a fault
+// if a path leads into a value that is not an object, unless the line has literals for all such paths.
 func (p *Parser) settle() (at int, f fault) {
 	for _, l := range p.literals {
 		field := p.plan.literals[l.which].field
@@ -71,7 +71,7 @@ func (p *Parser) settle() (at int, f fault) {
 	return 0, 0
 }
 
-// excused says that literals of the line have all that is wanted of an object.
+// excused reports whether the line has literals for all wanted members of an object.
 func (p *Parser) excused(object int32) bool {
 	for _, m := range p.objects[object].members[:p.objects[object].wanted] {
 		if m.child >= 0 && !p.excused(m.child) {
@@ -84,10 +84,10 @@ func (p *Parser) excused(object int32) bool {
 	return true
 }
 
-// met returns the last line that a member was in.
+// met returns the number of the last line that had a member; 0: none.
 func (p *Parser) met(m memberPlace) uint64 { return p.objects[m.object].members[m.member].line }
 
-// Met reports whether a line of those that were parsed so far had the member of a field, whatever its value.
+// Met reports whether a line that was parsed so far had the member of a field, with any value.
 func (p *Parser) Met(field int) bool {
 	return p.met(p.plan.places[field]) > 0 ||
 		slices.ContainsFunc(p.plan.literals, func(l literal) bool { return l.field == field && p.met(l.place) > 0 })

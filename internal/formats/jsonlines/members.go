@@ -5,38 +5,38 @@ import (
 	"hash/maphash"
 )
 
-// maxMembers bounds the members of an object that paths lead into, in one line. A name takes about 100 bytes here.
+// maxMembers is the largest number of members, in one line, of an object that paths lead into. Each takes about 100 bytes of memory.
 const maxMembers = 64 << 10
 
-// How many unwanted names an object remembers from line to line, and how many bytes of them. Where there are
-// more, as in maps whose names are data, all are forgotten before the next line. The names of one line are always
-// remembered to its end.
+// The largest number and size in bytes of the unwanted names that an object remembers from line to line. If there
+// are more, as in maps whose names are data, the object drops all of them before the next line. It always keeps the
+// names of one line until its end.
 const (
 	maxLearned      = 1024
 	maxLearnedBytes = 64 << 10
 )
 
-// An object is a parser's record of an object that paths lead into: its members, wanted and found, and the order in which they
-// came. Lines of one writer have the same names in the same order mostly, so the member after the last one is
-// compared first, and found without a search.
+// An object is a parser's record of an object that paths lead into: its members, wanted and found, and their order.
+// Lines of one writer mostly have the same names in the same order, so the parser first compares the member that
+// followed the last time, and needs no search.
 type object struct {
-	members []member // those of the plan first
-	wanted  int      // how many those are
-	first   int32    // the member that came first in the last line; -1 before the first line
-	table   []int32  // open addressing: places in members and 1; a power of two, at most half of it used
-	names   []byte   // what names of learned members are cut from
+	members []member // the plan's members first
+	wanted  int      // the number of the plan's members
+	first   int32    // the first member of the last line; -1 before the first line
+	table   []int32  // open addressing: indexes in members plus 1; its size is a power of two, at most half of it is used
+	names   []byte   // memory of the names of learned members
 	seed    maphash.Seed
 }
 
-// A member is a name that was met in an object, or is wanted.
+// A member is a name that is wanted, or was found in an object.
 type member struct {
 	name   []byte
-	quoted []byte // the name in quotes as a line has it; nil if it has characters that are escaped
+	quoted []byte // the name in quotes, as in a line; nil if it has escaped characters
 	path   string // "" of an unwanted one
 	field  int32  // -1: not wanted
 	child  int32  // -1: no path leads into it
-	next   int32  // the member that came after it the last time; -1: none yet
-	line   uint64 // the last line that it was in
+	next   int32  // the member that followed it the last time; -1: none yet
+	line   uint64 // number of the last line that had it
 }
 
 func newObject(w wantedObject) *object {
@@ -55,7 +55,7 @@ func newObject(w wantedObject) *object {
 	return o
 }
 
-// begin is called before the members of one line.
+// begin prepares for the members of one line: it drops the unwanted names if there are too many.
 func (o *object) begin() {
 	if len(o.members)-o.wanted <= maxLearned && len(o.names) <= maxLearnedBytes {
 		return
@@ -71,7 +71,7 @@ func (o *object) begin() {
 	o.fill()
 }
 
-// find returns the place of a name in members, or -1.
+// find returns the index of a name in members, or -1.
 func (o *object) find(name []byte) int32 {
 	mask := len(o.table) - 1
 	for at := int(maphash.Bytes(o.seed, name)) & mask; ; at = (at + 1) & mask {
@@ -82,7 +82,7 @@ func (o *object) find(name []byte) int32 {
 	}
 }
 
-// learn remembers a name that is not in members. plain says that it stands in the line as it is.
+// learn adds a name that is not in members. plain means that it has no escapes in the line.
 func (o *object) learn(name []byte, plain bool) int32 {
 	n := len(o.names)
 	o.names = append(append(append(o.names, '"'), name...), '"')
@@ -101,7 +101,7 @@ func (o *object) learn(name []byte, plain bool) int32 {
 	return i
 }
 
-// grow makes a table with room for as many members again.
+// grow makes a table with room for at least twice the members.
 func (o *object) grow() {
 	size := 16
 	for size < 4*len(o.members) {

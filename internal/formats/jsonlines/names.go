@@ -15,7 +15,7 @@ const (
 	Object
 )
 
-// String returns the kind's name in JSON's words: null, bool, number, string, array, object.
+// String returns the kind's name: null, bool, number, string, array or object.
 func (k Kind) String() string {
 	switch k {
 	case Null:
@@ -34,24 +34,24 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// A Member is a member of a line, by a path that [Compile] takes.
+// A Member is a member of a line, with a path that [Compile] accepts.
 type Member struct {
 	Path string
 	Kind Kind
 }
 
-// Bounds of Names, so that a hostile line cannot make paths that are together much longer than itself.
+// Limits of Names, so that the paths of a hostile line are not much longer in total than the line.
 const (
 	maxNames     = 16 << 10 // members
-	maxNameDepth = 16       // objects within each other
-	maxNamePath  = 1 << 10  // bytes of the path of an object that is looked into
+	maxNameDepth = 16       // nested objects
+	maxNamePath  = 1 << 10  // bytes of the path of an object whose members are listed
 )
 
 // Names lists the members of a line that have no members themselves, in the order of the line: strings, numbers, bools,
-// nulls and arrays, by paths through the objects that they are in. An object is listed itself, not its members, if it
-// is empty, more than 16 objects deep, or its path longer than 1024 bytes. A fault of the line is an [*Error], without
-// a known path; a name that stands twice is one in every object that is looked into. More than 16,384 members are an
-// error. It allocates, and is not for every line of a file.
+// nulls and arrays, with their paths through the surrounding objects. It lists an object instead of its members if the
+// object is empty, more than 16 objects deep, or its path is longer than 1024 bytes. A fault of the line is an [*Error]
+// without a path; a name that is twice in an object whose members are listed is one, too. More than 16,384 members are
+// an error. Names allocates memory, and is not intended for every line of a file.
 func Names(line []byte) ([]Member, error) {
 	p := (&Plan{objects: []wantedObject{{}}}).NewParser()
 	p.line++
@@ -65,10 +65,10 @@ func Names(line []byte) ([]Member, error) {
 	return l.members, nil
 }
 
-// A lister walks a line without faults.
+// A lister lists the members of a line that has no faults.
 type lister struct {
 	members []Member
-	next    int // the place after what was read last
+	next    int // the position after the last value
 }
 
 var errManyNames = fmt.Errorf("JSON: more than %d members in one line", maxNames)

@@ -1,7 +1,7 @@
 package jsonlines
 
-// skipNested reads an object or an array, which begins at b[i], without looking into it for anything but faults. depth is
-// how many stand around it. The line's text is its own stack but for a bit a level.
+// skipNested skips an object or an array, which begins at b[i], and only checks it for faults. depth is the number of
+// objects and arrays around it. Its stack has one bit per level.
 func skipNested(b []byte, i, depth int) (next int, f fault) {
 	var objects [maxDepth / 64]uint64 // a bit for each level: it is an object
 	level := 0
@@ -26,7 +26,7 @@ value:
 		if i >= len(b) {
 			return i, faultEnd
 		}
-		if b[i] == c+2 { // } and ] stand two after { and [
+		if b[i] == c+2 { // } is { plus 2, and ] is [ plus 2
 			goto closed
 		}
 		if object {
@@ -87,7 +87,7 @@ name:
 	goto value
 }
 
-// scanColon reads the colon after a name, and the blanks on both sides of it.
+// scanColon reads the colon after a name, with the blanks on both sides of it.
 func scanColon(b []byte, i int) (next int, f fault) {
 	i = skipBlanks(b, i)
 	if i >= len(b) {

@@ -8,26 +8,25 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A Parser parses lines. It learns the order of their members, which makes it faster and changes nothing else. It is for
-// one goroutine.
+// A Parser parses lines. It learns the order of their members, which only makes it faster. Only one goroutine may use it.
 type Parser struct {
 	plan    *Plan
-	objects []*object // as the plan's
+	objects []*object // parallel to the plan's
 	columns int
 	scratch []byte // a name whose escapes are undone
 	line    uint64 // counts calls of Parse
 
-	// Of the current line.
-	buf    []byte // grows by values that are not in it as they are
+	// State of the current line.
+	buf    []byte // values with escapes are appended to it
 	start  int
 	fields []span.Span
-	path   string // of the member that a fault is in
+	path   string // of the member with the fault
 
-	literals []literalSpan // that the line has
-	through  []throughAt   // values that paths lead into and that are no objects
+	literals []literalSpan // literals that the line has
+	through  []throughAt   // values that paths lead into and that are not objects
 }
 
-// NewParser makes a parser.
+// NewParser returns a parser.
 func (p *Plan) NewParser() *Parser {
 	r := &Parser{plan: p, columns: len(p.paths)}
 	for _, w := range p.objects {
@@ -36,11 +35,11 @@ func (p *Plan) NewParser() *Parser {
 	return r
 }
 
-// Parse parses the line buf[start:end), which has no LF, and sets fields, one for each path of the plan. Their spans are
-// places in grown, which is buf, with the values appended to it that are not in the line as they are: strings with
-// escapes. Less is appended than the line is long. buf may have at most 4 GiB with that.
+// Parse parses the line buf[start:end), which has no LF, and sets fields, one for each path of the plan. Their spans refer
+// to grown: buf with the unescaped text of strings with escapes appended. The appended text is shorter than the line. The
+// lengths of buf and the line must be less than 4 GiB together.
 //
-// A fault of the line is an [*Error]. Then grown is as long as buf was, and the fields have no meaning.
+// A fault of the line is an [*Error]. grown then has the length of buf, and the fields are invalid.
 func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []byte, err error) {
 	switch {
 	case start < 0 || start > end || end > len(buf):
@@ -68,7 +67,7 @@ func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []
 	return grown, nil
 }
 
-// Blank reports whether a line has only blanks. It is no record, and no fault of one.
+// Blank reports whether a line has only blanks. A blank line is neither a record nor a fault.
 func Blank(line []byte) bool { return skipBlanks(line, 0) == len(line) }
 
 // parseLine reads the whole line.
@@ -89,7 +88,7 @@ func (p *Parser) parseLine(b []byte) (next int, f fault) {
 	return i, 0
 }
 
-// notObject returns the fault of a line that is not an object. i is its first place that is no blank.
+// notObject returns the fault of a line that is not an object. i is the position of its first byte that is not a blank.
 func notObject(b []byte, i int) fault {
 	if i >= len(b) {
 		return faultBlank
@@ -109,7 +108,7 @@ func notObject(b []byte, i int) fault {
 	return faultNoObject
 }
 
-// scanValue reads any value, without a look into it.
+// scanValue reads any value. It only checks the values within it for faults.
 func scanValue(b []byte, i, depth int) (next int, escaped bool, f fault) {
 	if i >= len(b) {
 		return i, false, faultEnd
@@ -125,8 +124,8 @@ func scanValue(b []byte, i, depth int) (next int, escaped bool, f fault) {
 	return next, false, f
 }
 
-// parseObject reads an object that paths lead into; b[i] is its brace. depth is how many objects there are with it, and
-// at most maxDepth, as paths have no more names.
+// parseObject reads an object that paths lead into; b[i] is its brace. depth is its nesting depth, itself included. It is
+// at most maxDepth, because paths do not have more names.
 func (p *Parser) parseObject(b []byte, i, which, depth int) (next int, f fault) {
 	o := p.objects[which]
 	o.begin()
@@ -188,7 +187,7 @@ func (p *Parser) parseObject(b []byte, i, which, depth int) (next int, f fault) 
 	}
 }
 
-// parseName reads a member's name and finds it among the object's members. last is the member before it, or -1.
+// parseName reads a member's name and returns its index in the object's members. last is the previous member, or -1.
 func (p *Parser) parseName(o *object, b []byte, i int, last int32) (next int, k int32, f fault) {
 	hint := &o.first
 	if last >= 0 {
@@ -198,7 +197,7 @@ func (p *Parser) parseName(o *object, b []byte, i int, last int32) (next int, k 
 	if o.at(k, b[i:]) {
 		return i + len(o.members[k].quoted), k, 0
 	}
-	if k >= 0 { // it is left out in this line, as some writers do with null
+	if k >= 0 { // this line may omit it, as some writers omit nulls
 		if k = o.members[k].next; o.at(k, b[i:]) {
 			return i + len(o.members[k].quoted), k, 0
 		}

@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Plan is which members of a line are wanted. It does not change and may be used by any number of goroutines.
+// A Plan lists the wanted members of a line. It is immutable and may be used by any number of goroutines.
 type Plan struct {
 	paths    []string
 	objects  []wantedObject // the line's own object is the first
 	places   []memberPlace  // by field
-	literals []literal      // members of the line that stand for a path
+	literals []literal      // members of the line that can replace a path
 }
 
 // A wantedObject is an object that paths lead into.
 type wantedObject struct {
-	path    string // "" for the line's own
+	path    string // "" for the line's own object
 	members []wantedMember
 }
 
@@ -26,15 +26,15 @@ type wantedObject struct {
 type wantedMember struct {
 	name  string
 	path  string
-	field int // of the row; -1: the member itself is not wanted; literalField and less: a literal
-	child int // of Plan.objects; -1: no path leads into the member
+	field int // index in the row; -1: the member itself is not wanted; literalField and less: a literal
+	child int // index in Plan.objects; -1: no path leads into the member
 }
 
-// Compile makes a plan from the paths of the wanted members; the package's text says how they are written. A row has
-// one value for each, in this order. A path that comes twice is an error, as is one that no line can have. No paths at
-// all are a plan that checks lines only.
+// Compile returns a plan for the paths of the wanted members; the package documentation describes their syntax. A row has
+// one value for each path, in this order. A path that is listed twice is an error, as is one that no line can have.
+// Without paths, the plan only checks lines.
 //
-// A path without backslashes also means the member of the line that has the whole path for its name, dots included: a.b is
+// A path without backslashes also means the member of the line whose name is the whole path, dots included: a.b is
 // {"a":{"b":1}} or {"a.b":1}, unless a\.b is wanted too.
 func Compile(paths []string) (*Plan, error) {
 	p := &Plan{paths: slices.Clone(paths), objects: []wantedObject{{}}}
@@ -73,12 +73,12 @@ func Compile(paths []string) (*Plan, error) {
 	return p, nil
 }
 
-// indexOf returns the place of a member among those of an object.
+// indexOf returns the index of a member in the members of an object, -1 if it is missing.
 func (p *Plan) indexOf(object int, name string) int {
 	return slices.IndexFunc(p.objects[object].members, func(m wantedMember) bool { return m.name == name })
 }
 
-// member returns a member of an object, which is made if need be. It is valid until the next call.
+// member returns a member of an object, and adds it if necessary. The pointer is valid until the next call.
 func (p *Plan) member(object int, name string) *wantedMember {
 	o := &p.objects[object]
 	i := p.indexOf(object, name)

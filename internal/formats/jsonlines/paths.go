@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	firstLines = 1000     // that are looked at for the paths of a file of JSON lines
-	mostPaths  = 16 << 10 // that are made columns unless some are named
+	firstLines = 1000     // lines that are read for the paths of a file of JSON lines
+	mostPaths  = 16 << 10 // paths that become columns if the user names none
 )
 
-// FirstPaths returns the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
-// that data is all of the text. Lines with faults are left to the reading, unless there is no other, or the first shows
-// that the text is not JSON lines. decode makes UTF-8 of a line; nil where it is that.
+// FirstPaths returns the paths in the first lines of a text, in their order there; nil if no line is complete. last means
+// that data is the whole text. Lines with faults are skipped, and reported when the file is read. They are an error only
+// if no other line has paths, or if the first shows that the text is not JSON lines. decode converts a line to UTF-8; it
+// is nil if lines are UTF-8.
 func FirstPaths(data []byte, last bool, decode func(line []byte) []byte) (paths []string, err error) {
 	var all pathSet
 	number := 0
@@ -58,7 +59,7 @@ func FirstPaths(data []byte, last bool, decode func(line []byte) []byte) (paths 
 // pathSet is the union of the members of lines.
 type pathSet struct {
 	paths []string
-	kinds map[string]Kind // Null only where no line has another
+	kinds map[string]Kind // Null only if no line has another kind
 }
 
 func (s *pathSet) add(members []Member) {
@@ -76,10 +77,10 @@ func (s *pathSet) add(members []Member) {
 	}
 }
 
-// leaves returns the paths without those that lead through others: a member that is null or an empty object in one line and has
-// members in another is these members; one that is a value and an object is a column as a whole.
+// leaves returns the paths without overlaps. A member that is null or an empty object in one line and has members in another is
+// replaced by these members; a member that is a value in one line and an object in another is one column.
 func (s *pathSet) leaves() []string {
-	whole := map[string]bool{} // it has members, and is one column
+	whole := map[string]bool{} // members that have members; true: it is one column
 	for _, path := range s.paths {
 		for outer := range outerPaths(path) {
 			switch kind, ok := s.kinds[outer]; {
@@ -107,12 +108,12 @@ func (s *pathSet) leaves() []string {
 	return leaves
 }
 
-// SameMember reports whether two paths may name the same member: a\.b names that of a.b, too.
+// SameMember reports whether two paths may name the same member: a\.b may be the same member as a.b.
 func SameMember(a, b string) bool {
 	return a == b || Literal(a) == b || Literal(b) == a
 }
 
-// withoutEscapes writes a member with dots in its name as that name, unless another path begins like it.
+// withoutEscapes replaces the path of a member of the line that has dots in its name by the name, unless another path begins like it.
 func withoutEscapes(paths []string) []string {
 	for i, path := range paths {
 		name := strings.ReplaceAll(path, `\.`, ".")

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrNoJSON is why a text has no value at a place: it is no JSON.
+// ErrNoJSON means that a text is not JSON, so it has no value at a place.
 var ErrNoJSON = errors.New("the text is not JSON")
 
-// Place is where a value is in a JSON text: names and, in arrays, numbers from 0.
+// Place is the path of a value in a JSON text: names and, in arrays, indexes from 0.
 type Place []step
 
 type step struct {
@@ -18,7 +18,7 @@ type step struct {
 	index int // in an array, if name is nil
 }
 
-// ParsePlace reads a place as $.a.b[0] or $["a name"].
+// ParsePlace parses a place, such as $.a.b[0] or $["a name"].
 func ParsePlace(text string) (Place, error) {
 	bad := fmt.Errorf("%.40q is not a place in JSON such as $.a.b[0] or $[\"a name\"]", text)
 	rest, ok := strings.CutPrefix(text, "$")
@@ -57,8 +57,8 @@ func ParsePlace(text string) (Place, error) {
 	return p, nil
 }
 
-// Append appends what is at the place: a string's text, the literal of a number or a word, the JSON text of an object or an array. It
-// is null if that is null, or if there is nothing; of names that are twice in an object, the first counts. The text is read as a whole.
+// Append appends the value at the place: a string's text, the literal of a number or a word, the JSON text of an object or an array.
+// null is true for a null and for a missing value. If an object has a name twice, the first counts. Append checks the whole text.
 func (p Place) Append(dst, text []byte) (out []byte, null bool, err error) {
 	begin := skipBlanks(text, 0)
 	end, _, f := scanValue(text, begin, 0)
@@ -81,7 +81,8 @@ func (p Place) Append(dst, text []byte) (out []byte, null bool, err error) {
 	return append(dst, text[at:end]...), false, nil
 }
 
-// find returns where the step leads from a value of a text without faults, -1 for nowhere. tmp has room for names.
+// find returns the position of the value that the step leads to from the value at a position, -1 if there is none. The text has no faults.
+// Names are unescaped into the spare capacity of tmp.
 func (s *step) find(tmp, text []byte, at int) int {
 	open := byte('[')
 	if s.name != nil {

@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how many objects and arrays stand within each other; the line's own object is the first.
+// maxDepth is the largest nesting depth of objects and arrays; the line's own object has depth 1.
 const maxDepth = 512
 
-// Functions of this file get a line and a place in it, and return the place after what they read and no fault, or the
-// place of a fault and the fault.
+// Functions of this file get a line and a position in it. They return the position after the text that they read and no
+// fault, or the position of a fault and the fault.
 
-// ones has one in each byte, tops the top bit of each.
+// ones has 1 in each byte, tops the top bit of each.
 const (
 	ones = 0x0101010101010101
 	tops = 0x80 * ones
 )
 
-// scanString reads a string from after its opening quote to after its closing one. escaped says that there are
-// backslashes in it. appendUnescaped understands them all.
+// scanString reads a string from after its opening quote to after its closing one. escaped means that it has
+// backslashes. appendUnescaped handles all escapes that scanString accepts.
 //
-// Eight bytes are looked at in one step. A byte of x-ones*c has its top bit set if it is below c and so was borrowed for;
-// a false one can only be above a true one, and only the lowest is used. Bytes with the top bit set are never
-// looked for: they are remembered, and the string is checked as UTF-8 as a whole.
+// Each step compares eight bytes. A byte of x-ones*c has its top bit set by a borrow if the byte of x is below c. A bit
+// can be set falsely only above a true one, and only the lowest is used. Bytes with the top bit set are not searched for:
+// high records that there are some, and the string is then checked as UTF-8 as a whole.
 func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 	start := i
 	var high uint64
@@ -69,7 +69,7 @@ func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 	}
 }
 
-// invalidUTF8 returns the place of the first byte of text that begins no character.
+// invalidUTF8 returns the position of the first byte of text that is not part of a valid character.
 func invalidUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -81,7 +81,7 @@ func invalidUTF8(text []byte) int {
 	return len(text)
 }
 
-// scanEscape reads an escape of a string, both halves of a surrogate pair at once. b[i] is its backslash.
+// scanEscape reads an escape of a string, or both escapes of a surrogate pair. b[i] is its backslash.
 func scanEscape(b []byte, i int) (next int, f fault) {
 	if i+1 >= len(b) {
 		return len(b), faultEndString
@@ -113,7 +113,7 @@ func scanEscape(b []byte, i int) (next int, f fault) {
 	return i + 12, 0
 }
 
-// hex4 returns the number of four hex digits.
+// hex4 returns the number in the four hex digits at b[i].
 func hex4(b []byte, i int) (r rune, ok bool) {
 	if len(b)-i < 4 {
 		return 0, false
@@ -132,7 +132,7 @@ func hex4(b []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// skipBlanks returns the next place without one of JSON's blanks, or the line's end.
+// skipBlanks returns the position of the next byte that is not one of JSON's blanks, or the line's end.
 func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnescaped appends the text of a string without its quotes. scanString has read it without a fault. The text is
-// never longer than raw.
+// appendUnescaped appends the text of a string; raw is the string without its quotes, which scanString accepted. The text
+// is never longer than raw.
 func appendUnescaped(dst, raw []byte) []byte {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -15,7 +15,7 @@ func appendUnescaped(dst, raw []byte) []byte {
 			return append(dst, raw...)
 		}
 		dst = append(dst, raw[:i]...)
-		for i < len(raw) && raw[i] == '\\' { // runs of them need no search
+		for i < len(raw) && raw[i] == '\\' { // runs of escapes need no search
 			n := 2
 			switch c := raw[i+1]; c {
 			case 'b':
