@@ -8,22 +8,22 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// A Block describes a piece of text for both cases: it begins outside [0] or inside [1] of quotes.
+// A Block describes a piece of text for both cases: it begins outside of quotes [0] or inside [1].
 type Block struct {
-	Inside [2]bool // it ends inside of quotes
-	Start  [2]int  // where in the text the first record begins that begins in it; -1: none does
-	Faulty [2]bool // a quote stands where none may, so that a scanner would stop here
+	Inside [2]bool // it ends inside quotes
+	Start  [2]int  // offset in the text of the first record that begins in the block; -1: none
+	Faulty [2]bool // a quote is at an invalid position, where a scanner would stop
 }
 
-// Lead is how many bytes of text a Block wants before itself, and Lookahead how many after it.
+// Lead and Lookahead are the number of bytes of text that [Scanner.Block] needs before and after a block.
 const (
 	Lead      = 64
 	Lookahead = 16
 )
 
-// Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] after them, as far as
-// there are any: begins and ends say that it has the beginning and the end of all text. Memory has [Slack] bytes more
-// after the text.
+// Block examines text[from:to] of text[:n], which has [Lead] bytes before that and [Lookahead] after it. There may be fewer
+// at the start or the end of the whole text: begins and ends mean that text[:n] includes them. The slice text has [Slack]
+// bytes more.
 func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
 	for h := range 2 {
 		b.Inside[h], b.Start[h], b.Faulty[h] = s.follow(text, n, from, to, h == 1, begins, ends)
@@ -31,7 +31,7 @@ func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Bloc
 	return b
 }
 
-// follow is a scan of a block that begins inside of quotes or outside.
+// follow scans a block that begins inside or outside of quotes.
 func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool) (bool, int, bool) {
 	start, faulty := -1, false
 	skip := from
@@ -39,7 +39,7 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	escapes := bytes.TrimRight(text[:from], s.d.Escape)
 	switch {
 	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
-		faulty = true // more escapes, or characters, than can be seen
+		faulty = true // the run of escapes, or of bytes of characters, begins before the text
 	case s.hasEscape && (inside || !s.d.QuotedOnly) && s.escaped(text[:from]):
 		skip++
 	}
@@ -79,7 +79,8 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	return inside, start, faulty
 }
 
-// align returns how many bytes from a place on end a character that began before it. It is false where that cannot be seen.
+// align returns the number of bytes from a position on that belong to a character that began before it. ok is false if the text
+// begins too late to determine it.
 func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
 	if !s.unsafe {
 		return 0, true
@@ -104,7 +105,7 @@ func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
 	}
 }
 
-// mayOpen says that a value may begin after a text: after a separator that is not escaped.
+// mayOpen reports whether a value may begin after the text before: at the start, or after a separator that is not escaped.
 func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 	if len(before) == 0 {
 		return begins
@@ -115,7 +116,7 @@ func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 	return ends(s.sep) || ends(s.end)
 }
 
-// mayClose says that a quote before a place may close a value.
+// mayClose reports whether a quote before a position may close a value.
 func (s *Scanner) mayClose(text []byte, at int, ends bool) bool {
 	rest := text[at:]
 	switch {

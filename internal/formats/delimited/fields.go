@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// putPlain is put for a field that is neither quoted nor rewritten nor trimmed.
+// putPlain stores a field that is neither quoted nor rewritten nor trimmed.
 func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	raw := s.Data[s.from:end]
 	switch {
@@ -58,7 +58,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 	return s.rewrite(start, row, from, to, n, last)
 }
 
-// rewrite appends a value that is written otherwise than it is.
+// rewrite stores a value that must be decoded or unescaped: it appends the result to Data.
 func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 	at := len(s.Data)
 	raw := s.Data[from:to]
@@ -77,7 +77,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 	case s.rewritten && s.charset == nil && !(s.quoted && s.d.Doubled):
 		s.Data = s.escapes.Append(s.Data, raw)
 	case s.rewritten:
-		// What comes out is never longer. Where it was decoded already, it is rewritten in its place.
+		// The result is never longer. A value that was decoded already is rewritten in place.
 		if s.charset == nil {
 			s.Data = append(s.Data, raw...)
 			raw = s.Data[at:]
@@ -92,7 +92,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 	return nil
 }
 
-// plain takes escapes and doubled quotes out of a value, in its place, and returns its length.
+// plain removes escapes and doubled quotes from a value, in place, and returns its new length.
 func (s *Scanner) plain(value []byte) int {
 	doubled := s.quoted && s.d.Doubled
 	if !doubled {
@@ -115,7 +115,7 @@ func (s *Scanner) plain(value []byte) int {
 	return n
 }
 
-// trim takes blanks and tabs off.
+// trim removes blanks and tabs from the ends of a field that the dialect trims.
 func (s *Scanner) trim(from, to int) (int, int) {
 	raw := s.Data[from:to]
 	if s.d.Trim != dialect.TrimRight {
@@ -133,7 +133,7 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 	if len(s.Fields) == row && !s.quoted && s.passed(s.Data[start:end], last && next >= n) {
 		return nil
 	}
-	// The separator that ends a record has nothing after it.
+	// Nothing follows a separator that ends the record.
 	ended := s.separated && len(s.Fields) > row && s.from == end && !s.quoted
 	if !ended {
 		if f := s.put(start, row, end, n, last); f != nil {
@@ -154,8 +154,8 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 	return nil
 }
 
-// passed says that a line is no record: nothing at all where records have several columns and lines may end with CR LF, or
-// the mark that ends data of PostgreSQL, at the end.
+// passed reports whether a line is not a record: an empty line, if records have several columns and lines may end with
+// CR LF, or PostgreSQL's end-of-data mark at the end of the text.
 func (s *Scanner) passed(line []byte, end bool) bool {
 	if len(line) == 0 {
 		return s.cols > 1 && s.cr
@@ -163,7 +163,7 @@ func (s *Scanner) passed(line []byte, end bool) bool {
 	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
 }
 
-// ascii says that all bytes from a place up to another are below 0x80. After them are seven more, which do not matter.
+// ascii reports whether all bytes of p[from:to] are below 0x80. p has at least eight bytes after to, whose values do not matter.
 func ascii(p []byte, from, to int) bool {
 	const high = 0x8080808080808080
 	for ; to-from >= 8; from += 8 {
@@ -174,7 +174,7 @@ func ascii(p []byte, from, to int) bool {
 	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
-// newFault returns a fault of the current field; its record's end is not known.
+// newFault returns a fault of the current field, without the end of the record.
 func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
 	return &Fault{Start: start, End: -1, At: at, Column: len(s.Fields) - row, Reason: reason}
 }
@@ -201,7 +201,7 @@ func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *
 	return s.bad(start, row, f)
 }
 
-// Escaped says that an odd number of escapes ends the text.
+// Escaped reports whether the text ends with an odd number of escapes.
 func Escaped(text []byte, escape byte) bool {
 	n := len(text)
 	for n > 0 && text[n-1] == escape {

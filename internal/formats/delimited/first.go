@@ -6,15 +6,15 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// First reads the first record of a text as a header: its values, which are never NULL, and where the next record
-// begins. Lines that are no records are passed over. It is nil when there is no whole record. Where a separator ends each record, it may end
-// the header too.
+// First reads the first record of a text as a header. It returns its values, which are never NULL, and the offset of the
+// next record. It skips lines that are not records. names is nil if there is no complete record. If a separator ends each
+// record, it may end the header too.
 func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
 	plain := *s.d
 	plain.Null, plain.Last = nil, dialect.LastPlain
-	// The number of columns is not known: a record with another is a fault that says how many there are.
+	// The number of columns is unknown: a record with more than one is a fault that has the number.
 	one := New(&plain, 1, s.charset)
 	next, bad = one.Scan(data, 0, len(text), last)
 	if bad != nil && bad.Found > 0 && len(one.Starts) == 0 {
@@ -36,7 +36,7 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	if len(one.Starts) == 0 {
 		return nil, next, bad
 	}
-	// The first record has one column; where the second begins is where it ends.
+	// The first record has one column, and ends at the beginning of the second.
 	end := next
 	if len(one.Starts) > 1 {
 		end = int(one.Starts[1])
@@ -46,11 +46,11 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
-// One returns the first record of text that begins with a record and has comments, blank lines and records after it.
+// One returns the first record of a text without the comments, blank lines and records after it. The text begins with a record.
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	d := s.d.Records() // after which a comment is a record too
+	d := s.d.Records() // in this dialect a comment is a record too
 	one := New(&d, s.cols, s.charset)
 	next, bad := one.Scan(data, 0, len(text), true)
 	switch {
@@ -62,7 +62,7 @@ func (s *Scanner) One(text []byte) []byte {
 	return text[:next]
 }
 
-// TrimEnd returns a record without what ends it, and without the blank lines after it. What is escaped ends nothing.
+// TrimEnd returns a record without its end mark, and without the blank lines after it. An escaped end mark ends no record.
 func (s *Scanner) TrimEnd(record []byte) []byte {
 	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
 	cr := func(line []byte) []byte {
@@ -85,8 +85,8 @@ func (s *Scanner) TrimEnd(record []byte) []byte {
 	}
 }
 
-// Start finds the first record that begins at a place of the text or after it, for a dialect without quotes. The text
-// begins with a record, or within one far enough before the place that escapes before it are seen. It is -1 when none is seen.
+// Start returns the offset of the first record that begins at or after a position of the text, -1 for none. The dialect
+// has no quotes. The text begins with a record, or far enough before the position to include the escapes before it.
 func (s *Scanner) Start(text []byte, at int) int {
 	for from := max(0, at-len(s.end)); ; {
 		i := bytes.Index(text[from:], []byte(s.end))
@@ -101,8 +101,8 @@ func (s *Scanner) Start(text []byte, at int) int {
 	}
 }
 
-// escaped says that an odd number of escapes ends the text. In a character set whose characters can end with the byte of
-// the escape, they are distinguished from the last byte on that is always itself.
+// escaped reports whether the text ends with an odd number of escapes. In a character set whose characters can end with
+// the byte of the escape, it distinguishes these from escapes, beginning after the last byte that is always a character.
 func (s *Scanner) escaped(text []byte) bool {
 	if !s.unsafe {
 		return Escaped(text, s.escape)
@@ -131,8 +131,8 @@ func (s *Scanner) escaped(text []byte) bool {
 	return n&1 != 0
 }
 
-// Whole says that the last record in a text ends with it: no quote stays open, and no escape stands at its end, that would
-// take in what follows.
+// Whole reports whether the last record of a text ends with the text: no quote is open, and no escape is at its end, so
+// that text after it is not part of the record.
 func Whole(d *dialect.Dialect, set Charset, text []byte) bool {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)

@@ -7,10 +7,10 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// nullWord finds the one text for NULL by comparing words. Whether a field is NULL cannot be predicted, so a branch for it would be taken
-// wrongly in every second row: there is none.
+// nullWord detects the only text for NULL by comparing words. It has no branch, because NULLs are unpredictable: a branch would be
+// mispredicted in every second row.
 type nullWord struct {
-	usable     bool // there is one text for NULL at most, and it fits into a word
+	usable     bool // there is at most one text for NULL, of at most 7 bytes
 	text, mask uint64
 	size       uint64
 }
@@ -18,7 +18,7 @@ type nullWord struct {
 func newNullWord(nulls []string) nullWord {
 	switch {
 	case len(nulls) == 0:
-		return nullWord{usable: true, size: math.MaxUint64} // which no field has
+		return nullWord{usable: true, size: math.MaxUint64} // no field has this size
 	case len(nulls) > 1 || len(nulls[0]) > 7:
 		return nullWord{}
 	}
@@ -30,11 +30,11 @@ func newNullWord(nulls []string) nullWord {
 	return w
 }
 
-// zero is 1 for 0, and 0 for all else.
+// zero returns 1 for 0, and 0 for other numbers.
 func zero(n uint64) uint64 { return ((n - 1) &^ n) >> 63 }
 
-// span returns the place of the field data[from:to], or [span.Null]. Data has eight bytes more than that. The field is NULL if its bytes and its
-// length both are the word's: a bit that differs in either stays set.
+// span returns the span of the field data[from:to], or [span.Null]. data has eight bytes more. The field is NULL if both its bytes and its
+// length equal the word's: a bit that differs in either stays set.
 func (w *nullWord) span(data []byte, from, to int) span.Span {
 	size := uint64(to - from)
 	null := -uint32(zero((binary.LittleEndian.Uint64(data[from:])&w.mask ^ w.text) | (size ^ w.size)))

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// mask marks the bytes of a block that are looked at.
+// mask marks the special bytes of a block: the first bytes of sep and end, the quote and the escape.
 func (s *Scanner) mask(base, n int) uint64 {
 	block := (*[swar.Block]byte)(s.Data[base:])
 	switch s.looks {
@@ -20,10 +20,10 @@ func (s *Scanner) mask(base, n int) uint64 {
 	}
 }
 
-// begins says that a byte that is looked at is a character by itself, and not the end of one. After a byte below 0x80 it is: only a
-// number of four bytes has such bytes before its last, which is a digit. Otherwise its field is followed from character to
-// character, on from where that was done last. Where the text ends, its last bytes can be those of a character that is not
-// whole: none of them is looked at, since these are ASCII characters and no digits.
+// begins reports whether a special byte is a character by itself, and not the end of a character. After a byte below 0x80 it is:
+// only a character of four bytes has such a byte before its last, and its last is a digit. Otherwise begins steps through the
+// field from character to character, from the position where it stopped last. The text may end with an incomplete character.
+// None of its bytes is special, because special bytes are ASCII characters and not digits.
 func (s *Scanner) begins(pos, n int) bool {
 	if pos == s.from || s.Data[pos-1] < 0x80 {
 		return true
@@ -44,7 +44,7 @@ func (s *Scanner) follows(pos, n int) bool {
 	return false
 }
 
-// within deals with a byte in quotes. It says up to where bytes are dealt with, or that what follows the text decides.
+// within handles a special byte in quotes. Bytes before skip need no further handling; wait means that the bytes after the text decide.
 func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
 	switch {
 	case c == s.escape && s.hasEscape:
@@ -67,17 +67,17 @@ func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
 	return 0, false
 }
 
-// ends says that a field ends before a place.
+// ends reports whether a field ends before a position.
 func (s *Scanner) ends(pos, n int) bool {
 	return pos >= n || s.at(pos, n, s.sep) || s.at(pos, n, s.end) || s.cr && s.Data[pos] == '\r' && s.at(pos+1, n, s.end)
 }
 
-// at says that text is at a place.
+// at reports whether text is at a position.
 func (s *Scanner) at(pos, n int, text string) bool {
 	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
 }
 
-// cut says that text may be at a place: as much of it as is before n.
+// cut reports whether the bytes from a position to n are the beginning of text, and shorter than it.
 func (s *Scanner) cut(pos, n int, text string) bool {
 	return n-pos < len(text) && string(s.Data[pos:n]) == text[:n-pos]
 }
@@ -92,12 +92,13 @@ func (s *Scanner) stop(start, row int) (int, *Fault) {
 func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 	s.Fields = s.Fields[:row]
 	if f.End < 0 {
-		return start, nil // more text shows where it ends
+		return start, nil // the end needs more text
 	}
 	return f.End, f
 }
 
-// pass returns where the next record begins after comments. It is -1 less where the next line begins when its end is not seen.
+// pass skips comments and returns the offset of the next record. If the text ends within a line that is or may be a comment, it returns -1 minus
+// the offset of that line.
 func (s *Scanner) pass(at, n int, last bool) int {
 	if s.d.Comment == "" {
 		return at

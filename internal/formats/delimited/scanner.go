@@ -10,47 +10,47 @@ import (
 
 // Charset decodes values. The sets of package charset implement it.
 type Charset interface {
-	// Append appends the decoded text to dst. bad is where the first byte is that belongs to no character, -1 for none.
+	// Append appends the decoded text to dst. bad is the offset of the first byte that is not part of a character, -1 for none.
 	Append(dst, text []byte) (out []byte, bad int)
-	// Starts marks those of the first 64 bytes of text that begin a character, after skip bytes that end one. Text has Ahead
-	// bytes more unless it ends before. next is how many bytes after the 64 end the last character.
+	// Starts returns a mask of the bytes among the first 64 of text that begin a character. The first skip bytes end an earlier
+	// character. Text has 3 bytes more unless it ends before. next is the number of bytes after the 64 that end the last character.
 	Starts(text []byte, skip int) (starts uint64, next int)
-	// Safe returns the byte below which all are themselves wherever they stand.
+	// Safe returns the bound below which a byte is always a character by itself, at any position.
 	Safe() byte
 }
 
-// A Scanner cuts text into records. It belongs to one goroutine.
+// A Scanner cuts text into records. Only one goroutine may use it.
 type Scanner struct {
 	d       *dialect.Dialect
 	cols    int
-	charset Charset // nil: bytes are values
+	charset Charset // nil: values are not decoded
 	escapes *dialect.Unescaper
 
 	sep, end   string // after a field, after a record
 	cr         bool   // a CR before end belongs to it
 	escape     byte
 	quote      byte
-	unsafe     bool // a byte that is looked at can be part of a character
+	unsafe     bool // a special byte can be part of a longer character
 	hasEscape  bool
 	hasQuote   bool
-	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
-	quick      bool // one byte is between fields, and none is taken off their ends
+	looks      int  // number of special bytes: sep and end, and the quote or the escape or both
+	quick      bool // the separator is one byte, fields are not trimmed, and rest is false
 	separated  bool // a separator ends each record
-	rest       bool // the last field has separators in it
+	rest       bool // the last field may contain separators
 	null       string
-	nullEscape bool   // null is the one text for NULL, and begins with the escape
-	a, b, c, e uint64 // patterns of the bytes that are looked at
-	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
+	nullEscape bool   // null is the only text for NULL, and begins with the escape
+	a, b, c, e uint64 // patterns of the special bytes
+	nullSizes  uint64 // bit n: a text for NULL has n bytes; bit 63: 63 bytes or more
 	word       nullWord
 	sweep      *sweep
 
 	// The results of Scan. They are valid until its next call.
 	Fields []span.Span // cols for each record
-	Starts []uint32    // where each record begins
-	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
+	Starts []uint32    // offset of each record
+	Data   []byte      // the text, its slack, and the values that were decoded or unescaped
 
-	field            // the current one
-	known     int    // where a character begins, at or before the byte that was asked about last
+	field            // the current field
+	known     int    // the beginning of a character, at or before the last argument of follows
 	undecoded *Fault // the first value of the current record that could not be decoded
 }
 
@@ -58,20 +58,20 @@ type Scanner struct {
 type field struct {
 	from      int
 	quoted    bool // a quote opened it
-	inside    bool // and did not close it
+	inside    bool // no quote has closed it yet
 	closed    int  // the quote that closed it
 	rewritten bool // it has escapes or doubled quotes
 	odd       bool // it is quoted or rewritten
 }
 
-// A Fault is a record that its dialect does not allow.
+// A Fault describes a record that the dialect does not allow.
 type Fault struct {
-	Start, End int // the record, with its end mark; End is -1 when the end of the text is its end
+	Start, End int // the record, with its end mark; End is -1 while the end is unknown
 	At         int // the byte at fault
 	Column     int // from 0; -1: the record as a whole
-	Found      int // columns, where their number is wrong; else 0
+	Found      int // number of columns, if it is wrong; else 0
 	Reason     string
-	Unclosed   bool // a quote is not closed before the text ends: where the next record begins is not known
+	Unclosed   bool // a quote is not closed before the text ends: the beginning of the next record is unknown
 }
 
 // Reasons.
@@ -84,7 +84,7 @@ const (
 	reasonLast     = "no separator ends the record (last_column says separated)"
 )
 
-// New returns a scanner of records with a number of columns. charset is nil if bytes are not decoded.
+// New returns a scanner of records with cols columns. charset is nil if values are not decoded.
 func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
 	if s.end == "" {
@@ -139,21 +139,21 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 // ahead is the number of bytes after a block that are needed to classify its last bytes.
 const ahead = 3
 
-// Slack is how many bytes of memory Scan wants after the text.
+// Slack is the number of bytes that Scan needs in memory after the text.
 const Slack = swar.Block
 
-// Scan cuts data[start:n] into records, where one begins at start; data has [Slack] bytes more. last says that the text
-// ends there, which ends the last record too. It stops after the last record that is whole, or with the fault of a bad
-// one, after which it may be called again with next.
+// Scan cuts data[start:n] into records. A record begins at start, and data has [Slack] bytes more. last means that the text
+// ends at n, which ends the last record too. Scan stops after the last complete record, or with the fault of a bad one; it
+// may then be called again with next.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
 	s.field, s.undecoded, s.known = field{from: start}, nil, start
-	skip := start // bytes before it are dealt with
+	skip := start // bytes before it are handled
 	row := 0
 	if start = s.pass(start, n, last); start < 0 {
 		return -start - 1, nil
 	}
-	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // so that values that are rewritten have room
+	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // rewritten values need room
 		start = s.swept(start, n)
 		row = len(s.Fields)
 	}
@@ -169,7 +169,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			}
 			c := data[pos]
 			if c == sep && quick && !s.odd {
-				// Most fields are this: neither quoted nor with escapes.
+				// Most fields are neither quoted nor have escapes.
 				if word.usable {
 					fields = append(fields, word.span(data, s.from, pos))
 					skip = pos + 1
@@ -260,7 +260,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				skip = start
 				s.field = field{from: start}
 			case !last && (s.cut(pos, n, s.sep) || s.cut(pos, n, s.end)):
-				return s.stop(start, row) // what follows decides
+				return s.stop(start, row) // the bytes after the text decide
 			}
 		}
 	}

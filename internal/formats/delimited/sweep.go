@@ -10,37 +10,37 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A sweep cuts the records of most text: of several columns, without quotes, one byte between fields and one after records. Which byte
-// comes next cannot be predicted, so nothing branches on it: escaped bytes drop out of the masks of blocks by arithmetic, NULL is a word.
-// Text is gone over stretch by stretch, in steps that each have so little data that it stays in registers: the masks of blocks, the
-// places where fields end, records of these, and then the few values that have escapes.
+// A sweep cuts the records of most text: several columns, no quotes, a separator of one byte and a record separator of one byte. The next
+// special byte is unpredictable, so the code does not branch on it: arithmetic removes escaped bytes from the masks of blocks, and NULL is
+// compared as a word. A sweep processes the text stretch by stretch, in steps whose data stay in registers: it computes the masks of
+// blocks, the ends of fields, the records, and then the few values that have escapes.
 type sweep struct {
 	usable    bool
 	hasEscape bool
 	find      swar.Finder
 	sep, end  byte
-	null      uint64 // the text for NULL between two separators
-	nullMask  uint64 // which bytes of null count; none when nothing is NULL
+	null      uint64 // a separator, the text for NULL, and a separator
+	nullMask  uint64 // the bytes of null to compare; none if there is no text for NULL
 
-	seps [stretch]uint64 // of each block of the stretch, what ends fields
-	odd  [stretch]uint64 // and which of these end one that has an escape
-	some bool            // the stretch, and the one before, have escapes
+	seps [stretch]uint64 // the ends of fields in each block of the stretch
+	odd  [stretch]uint64 // the ends of fields that have an escape
+	some bool            // odd marks a field of the stretch, or the last field is open and has an escape
 	escapeState
-	oddFields []uint32 // fields that have an escape, not yet taken out
+	oddFields []uint32 // indexes of fields that have an escape and are not unescaped yet
 }
 
-// stretch is how many blocks are gone over together: what is noted of them stays in the nearest cache. The first stretches are shorter,
-// since a bad record ends the scan.
+// stretch is the number of blocks that are processed together: their masks and fields stay in the nearest cache. The first stretches are
+// shorter, because a bad record ends the scan.
 const stretch, firstStretch = 64, 4
 
-// newSweep returns the new sweep of a scanner that is made but for it.
+// newSweep returns the sweep of a scanner whose other fields are set.
 func newSweep(s *Scanner) *sweep {
 	w := &sweep{hasEscape: s.hasEscape, sep: s.sep[0], end: s.end[0], null: math.MaxUint64}
 	w.find = swar.NewFinder(w.sep, w.end, s.escape)
 	w.usable = s.word.usable && s.cols > 1 && !s.separated && !s.hasQuote && s.d.Comment == "" && len(s.end) == 1 && max(w.sep, w.end, s.escape) < 0x80
 	if w.usable && len(s.d.Null) == 1 {
 		null := s.d.Null[0]
-		// Then what is written as null between separators is one field.
+		// The text for NULL between separators is then a single field.
 		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && Escaped([]byte(null), s.escape))
 		var word [8]byte
 		n := copy(word[:], s.sep+null+s.sep)
@@ -49,7 +49,7 @@ func newSweep(s *Scanner) *sweep {
 	return w
 }
 
-// swept stores the records of Data[start:n] up to the first that is bad, empty or not whole, and is where that begins.
+// swept stores the records of Data[start:n] up to the first that is bad, empty or incomplete. It returns the offset of that record.
 func (s *Scanner) swept(start, n int) int {
 	w := s.sweep
 	w.escapeState, w.some, w.oddFields = escapeState{}, false, w.oddFields[:0]
@@ -66,7 +66,7 @@ func (s *Scanner) swept(start, n int) int {
 	return start
 }
 
-// mark finds the ends of fields in a number of blocks of text, which has n bytes.
+// mark finds the ends of fields in the first blocks of text, which has n bytes.
 func (w *sweep) mark(text []byte, blocks, n int) {
 	seps, odd := w.seps[:blocks], w.odd[:blocks]
 	last := &seps[blocks-1]
@@ -83,7 +83,7 @@ func (w *sweep) mark(text []byte, blocks, n int) {
 	*last = swar.Tail(*last, n)
 }
 
-// note stores the ends of the fields of a number of blocks in Off, after k fields. It returns the new number of fields.
+// note stores the ends of the fields of blocks in Off of s.Fields[k:]. It returns the new number of fields.
 func (s *Scanner) note(base, blocks, k int) int {
 	w := s.sweep
 	if cap(s.Fields)-k < blocks*swar.Block {
@@ -99,8 +99,8 @@ func (s *Scanner) note(base, blocks, k int) int {
 	return k
 }
 
-// take makes records of the fields that are noted, up to k. It says where the first begins that is left, and false if that does not have as
-// many columns as it should.
+// take converts the first k fields, whose ends note stored, to records. It returns the offset of the first remaining record. ok is false if
+// that record has a wrong number of columns.
 func (s *Scanner) take(start, k int) (next int, ok bool) {
 	data, cols, row := s.Data, s.cols, len(s.Fields)
 	fields := s.Fields[:k]
@@ -127,8 +127,8 @@ func (s *Scanner) take(start, k int) (next int, ok bool) {
 	return start, ok
 }
 
-// cut makes values of a record's fields but its last, which are noted. The record begins at from. It is where the last field begins, and
-// false if the record ends before that.
+// cut sets the spans of all fields of a record but the last; note stored their ends. The record begins at from. cut returns the offset of
+// the last field, and false if the record ends before that.
 func (w *sweep) cut(fields []span.Span, data []byte, from uint32) (uint32, bool) {
 	sep, null, mask := uint64(w.sep), w.null, w.nullMask
 	word := binary.LittleEndian.Uint64(data[from:])<<8 | sep // the field, and the byte before it
@@ -145,7 +145,7 @@ func (w *sweep) cut(fields []span.Span, data []byte, from uint32) (uint32, bool)
 	return from, byte(other) == 0
 }
 
-// unescape appends the values with escapes that are stored, without these.
+// unescape appends the unescaped values of the stored fields that have escapes.
 func (s *Scanner) unescape() {
 	w := s.sweep
 	if len(w.oddFields) == 0 {

@@ -8,14 +8,14 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// escapeState is the state that a block passes to the next one.
+// escapeState is the state at the end of a block, for the next one.
 type escapeState struct {
 	escaped uint64 // 1: the next byte is escaped
-	open    uint64 // 1: the field that is not ended has an escape
+	open    uint64 // 1: the open field has an escape
 }
 
-// apply takes out of seps the bytes that are escaped, and makes of the mask of escapes that of the separators after a field with one.
-// It reports whether any field is marked or left open.
+// apply removes escaped bytes from seps, and replaces the masks of escapes by masks of the separators that end a field with an escape.
+// It reports whether there are escapes, or the open field of the previous block has one.
 func (e *escapeState) apply(seps, escapes []uint64) bool {
 	const odds = 0xaaaaaaaaaaaaaaaa
 	escapes = escapes[:len(seps)]
@@ -24,8 +24,8 @@ func (e *escapeState) apply(seps, escapes []uint64) bool {
 	for i, m := range seps {
 		esc := escapes[i]
 		all |= esc
-		// Of a run of escapes every second byte is escaped, the one after the run too if that is odd. The subtraction borrows
-		// through the run from its first byte, on even and on odd places apart.
+		// In a run of escapes every second byte is escaped, and the byte after the run if its length is odd. The subtraction
+		// borrows through the run from its first byte, separately for even and odd positions.
 		first := esc &^ escaped
 		series := ((first<<1 | odds) - first) ^ odds
 		m &^= series ^ (esc | escaped)
@@ -39,8 +39,8 @@ func (e *escapeState) apply(seps, escapes []uint64) bool {
 	return all != 0
 }
 
-// places sets Off of the first fields to the places of the bits of m, and is how many these are; there are [swar.Block] fields. Eight are
-// set at a time, needed or not: how many bits there are cannot be predicted, but mostly that they are eight at most.
+// places sets Off of the first fields to base plus the positions of the bits of m, and returns their number; fields has [swar.Block] elements.
+// It always sets eight at a time: the number of bits is unpredictable, but mostly it is eight at most.
 func places(fields []span.Span, m uint64, base uint32) int {
 	count := bits.OnesCount64(m)
 	for i := 0; i < count; i += 8 {
@@ -65,8 +65,8 @@ func places(fields []span.Span, m uint64, base uint32) int {
 	return count
 }
 
-// appendRanks appends, for each bit of some, k and how many bits of m are below it; some are bits of m. It does two at a time, as places
-// does eight.
+// appendRanks appends, for each bit of some, k plus the number of bits of m below it; some is a subset of m. It handles two bits at a time,
+// as places handles eight.
 func appendRanks(dst []uint32, k int, m, some uint64) []uint32 {
 	count, have := bits.OnesCount64(some), len(dst)
 	dst = slices.Grow(dst, swar.Block)
@@ -81,8 +81,8 @@ func appendRanks(dst []uint32, k int, m, some uint64) []uint32 {
 	return dst[:have+count]
 }
 
-// load returns the word at a place.
+// load returns the little-endian word at p[i].
 func load(p []byte, i int) uint64 {
-	_ = p[i+7] // one look at the bounds; a slice would take more steps
+	_ = p[i+7] // a single bounds check; a slice would need more instructions
 	return uint64(p[i]) | uint64(p[i+1])<<8 | uint64(p[i+2])<<16 | uint64(p[i+3])<<24 | uint64(p[i+4])<<32 | uint64(p[i+5])<<40 | uint64(p[i+6])<<48 | uint64(p[i+7])<<56
 }
