@@ -6,10 +6,10 @@ import (
 	"math/big"
 )
 
-// errZero is why a record has no quotient.
+// errZero is the error of a division by 0.
 var errZero = errors.New("division by 0: nullif(b, 0) makes it NULL")
 
-// atScale returns a number's whole number at a scale that is no less than its own.
+// atScale returns n for a number n × 10^-scale. The scale is not less than the number's own.
 func (x *arith) atScale(d *decimal, scale int, to, tmp *big.Int) *big.Int {
 	n := d.whole(tmp)
 	if scale == d.scale {
@@ -18,7 +18,7 @@ func (x *arith) atScale(d *decimal, scale int, to, tmp *big.Int) *big.Int {
 	return to.Mul(n, x.pow(scale-d.scale))
 }
 
-// smallAt is atScale in 64 bits, if it fits.
+// smallAt is atScale in 64 bits; ok is false if the result does not fit.
 func smallAt(d *decimal, scale int) (int64, bool) {
 	if d.wide || scale-d.scale > 18 {
 		return 0, false
@@ -40,7 +40,7 @@ func (x *arith) compare(a, b *decimal) int {
 	return x.atScale(a, scale, &x.t, &x.a).Cmp(x.atScale(b, scale, &x.u, &x.b))
 }
 
-// add is a+b. All functions of this file may have their result in an argument.
+// add sets out to a+b. In all functions of this file, out may be one of the arguments.
 func (x *arith) add(out, a, b *decimal) error {
 	scale := max(a.scale, b.scale)
 	m, okA := smallAt(a, scale)
@@ -67,7 +67,7 @@ func (x *arith) subtract(out, a, b *decimal) error {
 	return out.setBig(x.r.Sub(x.atScale(a, scale, &x.t, &x.a), x.atScale(b, scale, &x.u, &x.b)), scale)
 }
 
-// multiply has the scales of both.
+// multiply sets out to a×b. Its scale is the sum of both scales.
 func (x *arith) multiply(out, a, b *decimal) error {
 	if !a.wide && !b.wide {
 		if p, ok := times(a.small, b.small); ok && a.scale+b.scale <= 18 {
@@ -78,12 +78,12 @@ func (x *arith) multiply(out, a, b *decimal) error {
 	return out.setBig(x.r.Mul(a.whole(&x.a), b.whole(&x.b)), a.scale+b.scale)
 }
 
-// divide rounds to a scale, a half away from 0.
+// divide sets out to a/b, rounded to a scale, half away from 0.
 func (x *arith) divide(out, a, b *decimal, scale int) error {
 	if b.sign() == 0 {
 		return errZero
 	}
-	// a/b at the scale is a × 10^up / b in whole numbers.
+	// a/b at the scale is a × 10^up / b, computed with whole numbers.
 	up := scale + b.scale - a.scale
 	if !a.wide && !b.wide && up >= -18 && up <= 18 {
 		m, n, ok := a.small, b.small, false
@@ -116,7 +116,7 @@ func (x *arith) divide(out, a, b *decimal, scale int) error {
 	return out.setBig(&x.u, scale)
 }
 
-// round gives a number as many digits after the point; a scale below 0 makes tens, hundreds and so on.
+// round rounds a number to scale digits after the point, half away from 0, or pads it to them. A negative scale rounds to tens, hundreds and so on.
 func (x *arith) round(out, a *decimal, scale int) error {
 	if scale >= a.scale {
 		if n, ok := smallAt(a, scale); ok {
@@ -143,7 +143,7 @@ func (x *arith) round(out, a *decimal, scale int) error {
 	return x.multiply(out, out, unit)
 }
 
-// negate changes the sign.
+// negate sets d to -a.
 func (d *decimal) negate(a *decimal) {
 	if !a.wide {
 		d.set(-a.small, a.scale)

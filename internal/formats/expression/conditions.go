@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// operation compiles what is asked of values.
+// operation compiles a condition.
 func (c *compiler) operation(o keygen.Operation) (n node, err error) {
 	name, negated := strings.CutPrefix(o.Name, "not ")
 	if o.Name == "is not null" {
@@ -86,11 +86,11 @@ func (o *ordering) compare(a, b value) int {
 	return bytes.Compare(a.text, b.text)
 }
 
-// comparison is a sign between two values.
+// comparison is a comparison of two values by an operator such as <=.
 type comparison struct {
 	ordering
 	left, right node
-	signs       [3]bool // whether it is true where the left is less, equal or greater
+	signs       [3]bool // the result if left is less, equal or greater
 }
 
 func (n *comparison) value(fields [][]byte) (value, error) {
@@ -110,7 +110,7 @@ type between struct {
 	in, from, to node
 }
 
-// value returns the value of "in >= from and in <= to": false if one of them is, though the other is NULL.
+// value returns the value of "in >= from and in <= to": false if one comparison is false, even if the other is NULL.
 func (n *between) value(fields [][]byte) (value, error) {
 	v, err := n.in.value(fields)
 	if err != nil || v.null {
@@ -153,10 +153,10 @@ func (n *in) value(fields [][]byte) (value, error) {
 	return value{null: null}, nil
 }
 
-// logic is and, or or: the first condition that decides is the last that is looked at.
+// logic is the operator and, or the operator or. It evaluates its conditions up to the first that decides.
 type logic struct {
 	args []node
-	stop bool // what decides
+	stop bool // the value that decides
 }
 
 func (n *logic) value(fields [][]byte) (value, error) {
@@ -190,7 +190,7 @@ func (n isNull) value(fields [][]byte) (value, error) {
 	return value{truth: v.null}, err
 }
 
-// conditional is case.
+// conditional is a case expression.
 type conditional struct {
 	when, then []node
 	or         node

@@ -19,17 +19,17 @@ type decimal struct {
 	big   big.Int
 }
 
-// errDigits is why a number is refused.
+// errDigits is the error of numbers that are too long.
 var errDigits = errors.New("a number has more than 1000 digits")
 
-// arith computes. It belongs to one node: what it computes with stays for the next record.
+// arith computes with decimals. It belongs to one node, which reuses its buffers for the next record.
 type arith struct {
 	a, b, t, u, r big.Int
 	powers        []*big.Int // of 10
 	unit          decimal
 }
 
-// pow10 is 10^n, of n from 0 to 18.
+// pow10 returns 10^n, for n from 0 to 18.
 func pow10(n int) int64 {
 	return [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}[n]
 }
@@ -45,7 +45,7 @@ func (x *arith) pow(n int) *big.Int {
 	return x.powers[n]
 }
 
-// times is a×b, unless it does not fit.
+// times returns a×b, and false if it does not fit.
 func times(a, b int64) (int64, bool) {
 	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
 	if hi != 0 || lo > math.MaxInt64 {
@@ -64,7 +64,7 @@ func magnitude(a int64) uint64 {
 	return uint64(a)
 }
 
-// plus is a+b, unless it does not fit.
+// plus returns a+b, and false if it does not fit.
 func plus(a, b int64) (int64, bool) {
 	s := a + b
 	return s, (s > a) == (b > 0) && s != math.MinInt64
@@ -72,9 +72,9 @@ func plus(a, b int64) (int64, bool) {
 
 func (d *decimal) set(n int64, scale int) { d.small, d.scale, d.wide = n, scale, false }
 
-// setBig takes a number that may be small.
+// setBig sets d to n × 10^-scale, which may fit in 64 bits.
 func (d *decimal) setBig(n *big.Int, scale int) error {
-	const mostBits = 3322 // of 1000 digits
+	const mostBits = 3322 // for 1000 digits
 	if n.BitLen() > mostBits || scale > keygen.MaxScale {
 		return errDigits
 	}
@@ -107,7 +107,7 @@ func (d *decimal) sign() int {
 	return 0
 }
 
-// parse reads what celltype takes as a decimal.
+// parse reads a number that celltype accepts as a decimal.
 func (d *decimal) parse(text []byte, x *arith) error {
 	if n, scale, ok := parseSmall(text); ok {
 		d.set(n, scale)
@@ -116,7 +116,7 @@ func (d *decimal) parse(text []byte, x *arith) error {
 	return d.parseAny(text, x)
 }
 
-// parseSmall reads a number of at most 18 digits without an exponent, as parseAny does.
+// parseSmall is parseAny for numbers of at most 18 digits without an exponent.
 func parseSmall(text []byte) (n int64, scale int, ok bool) {
 	rest := text
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
@@ -188,7 +188,7 @@ func (d *decimal) append(dst []byte, x *arith) []byte {
 		return appendPoint(dst, strconv.AppendUint(buf[:0], magnitude(d.small), 10), d.scale)
 	}
 	var buf [celltype.MaxDigits + 100]byte
-	var parts [celltype.MaxDigits/18 + 2]int64 // of 18 digits, the last first
+	var parts [celltype.MaxDigits/18 + 2]int64 // groups of 18 digits, the lowest first
 	n, next, count := x.t.Abs(&d.big), &x.u, 0
 	for n.Sign() != 0 {
 		next.QuoRem(n, x.pow(18), &x.r)
@@ -208,7 +208,7 @@ func (d *decimal) append(dst []byte, x *arith) []byte {
 	return appendPoint(dst, digits, d.scale)
 }
 
-// appendPoint appends digits, as many of them after a point as the scale says.
+// appendPoint appends digits with a decimal point before the last scale digits.
 func appendPoint(dst, digits []byte, scale int) []byte {
 	if scale == 0 {
 		return append(dst, digits...)

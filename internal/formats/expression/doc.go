@@ -1,17 +1,17 @@
-// Package expression gives the values of expressions for records: of cells that are computed, and of filters. Package keygen
-// parses them, one grammar for keys and expressions; docs/expressions.md is the reference.
+// Package expression computes the values of expressions for records: of computed cells and of filters. Package keygen parses
+// expressions, with one grammar for keys and expressions; docs/expressions.md is the reference.
 //
-// [Compile] takes what keygen.ParseValue gave, and [Program.Append] and [Program.True] take the fields of a record, where nil is
-// NULL. A row allocates nothing.
+// [Compile] takes the result of keygen.ParseValue. [Program.Append] and [Program.True] take the fields of a record, where nil is
+// NULL. They allocate nothing for a row.
 //
 // # NULL
 //
-// The logic is SQL's. A comparison with NULL is NULL, and so is a function of NULL, but for coalesce, nullif, concat, is null and case.
-// A filter takes a record where it is true, so one where it is NULL is left out. An empty text is not NULL.
+// NULL has SQL's logic. A comparison with NULL is NULL, and so is a function of NULL, except for coalesce, nullif, concat, is null
+// and case. A filter accepts a record if its condition is true, so it drops a record if the condition is NULL. An empty text is not NULL.
 //
 // # How it works
 //
-// A part that has only functions of keys is compiled by keygen, once; it is NULL if one of its columns is.
-// Everything else is a tree of nodes. Each node has its own buffer for its result, and gives a value that is valid until the next
-// record. Numbers are exact decimals in 64 bits, and beyond them in big integers that a node keeps.
+// Package keygen compiles a part that has only functions of keys, once; it is NULL if one of its columns is NULL. Everything else
+// is a tree of nodes. Each node has its own buffer for its result, and returns a value that is valid until the next record.
+// Numbers are exact decimals in 64 bits; larger ones are big integers that a node keeps.
 package expression

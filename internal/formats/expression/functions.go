@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// maxText bounds what a function makes: more than HBase's clients take as a cell.
+// maxText limits the text that a function returns: more than HBase's clients accept as a cell.
 const maxText = 16 << 20
 
 var errLong = errors.New("a value becomes longer than 16 MiB")
@@ -24,7 +24,7 @@ func (c *compiler) call(e keygen.Call) (node, error) {
 		return n, err
 	}
 	kind := keygen.KindText
-	constants := 0 // at the end
+	constants := 0 // number of constant arguments at the end
 	n := &textNode{column: only(e)}
 	switch e.Func {
 	case "coalesce":
@@ -81,10 +81,10 @@ func (c *compiler) call(e keygen.Call) (node, error) {
 	return n, err
 }
 
-// textNode makes a text of texts, and is NULL if one of them is.
+// textNode computes a text from texts. It is NULL if one of them is NULL.
 type textNode struct {
 	args   []node
-	skip   bool // those that are NULL are left out instead
+	skip   bool // skip NULLs instead
 	column string
 	fn     func(dst []byte, args [][]byte) ([]byte, error)
 	texts  [][]byte
@@ -136,10 +136,10 @@ func replace(dst []byte, args [][]byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// blank reports whether trim of keys removes a character: the space and the characters below it.
+// blank reports whether the key function trim removes a character: the space and the characters below it.
 func blank(r rune) bool { return r <= ' ' }
 
-// substr takes what there is of the characters asked for; a count below 0 takes all.
+// substr returns up to count characters from a position on; a negative count returns all. A negative position counts from the end.
 func substr(text []byte, from, count int) []byte {
 	if from < 0 {
 		from = max(0, utf8.RuneCount(text)+from)
@@ -151,7 +151,7 @@ func substr(text []byte, from, count int) []byte {
 	return text[:runes(text, count)]
 }
 
-// runes returns how many bytes the first n characters take, or all if there are fewer.
+// runes returns the number of bytes of the first n characters, or of all if there are fewer.
 func runes(text []byte, n int) (at int) {
 	for ; n > 0 && at < len(text); n-- {
 		_, size := utf8.DecodeRune(text[at:])
@@ -182,7 +182,7 @@ func padding(width int, fill []byte, before bool) func(dst []byte, args [][]byte
 	}
 }
 
-// masking makes the HMAC of a text, in hexadecimal digits.
+// masking returns a function for the HMAC-SHA-256 of a text, in hexadecimal digits.
 func masking(salt []byte) func(dst []byte, args [][]byte) ([]byte, error) {
 	mac := hmac.New(sha256.New, salt)
 	var sum []byte
@@ -197,7 +197,7 @@ func masking(salt []byte) func(dst []byte, args [][]byte) ([]byte, error) {
 	}
 }
 
-// coalesce is the first value that is not NULL.
+// coalesce returns the first value that is not NULL.
 type coalesce []node
 
 func (n coalesce) value(fields [][]byte) (value, error) {
@@ -209,7 +209,7 @@ func (n coalesce) value(fields [][]byte) (value, error) {
 	return value{null: true}, nil
 }
 
-// nullIf is NULL if two values are equal.
+// nullIf returns NULL if two values are equal, and else the first.
 type nullIf struct{ of, equal node }
 
 func (n *nullIf) value(fields [][]byte) (value, error) {
@@ -223,7 +223,7 @@ func (n *nullIf) value(fields [][]byte) (value, error) {
 	return n.of.value(fields)
 }
 
-// jsonNode takes a value out of a JSON text.
+// jsonNode returns a value within a JSON text.
 type jsonNode struct {
 	in     node
 	path   jsonlines.Place

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// ofKeys reports whether an expression is one that keys have too, with the same meaning. It is NULL if one of its columns is.
+// ofKeys reports whether an expression is also valid in keys, with the same meaning. Its value is NULL if one of its columns is NULL.
 func ofKeys(e keygen.Expr) bool {
 	switch e := e.(type) {
 	case keygen.Column, keygen.Literal:
@@ -21,16 +21,16 @@ func ofKeys(e keygen.Expr) bool {
 	return false
 }
 
-// keyPart is a function of keys, or parts of keys that are joined.
+// keyPart is a function of keys, or a concatenation of parts of keys.
 type keyPart struct {
 	program *keygen.Program
-	sources []node // of the program's columns
+	sources []node // for the program's columns
 	column  string // for messages
 	fields  [][]byte
 	buf     []byte
 }
 
-// key compiles a part of keys. Arguments of a call that keys do not have are columns to its program.
+// key compiles a part of keys. Arguments that keys do not support are columns in its program.
 func (c *compiler) key(e keygen.Expr, args []keygen.Expr) (node, error) {
 	n := &keyPart{column: only(e)}
 	made := map[string]node{}
@@ -44,7 +44,7 @@ func (c *compiler) key(e keygen.Expr, args []keygen.Expr) (node, error) {
 			if err != nil {
 				return nil, err
 			}
-			name := fmt.Sprintf("\x00%d", i) // which is no column's
+			name := fmt.Sprintf("\x00%d", i) // no column has this name
 			made[name] = from
 			call.Args[i] = keygen.Column{Name: name}
 		}
@@ -80,7 +80,7 @@ func (n *keyPart) value(fields [][]byte) (value, error) {
 	return value{text: n.buf}, nil
 }
 
-// fail returns an error about a value, where that of the program is about a key.
+// fail converts the program's error, which is about a key, to an error about a value.
 func (n *keyPart) fail(err error) error {
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
 		err = f.Err

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// pattern asks whether a text is like one, or matches.
+// pattern is a condition that a text is like a pattern, or matches a regular expression.
 type pattern struct {
 	in    node
 	match func(text []byte) bool
@@ -19,14 +19,14 @@ func (n *pattern) value(fields [][]byte) (value, error) {
 	return value{truth: n.match(v.text)}, nil
 }
 
-// like is a pattern of SQL: % stands for any text, _ for one character, and a backslash before one of these three for itself.
+// like is a pattern of SQL: % matches any text, _ one character, and a backslash before one of these three makes it a plain character.
 type like struct {
 	steps []likeStep
 }
 
-// likeStep is a text, one character, or anything.
+// likeStep matches a text, one character, or any text.
 type likeStep struct {
-	text []byte // nil: one character, or anything
+	text []byte // nil: one character or any text
 	any  bool
 }
 
@@ -57,10 +57,10 @@ func newLike(pattern []byte) *like {
 	return l
 }
 
-// match goes back to the last % alone, which takes one more character then: what an earlier one took does not matter.
+// match backtracks only to the last %, which then takes one more character: the text that an earlier % took does not matter.
 func (l *like) match(text []byte) bool {
 	step, from := 0, -1 // the step after the last %, -1 for none yet
-	var rest []byte     // of the text, where that step was tried
+	var rest []byte     // the text from which that step was last tried
 	for {
 		ok := false
 		switch {

@@ -6,9 +6,9 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// numeric compiles a function that gives numbers, or orders values; nil is one of others.
+// numeric compiles a function that returns a number or orders values. It returns nil for other functions.
 func (c *compiler) numeric(e keygen.Call) (node, error) {
-	scale := 0 // the last argument of some
+	scale := 0 // the last argument of some functions
 	args := e.Args
 	if n := len(args); n > 0 {
 		scale, _ = keygen.WholeNumber(args[n-1])
@@ -58,7 +58,7 @@ func (c *compiler) numeric(e keygen.Call) (node, error) {
 	return n, err
 }
 
-// numberNode computes: step goes from the first number to the last, or last is of one alone.
+// numberNode computes a number: step combines the arguments from the first to the last, or last takes the only argument.
 type numberNode struct {
 	args   []node
 	step   func(x *arith, out, a, b *decimal) error
@@ -92,7 +92,7 @@ func (n *numberNode) value(fields [][]byte) (value, error) {
 	return value{number: sum}, nil
 }
 
-// length counts characters.
+// length counts the characters of a text.
 type length struct {
 	in  node
 	out decimal
@@ -107,7 +107,7 @@ func (n *length) value(fields [][]byte) (value, error) {
 	return value{number: &n.out}, nil
 }
 
-// extreme is the least or the greatest of values, the first of equal ones.
+// extreme returns the least or the greatest of values, the first of equal ones.
 type extreme struct {
 	ordering
 	args     []node

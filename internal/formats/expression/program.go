@@ -11,7 +11,7 @@ import (
 // Options of [Compile].
 type Options struct {
 	Now  int64  // the job's timestamp in milliseconds since 1970
-	Salt []byte // the secret of salted(x); without one each of its values is an error
+	Salt []byte // the secret of salted(x); without it, each value of salted is an error
 }
 
 // A Program computes the values of an expression. It has its own buffers, so each goroutine needs its own Program.
@@ -23,8 +23,8 @@ type Program struct {
 	about   string
 }
 
-// Compile prepares an expression that [keygen.ParseValue] gave. Whether its columns exist is for the caller to check, with
-// [keygen.CheckValue].
+// Compile compiles an expression that [keygen.ParseValue] returned. The caller must check with [keygen.CheckValue] that its
+// columns exist.
 func Compile(e keygen.Expr, o Options) (*Program, error) {
 	c := &compiler{columns: keygen.Columns(e), now: o.Now, salt: o.Salt}
 	p := &Program{columns: c.columns, kind: keygen.KindOf(e), about: fmt.Sprintf("%.40s", e)}
@@ -38,12 +38,12 @@ func Compile(e keygen.Expr, o Options) (*Program, error) {
 	return p, err
 }
 
-// Columns returns the columns of the expression, in the order in which [Program.Append] and [Program.True] want their fields, each
-// once. The slice is shared: do not change it.
+// Columns returns the columns of the expression, each once, in the order of the fields for [Program.Append] and [Program.True].
+// The slice is shared: do not change it.
 func (p *Program) Columns() []string { return p.columns }
 
-// Append appends the value of a record as text: a number in decimal, a condition as true or false. Where null, it is NULL, and nothing
-// is appended. A field that is nil is NULL. The error is a [*keygen.FieldError]; the program may continue with the next record.
+// Append appends the value of a record as text: a number in decimal, a condition as true or false. If the value is NULL, null is true
+// and nothing is appended. A nil field is NULL. The error is a [*keygen.FieldError]; the program may continue with the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) (out []byte, null bool, err error) {
 	if p.text == nil {
 		v, err := p.root.value(fields)
@@ -62,7 +62,7 @@ func (p *Program) Append(dst []byte, fields [][]byte) (out []byte, null bool, er
 	return append(dst, v.text...), false, nil
 }
 
-// True reports whether a condition is true of a record; where it is NULL, it is not.
+// True reports whether a condition is true for a record; NULL is not true.
 func (p *Program) True(fields [][]byte) (bool, error) {
 	v, err := p.root.value(fields)
 	if err != nil {
@@ -90,14 +90,14 @@ type value struct {
 	number      *decimal
 }
 
-// node is a part of an expression. Its value is good until the next call.
+// node is a part of an expression. Its value is valid until the next call.
 type node interface {
 	value(fields [][]byte) (value, error)
 }
 
-// A compiler makes nodes.
+// A compiler compiles expressions to nodes.
 type compiler struct {
-	columns []string // whose fields a record has
+	columns []string // the columns of a record's fields
 	now     int64
 	salt    []byte
 }
@@ -110,7 +110,7 @@ func (c *compiler) node(e keygen.Expr) (node, error) {
 	return c.plain(e)
 }
 
-// plain is node, but that an integer of a function of keys is text.
+// plain is node, except that an integer of a function of keys is text.
 func (c *compiler) plain(e keygen.Expr) (node, error) {
 	switch e := e.(type) {
 	case keygen.Column:
@@ -140,7 +140,7 @@ func (c *compiler) plain(e keygen.Expr) (node, error) {
 	return nil, fmt.Errorf("an expression holds a %T", e)
 }
 
-// as compiles e to a node of a kind: a number is written as text, and text is read as a number.
+// as compiles e to a node of a kind. It converts numbers to text and text to numbers where needed.
 func (c *compiler) as(e keygen.Expr, kind keygen.Kind) (node, error) {
 	from := keygen.KindOf(e)
 	if call, ok := e.(keygen.Call); ok && from == keygen.KindNumber && keygen.KeyFunction(call) {
@@ -171,7 +171,7 @@ func (c *compiler) all(list []keygen.Expr, kind keygen.Kind) ([]node, error) {
 	return nodes, nil
 }
 
-// only returns the column of an expression, if it has one alone; for messages.
+// only returns the column of an expression that has exactly one, else ""; for messages.
 func only(e keygen.Expr) string {
 	if names := keygen.Columns(e); len(names) == 1 {
 		return names[0]
@@ -179,7 +179,7 @@ func only(e keygen.Expr) string {
 	return ""
 }
 
-// columnNode is a field, by its place among the columns.
+// columnNode is a field, by the index of its column.
 type columnNode int
 
 func (n columnNode) value(fields [][]byte) (value, error) {
