@@ -19,15 +19,15 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Asked is an entry of a job file's list: what is expected of the records, or of the values of one column. What it has of the kinds
-// below are expectations of their own.
+// Asked is an entry of a job file's list: the expectations for the records, or for the values of one column. Each kind that is set
+// is a separate expectation.
 type Asked struct {
-	Column   string     `yaml:"column" json:"column,omitempty"`     // empty: of the records
+	Column   string     `yaml:"column" json:"column,omitempty"`     // empty: for the records
 	Severity string     `yaml:"severity" json:"severity,omitempty"` // fail (default) or warn
 	Rows     *AskedRows `yaml:"rows" json:"rows,omitempty"`
 
 	Nulls        string `yaml:"nulls" json:"nulls,omitempty"`   // at most: N or P%
-	Values       []Word `yaml:"values" json:"values,omitempty"` // that are allowed
+	Values       []Word `yaml:"values" json:"values,omitempty"` // allowed values
 	Matches      string `yaml:"matches" json:"matches,omitempty"`
 	Min          Word   `yaml:"min" json:"min,omitempty"`
 	Max          Word   `yaml:"max" json:"max,omitempty"`
@@ -37,12 +37,12 @@ type Asked struct {
 	Zone         string `yaml:"zone" json:"zone,omitempty"`     // of dates
 }
 
-// Expects reports whether the entry expects anything.
+// Expects reports whether the entry has an expectation.
 func (a *Asked) Expects() bool {
 	return a.Rows != nil || a.Nulls != "" || a.Values != nil || a.Matches != "" || a.Min != "" || a.Max != "" || a.Unique || a.NewestWithin != ""
 }
 
-// Drop takes the expectation of a kind out of the entry.
+// Drop removes the expectation of a kind from the entry.
 func (a *Asked) Drop(k Kind) {
 	switch k {
 	case Rows:
@@ -64,10 +64,10 @@ func (a *Asked) Drop(k Kind) {
 	}
 }
 
-// Word is a text, a number or a boolean as it is written: 1.50 stays 1.50.
+// Word is a text, a number or a boolean, unchanged from the file: 1.50 stays 1.50.
 type Word string
 
-// UnmarshalYAML takes the text of the file.
+// UnmarshalYAML keeps the text of the file.
 func (w *Word) UnmarshalYAML(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -82,7 +82,7 @@ func (w *Word) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// AskedRows is how many records are expected.
+// AskedRows is the expected number of records.
 type AskedRows struct {
 	Min    *int64 `yaml:"min" json:"min,omitempty"`
 	Max    *int64 `yaml:"max" json:"max,omitempty"`
@@ -90,10 +90,10 @@ type AskedRows struct {
 	OfLast int    `yaml:"of_last" json:"of_last,omitempty"`
 }
 
-// MostEarlier is how many earlier jobs an expectation compares with at most.
+// MostEarlier is the largest number of earlier jobs that an expectation compares with.
 const MostEarlier = 100
 
-// Parse makes the checks of a list. The errors name the entry.
+// Parse returns the checks of a list. The errors name the entry.
 func Parse(list []Asked) (checks []*Check, errs []error) {
 	for i, a := range list {
 		p := parser{asked: a}
@@ -113,14 +113,14 @@ func (a Asked) label(i int) string {
 	return fmt.Sprintf("entry %d", i+1)
 }
 
-// parser makes the checks of one entry.
+// parser parses one entry into checks.
 type parser struct {
 	asked  Asked
 	checks []*Check
 	errs   []error
 }
 
-// add takes a check unless it is wrong. What it counts is made of definition, which leaves bounds out.
+// add adds a check, or its error. definition identifies what the check counts; it omits limits that are applied to the counts.
 func (p *parser) add(c *Check, err error, definition ...any) {
 	if err != nil {
 		p.errs = append(p.errs, fmt.Errorf("%s: %w", c.Kind, err))
@@ -128,7 +128,7 @@ func (p *parser) add(c *Check, err error, definition ...any) {
 	}
 	c.Column, c.Warn = p.asked.Column, p.asked.Severity == Warn
 	if c.Kind != Rows {
-		b, _ := json.Marshal(append([]any{c.Column}, definition...)) // of texts and booleans
+		b, _ := json.Marshal(append([]any{c.Column}, definition...)) // texts only: no error
 		c.counted = fmt.Sprintf("%s %x", c.Kind, sha256.Sum256(b))[:len(c.Kind)+17]
 	}
 	p.checks = append(p.checks, c)
@@ -161,7 +161,7 @@ func (p *parser) parse() {
 	}
 	if a.Matches != "" {
 		re, err := regexp.Compile(`\A(?:` + a.Matches + `)\z`)
-		if err == nil { // a pattern that closes the group is none by itself
+		if err == nil { // a pattern that closes the group is invalid by itself
 			_, err = regexp.Compile(a.Matches)
 		}
 		p.add(&Check{Kind: Matches, Name: "matches a pattern", pattern: re}, err, a.Matches)
@@ -239,7 +239,7 @@ func (p *parser) newest() {
 	p.add(c, err, cmp.Or(a.Layout, keygen.TimestampLayout), cmp.Or(a.Zone, "UTC"))
 }
 
-// parseSpan reads whole days, such as 2d, or what time.ParseDuration takes.
+// parseSpan parses whole days, such as 2d, or a duration that time.ParseDuration accepts.
 func parseSpan(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
@@ -253,9 +253,9 @@ func parseSpan(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// A limit is a number of records, or a share of them.
+// A limit is a number of records or a share of them.
 type limit struct {
-	share *big.Rat // 1: all; nil: it is a number
+	share *big.Rat // 1: all; nil: the limit is count
 	count int64
 }
 
@@ -277,7 +277,7 @@ func parseLimit(text string) (l limit, err error) {
 	return l, nil
 }
 
-// allows reports whether a part of a number is within the limit.
+// allows reports whether a count, out of a total, is within the limit.
 func (l limit) allows(count int64, of *big.Rat) bool {
 	if l.share == nil {
 		return count <= l.count

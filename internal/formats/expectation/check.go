@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Kind is the kind of an expectation.
+// A Kind is a kind of expectation.
 type Kind string
 
 // The kinds, by their fields in a job file.
@@ -30,14 +30,14 @@ const (
 	Warn = "warn"
 )
 
-// A Check is one expectation. It is shared by goroutines and not changed.
+// A Check is one expectation. It is immutable and shared by goroutines.
 type Check struct {
-	Name   string // with its bounds, for people
-	Column string // empty: it is about the records
+	Name   string // with its limits, for messages
+	Column string // empty: the check is about the records
 	Kind   Kind
-	Warn   bool // it fails no job
+	Warn   bool // a failure does not fail the job
 
-	counted string // what is counted for it: with other bounds the same
+	counted string // identifies its counts, without limits that are applied to them; empty: rows
 	most    limit
 	values  map[string]struct{}
 	pattern *regexp.Regexp
@@ -46,7 +46,7 @@ type Check struct {
 	within  time.Duration
 
 	least, greatest *int64
-	last            int // earlier jobs to compare with; 0: bounds
+	last            int // earlier jobs to compare with; 0: compare with least and greatest
 }
 
 // Columns returns the columns that checks are about, each once.
@@ -71,7 +71,7 @@ func OfKind(checks []*Check, k Kind) *Check {
 	return nil
 }
 
-// holds reports whether a value is as the check expects. It is for kinds that look at one value alone.
+// holds reports whether a value meets the check. It is for kinds that check each value separately.
 func (c *Check) holds(value []byte, digits *[celltype.MaxDigits]byte) bool {
 	switch c.Kind {
 	case Values:
@@ -103,7 +103,7 @@ func newBound(text string) bound {
 	return b
 }
 
-// compare says on which side of the bound a value is: as numbers if both are, else by their bytes.
+// compare compares a value with the bound: as numbers if both are numbers, else by their bytes.
 func (b *bound) compare(value []byte, digits *[celltype.MaxDigits]byte) int {
 	if b.ok {
 		if n, ok := ParseNumber(value, digits); ok {

@@ -9,24 +9,24 @@ import (
 	"bulkload/internal/formats/celltype"
 )
 
-// Counts has the counts of an input's records, or of a part of them, with the findings.
+// Counts holds the counts of an input's records, or of a part of them, with the findings.
 type Counts struct {
 	Records  int64     `json:"records"` // neither rejected nor filtered
-	ReadAt   time.Time `json:"read_at"` // when reading began, with which dates are compared
+	ReadAt   time.Time `json:"read_at"` // when reading began; dates are compared with it
 	Checks   []Count   `json:"counts,omitempty"`
-	Findings []Finding `json:"findings,omitempty"` // once they are judged
+	Findings []Finding `json:"findings,omitempty"` // set by Judge
 }
 
 // Count is the count of one check.
 type Count struct {
 	Of        string `json:"of"`                  // what was counted
-	Checked   int64  `json:"checked"`             // values; NULL is none, but where NULL is counted
-	Failed    int64  `json:"failed"`              // of them
-	Newest    *int64 `json:"newest,omitempty"`    // date, in milliseconds
-	Undecided bool   `json:"undecided,omitempty"` // the memory was not enough: others may have failed too
+	Checked   int64  `json:"checked"`             // values; NULLs only if the check counts NULLs
+	Failed    int64  `json:"failed"`              // values that failed
+	Newest    *int64 `json:"newest,omitempty"`    // the newest date, in milliseconds since 1970
+	Undecided bool   `json:"undecided,omitempty"` // the memory was insufficient: other values may have failed too
 }
 
-// Covers reports whether all that the checks need was counted.
+// Covers reports whether the counts include all counts that the checks need.
 func (c *Counts) Covers(checks []*Check) bool {
 	if c == nil {
 		return len(checks) == 0
@@ -46,7 +46,7 @@ func (c *Counts) of(check *Check) *Count {
 	return nil
 }
 
-// Add gives the sum with the counts of another part of the input; nil are none. Both stay as they are.
+// Add returns the sum with the counts of another part of the input; nil means no counts. It changes neither.
 func (c *Counts) Add(o *Counts) *Counts {
 	if c == nil || o == nil {
 		if c == nil {
@@ -73,7 +73,7 @@ func (n *Count) add(o Count) {
 	}
 }
 
-// Same reports whether two attempts at one part have counted the same.
+// Same reports whether two attempts at one part have the same counts.
 func (c *Counts) Same(o *Counts) bool {
 	if c == nil || o == nil {
 		return c == o
@@ -86,11 +86,11 @@ func (c *Counts) Same(o *Counts) bool {
 	})
 }
 
-// A Counter counts what checks need of the records of an input.
+// A Counter counts the records of an input for the checks.
 type Counter struct {
 	checks  []*Check
 	columns []column
-	at      []int // of the columns, in a record
+	at      []int // indexes of the columns in a record
 
 	mu  sync.Mutex
 	sum Counts
@@ -99,11 +99,11 @@ type Counter struct {
 // A column is a column that checks are about.
 type column struct {
 	checks []int
-	sets   []*distinct // of checks that look for values that are there before, else nil
+	sets   []*distinct // of checks of kind Unique, else nil
 }
 
-// NewCounter makes a counter of records with these columns; nil if there is nothing to count. Values that are to be unique are kept in so much
-// memory.
+// NewCounter returns a counter of records with these columns; nil if there are no checks. memory is the largest number of bytes for the values
+// that must be unique.
 func NewCounter(checks []*Check, columns []string, memory int64, now time.Time) (*Counter, error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -134,7 +134,7 @@ func NewCounter(checks []*Check, columns []string, memory int64, now time.Time) 
 	return c, nil
 }
 
-// Tally returns a worker's part of the counting.
+// Tally returns a tally for one worker; nil for a nil counter.
 func (c *Counter) Tally() *Tally {
 	if c == nil {
 		return nil
@@ -142,7 +142,7 @@ func (c *Counter) Tally() *Tally {
 	return &Tally{counter: c, counts: make([]Count, len(c.checks)), newest: make([]int64, len(c.checks))}
 }
 
-// Counts returns the sum of all tallies that are ended.
+// Counts returns the sum of all tallies whose End was called.
 func (c *Counter) Counts() *Counts {
 	if c == nil {
 		return nil
@@ -150,20 +150,20 @@ func (c *Counter) Counts() *Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sum := c.sum
-	sum.Checks = slices.DeleteFunc(slices.Clone(sum.Checks), func(n Count) bool { return n.Of == "" }) // those of rows
+	sum.Checks = slices.DeleteFunc(slices.Clone(sum.Checks), func(n Count) bool { return n.Of == "" }) // checks of kind Rows
 	return &sum
 }
 
-// A Tally counts records. It belongs to one goroutine.
+// A Tally counts records. Only one goroutine may use it.
 type Tally struct {
 	counter *Counter
 	records int64
 	counts  []Count
-	newest  []int64 // dates, where Newest is not nil
+	newest  []int64 // dates that Newest of counts points to
 	digits  [celltype.MaxDigits]byte
 }
 
-// Columns returns where the columns that are looked at stand in a record.
+// Columns returns the indexes in a record of the columns that are checked.
 func (t *Tally) Columns() []int { return t.counter.at }
 
 // Record counts a record.
@@ -204,7 +204,7 @@ func (t *Tally) Value(i int, value []byte, null bool) {
 	}
 }
 
-// End adds what was counted to the counter's sum. It is called once.
+// End adds the counts to the counter's sum. Call it once.
 func (t *Tally) End() {
 	if t == nil {
 		return

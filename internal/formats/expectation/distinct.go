@@ -8,7 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// room is memory that is left for sets, in bytes.
+// room is the memory that is left for sets, in bytes.
 type room struct{ left atomic.Int64 }
 
 func newRoom(memory int64) *room {
@@ -17,7 +17,7 @@ func newRoom(memory int64) *room {
 	return r
 }
 
-// take takes so much, or nothing.
+// take reserves the bytes. It returns false, and reserves nothing, if fewer are left.
 func (r *room) take(bytes int64) bool {
 	if r.left.Add(-bytes) < 0 {
 		r.left.Add(bytes)
@@ -26,8 +26,8 @@ func (r *room) take(bytes int64) bool {
 	return true
 }
 
-// distinct is a set of values by 128 bits of their hashes, with a seed that no input knows: that two of 10^9 values have the same has a
-// chance below 10^-20. Several goroutines add to it.
+// distinct is a set of values, stored as 128-bit hashes with a random seed, which no input knows. The probability that two of 10^9 values
+// have the same hash is below 10^-20. Several goroutines add values.
 type distinct struct {
 	room   *room
 	seed   uint64
@@ -35,7 +35,7 @@ type distinct struct {
 	shards [64]shard
 }
 
-// A shard is a hash table without pointers, whose free slots are zero.
+// A shard is a hash table without pointers. Its free slots are zero.
 type shard struct {
 	mu    sync.Mutex
 	slots []xxh3.Uint128
@@ -46,7 +46,7 @@ const slotBytes = 16
 
 func newDistinct(r *room) *distinct { return &distinct{room: r, seed: rand.Uint64()} }
 
-// add reports whether a value was there before. Once the memory does not suffice that is not decided, of this value and all others.
+// add adds a value and reports whether it was added before. Once the memory is insufficient, decided is false for this and all later values.
 func (d *distinct) add(value []byte) (seen, decided bool) {
 	if d.full.Load() {
 		return false, false
@@ -67,7 +67,7 @@ func (d *distinct) add(value []byte) (seen, decided bool) {
 	return !s.insert(h), true
 }
 
-// insert reports whether the hash is new.
+// insert adds a hash and reports whether it is new.
 func (s *shard) insert(h xxh3.Uint128) bool {
 	mask := uint64(len(s.slots) - 1)
 	for i := h.Lo & mask; ; i = (i + 1) & mask {
@@ -82,7 +82,7 @@ func (s *shard) insert(h xxh3.Uint128) bool {
 	}
 }
 
-// grow doubles the table, if there is room for the new one besides the old.
+// grow doubles the table, if there is memory for the new table in addition to the old one.
 func (s *shard) grow(r *room) bool {
 	old := s.slots
 	n := max(2*len(old), 64)

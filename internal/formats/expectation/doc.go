@@ -1,9 +1,9 @@
-// Package expectation holds what a job expects of the records that it reads: how many there are, and what the values of a column are.
+// Package expectation checks a job's expectations for the records that it reads: their number, and the values of columns.
 //
-// [Parse] makes [Check]s of a job file's list. A [Counter] counts what they need while records are read, a [Tally] for each worker:
-// a value costs no allocation. What comes out are [Counts], plain sums: those of the parts of an input add up to those of all of it.
-// [Counts.Judge] compares them with the checks. So bounds may change between counting and judging, and
-// [Counts.Covers] reports whether the counts suffice for the checks.
+// [Parse] converts a job file's list to [Check]s. A [Counter] counts for them while records are read, with a [Tally] for each worker.
+// A value requires no allocation. The results are [Counts], plain sums: the counts of the parts of an input add up to those of the
+// whole input. [Counts.Judge] compares them with the checks. Limits on the counts, as of rows, nulls and newest_within, may thus
+// change between counting and judging; [Counts.Covers] reports whether the counts suffice for the checks.
 //
 // Messages never contain values.
 package expectation

@@ -14,7 +14,7 @@ import (
 const (
 	Passed    = "passed"
 	Failed    = "failed"
-	Undecided = "undecided" // which counts as failed
+	Undecided = "undecided" // counts as failed
 	Unchecked = "unchecked" // there was nothing to compare with
 )
 
@@ -26,14 +26,14 @@ type Finding struct {
 	Severity    string `json:"severity"`
 	Status      string `json:"status"`
 	Checked     int64  `json:"checked"` // records or values
-	Failed      int64  `json:"failed"`  // of them; of rows and dates as a whole 0
-	Found       string `json:"found"`   // in words
+	Failed      int64  `json:"failed"`  // records or values that failed; 0 if the number of rows or the newest date fails
+	Found       string `json:"found"`   // a readable description
 }
 
-// Bad reports whether the expectation is not met, as far as is known.
+// Bad reports whether the expectation failed or is undecided.
 func (f Finding) Bad() bool { return f.Status == Failed || f.Status == Undecided }
 
-// String names the expectation and what was found.
+// String returns the expectation and its result in readable form.
 func (f Finding) String() string {
 	text := f.Expectation + ": " + f.Found
 	if f.Column != "" {
@@ -42,11 +42,11 @@ func (f Finding) String() string {
 	return text
 }
 
-// ErrNotCounted says that counts were made for other expectations.
+// ErrNotCounted means that the counts are for other expectations.
 var ErrNotCounted = errors.New("the expectations have changed since the input was read, and need what was not counted then")
 
-// Judge compares counts with the checks. Earlier returns the records of at most a number of earlier jobs, the newest first. The result has a finding of
-// each check; the counts themselves stay as they are.
+// Judge compares counts with the checks. earlier returns the numbers of records of at most n earlier jobs, the newest first. The result has a finding
+// for each check; c is not changed.
 func (c *Counts) Judge(checks []*Check, earlier func(n int) []int64) (*Counts, error) {
 	if !c.Covers(checks) {
 		return nil, ErrNotCounted
@@ -142,10 +142,10 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 	}
 }
 
-// mostSaid is how many expectations a message names.
+// mostSaid is the largest number of expectations that a message names.
 const mostSaid = 3
 
-// NotMet is why a job fails that its records do not meet.
+// NotMet is the error of a job whose records do not meet its expectations.
 type NotMet struct {
 	Counts *Counts // with findings
 	text   string
@@ -153,7 +153,7 @@ type NotMet struct {
 
 func (e *NotMet) Error() string { return e.text }
 
-// Err returns why a job with these findings fails, a [NotMet]; nil if it does not.
+// Err returns a [NotMet] if a job with these findings fails, else nil.
 func (c *Counts) Err() error {
 	if c == nil {
 		return nil
@@ -174,7 +174,7 @@ func (c *Counts) Err() error {
 	return &NotMet{c, fmt.Sprintf("%s of the job %s not met: %s", setting.Count(len(said), "expectation"), map[bool]string{true: "is", false: "are"}[len(said) == 1], text)}
 }
 
-// Sum adds findings of other records about the same expectations.
+// Sum merges findings of different records about the same expectations.
 func Sum(a, b []Finding) []Finding {
 	sum := slices.Clone(a)
 	for _, f := range b {

@@ -14,7 +14,7 @@ type Number struct {
 	exponent int64
 }
 
-// ParseNumber reads a decimal that the type decimal takes. The digits are in buf.
+// ParseNumber parses text that the type decimal accepts. buf holds the digits.
 func ParseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n Number, ok bool) {
 	negative, digits, scale, ok := celltype.TakeDecimal(text, buf)
 	if !ok {
@@ -46,7 +46,7 @@ func (n Number) sign() int {
 	return 1
 }
 
-// Compare is exact.
+// Compare compares two numbers exactly.
 func (n Number) Compare(o Number) int {
 	s := n.sign()
 	if other := o.sign(); s != other || s == 0 {
@@ -61,13 +61,13 @@ func (n Number) Compare(o Number) int {
 	return s * bytes.Compare(n.digits, o.digits)
 }
 
-// Whole reports whether nothing follows the point.
+// Whole reports whether the number has no digits after the point.
 func (n Number) Whole() bool { return n.exponent >= int64(len(n.digits)) }
 
-// mostFloat is how many digits count for [Number.Float].
+// mostFloat is the number of digits that [Number.Float] uses.
 const mostFloat = 18
 
-// Float returns a number near it, and finite: a part of 10^15 of it apart at most, unless it is too large or too small for a float.
+// Float returns a finite number near n: the relative error is at most 10^-15, unless n is too large or too small for a float.
 func (n Number) Float() float64 {
 	digits := n.digits[:min(len(n.digits), mostFloat)]
 	mantissa := int64(0)

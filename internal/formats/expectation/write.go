@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Write gives the section expect of a job file that has the list.
+// Write returns the section expect of a job file with the list.
 func Write(list []Asked) ([]byte, error) {
 	entries := []yaml.MapSlice{}
 	for _, a := range list {
@@ -59,10 +59,10 @@ func Write(list []Asked) ([]byte, error) {
 	return b, nil
 }
 
-// quoted is a text that stands in double quotes unless it is a plain word or number, so that no reader of YAML takes it for another.
+// quoted is a text that is written in double quotes unless it is a plain word or number, so that every YAML reader reads the same text.
 type quoted string
 
-// MarshalYAML gives the text as the file has it.
+// MarshalYAML returns the text in the form of the file.
 func (q quoted) MarshalYAML() ([]byte, error) {
 	if plainWord.MatchString(string(q)) && !slices.Contains(notText, string(q)) {
 		return []byte(q), nil
@@ -70,8 +70,8 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 	return strconv.AppendQuote(nil, string(q)), nil
 }
 
-// plainWord is a word, or a number.
+// plainWord matches a word or a number.
 var plainWord = regexp.MustCompile(`^([a-z][a-z0-9_]*|0|[1-9][0-9]{0,17}[%dh]?)$`)
 
-// notText are words that YAML 1.1 or 1.2 takes for something else.
+// notText lists words that YAML 1.1 or 1.2 does not read as text.
 var notText = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
