@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// azure is the protocol of Azure's blobs, which a Data Lake answers too.
+// azure is the protocol of Azure Blob Storage, which Data Lake accounts support too.
 type azure struct {
 	base *url.URL // of the container
 	keys *azureKeys
 }
 
-// azureVersion is the azure version of the protocol.
+// azureVersion is the version of Azure's protocol.
 const azureVersion = "2021-08-06"
 
 func (p *azure) request(method, key, action string, query url.Values) *request {
@@ -35,7 +35,7 @@ func (p *azure) list(prefix, token string, most int) *request {
 	return p.request(http.MethodGet, "", "the right to list (Storage Blob Data Reader)", query)
 }
 
-// azureName is a name in a list, which has escapes where it is no text of XML.
+// azureName is a name in a list. Azure percent-encodes a name that XML cannot contain.
 type azureName struct{ key string }
 
 // UnmarshalXML implements [xml.Unmarshaler].
@@ -89,7 +89,7 @@ func (p *azure) get(o object) *request {
 	return p.request(http.MethodGet, o.key, "the right to read (Storage Blob Data Reader)", nil).unchanged(o)
 }
 
-// describe reads a description. A directory of a Data Lake is described as an empty blob; it is none.
+// describe parses a description. A Data Lake describes a directory as an empty blob; describe reports that as not found.
 func (p *azure) describe(resp *http.Response) (object, error) {
 	if resp.Header.Get("X-Ms-Meta-Hdi_isfolder") == "true" {
 		return object{}, &answer{status: http.StatusNotFound, code: "BlobNotFound"}

@@ -19,7 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// azureKeys are the credentials of an account: a key, a signature that was handed out (SAS), or an identity that gets tokens.
+// azureKeys holds the credentials of an account: a key, a shared access signature (SAS), or an identity that obtains tokens.
 type azureKeys struct {
 	who     string
 	account string
@@ -39,7 +39,7 @@ func azureConnection() map[string]string {
 	return fields
 }
 
-// newAzureKeys looks in the environment, as Azure's tools do, and then for an identity.
+// newAzureKeys takes the credentials from the environment, as Azure's tools do, or else from an identity.
 func newAzureKeys(account string) (*azureKeys, error) {
 	name, _, _ := strings.Cut(account, ".")
 	k := &azureKeys{account: name}
@@ -96,7 +96,7 @@ func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
 	return nil
 }
 
-// text returns the text that is signed with an account's key (Authorize with Shared Key, in the documents of Azure's storage).
+// text returns the string to sign with an account's key (see Authorize with Shared Key in the documentation of Azure Storage).
 func (k *azureKeys) text(h *http.Request) string {
 	lines := []string{h.Method}
 	for _, name := range []string{"Content-Encoding", "Content-Language", "Content-Length", "Content-MD5", "Content-Type", "Date", "If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"} {

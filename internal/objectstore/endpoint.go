@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// endpoint is where the buckets of a protocol are. The zero value is the provider's own.
+// endpoint is the address of the buckets of a kind. The zero value is the provider's own.
 type endpoint struct {
 	url       *url.URL
 	region    string
-	style     string // path or virtual: where the bucket's name is; empty: as the host has it
+	style     string // path or virtual: the bucket's name is in the path or in the host; empty: the host determines it
 	anonymous bool   // requests have no credentials
 }
 
-// ParseEndpoints reads settings such as s3=https://host:port?region=eu-1&style=path&credentials=none, by scheme. One that has credentials is
-// refused, and not shown.
+// ParseEndpoints parses settings such as s3=https://host:port?region=eu-1&style=path&credentials=none, and returns them by kind. A setting that has
+// credentials is an error, which does not show them.
 func ParseEndpoints(list []string) (map[kind]endpoint, error) {
 	all := make(map[kind]endpoint, len(list))
 	for _, text := range list {
@@ -61,7 +61,7 @@ func parseEndpoint(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// open reports whether what is sent to the endpoint can be read on its way.
+// open reports whether others can read the traffic on the network: it is unencrypted, and the host is not a loopback address.
 func (e endpoint) open() bool {
 	if e.url == nil || e.url.Scheme != "http" {
 		return false
@@ -71,7 +71,8 @@ func (e endpoint) open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// regionOf returns the region in the name of a host: s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com, obs.cn-north-4.myhuaweicloud.com.
+// regionOf returns the region in a host name, empty if it has none, such as s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com or
+// obs.cn-north-4.myhuaweicloud.com.
 func regionOf(host string) string {
 	labels := strings.Split(host, ".")
 	provider := strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn") || strings.HasSuffix(host, ".myhuaweicloud.com")
@@ -86,7 +87,7 @@ func regionOf(host string) string {
 	return ""
 }
 
-// virtual reports whether the bucket's name is part of the host.
+// virtual reports whether the bucket's name is a part of the host name.
 func (e endpoint) virtual(bucket string) bool {
 	if e.style != "" {
 		return e.style == "virtual"
@@ -94,10 +95,10 @@ func (e endpoint) virtual(bucket string) bool {
 	hosted := slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".aliyuncs.com", ".myhuaweicloud.com"}, func(end string) bool {
 		return strings.HasSuffix(e.url.Hostname(), end)
 	})
-	return hosted && !(e.url.Scheme == "https" && strings.Contains(bucket, ".")) // no certificate has such a name
+	return hosted && !(e.url.Scheme == "https" && strings.Contains(bucket, ".")) // wildcard certificates do not match such names
 }
 
-// base returns the address of a bucket of S3's protocol, without a slash at its end.
+// base returns the address of a bucket of S3's protocol, without a trailing slash.
 func (e endpoint) base(bucket string) *url.URL {
 	u := *e.url
 	if e.virtual(bucket) {
@@ -108,7 +109,7 @@ func (e endpoint) base(bucket string) *url.URL {
 	return &u
 }
 
-// awsEndpoint is Amazon's of a region.
+// awsEndpoint returns Amazon's address of a region; an empty one is us-east-1.
 func awsEndpoint(region string) *url.URL {
 	domain := "amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {

@@ -11,14 +11,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// finalError is one that no repeat changes.
+// finalError is an error that is not retried.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
 func finalf(format string, args ...any) error { return finalError{fmt.Errorf(format, args...)} }
 
-// ChangedError is an object that is not what it was when it was listed.
+// ChangedError reports that an object has changed since it was listed.
 type ChangedError struct {
 	Object string
 	What   string
@@ -49,10 +49,10 @@ func badCertificate(err error) bool {
 	return ok
 }
 
-// mostSkew is how far clocks may differ before signatures are refused.
+// mostSkew is the difference of clocks above which a denial is attributed to them.
 const mostSkew = 5 * time.Minute
 
-// explain returns an error that explains a failure and says what to do.
+// explain returns an error that explains a failure and suggests a remedy.
 func (s *Store) explain(q *request, err error) error {
 	if _, ok := errors.AsType[*ChangedError](err); ok {
 		return err
@@ -100,7 +100,7 @@ func orUnknown(region string) string {
 	return cut(region, 40)
 }
 
-// unreachable returns a failure without an answer.
+// unreachable returns the error for a request without an answer.
 func (s *Store) unreachable(q *request, err error) error {
 	what := fmt.Sprintf("%s at %s", q.what, q.url.Host)
 	switch err := bare(err); {

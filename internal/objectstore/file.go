@@ -13,18 +13,18 @@ import (
 	"sync"
 )
 
-// How much of an object is asked for at a time.
+// Sizes in bytes of the ranges that a file requests, and limits of a file.
 const (
-	firstRange = 128 << 10 // of a file that may be looked at only
+	firstRange = 128 << 10 // of a flow: the reader may need no more than that
 	mostRange  = 2 << 20
-	mostHeld   = 4 * mostRange // of a file, with what is asked for
-	mostFlows  = 64            // places from which a file is read on, such as the columns of Parquet
+	mostHeld   = 4 * mostRange // of a file, with the requested ranges
+	mostFlows  = 64            // positions from which a file is read sequentially, such as the columns of Parquet
 )
 
-// readAheadMemory is the memory that reading a file takes, with the requested ranges of the next part.
+// readAheadMemory is the memory in bytes that reading a file takes, with the requested range of the next part.
 const readAheadMemory = mostHeld + mostRange
 
-// file reads an object by ranges. One that is read on from where it was read before has the next ranges asked for while the last is used.
+// file reads an object by ranges. While a reader uses a range, the next ranges of a sequential read are already requested.
 type file struct {
 	s      *Store
 	ctx    context.Context
@@ -33,31 +33,31 @@ type file struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	pos    int64 // of Read
+	pos    int64 // the offset of Read
 	end    int64 // read-ahead ends here
 	flows  []*flow
 	ranges []*span // least recently used first
-	whole  bool    // a part is read from its beginning to its end
-	tail   []byte  // the end of the span that was let go last: readers take a few bytes again
+	whole  bool    // Within was called: a part is read from its beginning to its end
+	tail   []byte  // the end of the span that was released last: readers read a few bytes again
 	tailAt int64
 }
 
-// mostTail bounds a tail.
+// mostTail is the largest size of a tail.
 const mostTail = 4 << 10
 
 // flow is a position from which a file is read sequentially.
 type flow struct {
-	next int64 // the first byte that was not asked for
+	next int64 // the first byte that was not requested
 	size int   // of the next range
 }
 
-// span is bytes of an object: those that have come, once done is closed.
+// span is a requested range of an object. data and err are valid once done is closed.
 type span struct {
 	off, end int64
 	done     chan struct{}
 	data     []byte
 	err      error
-	users    int // that wait for it or copy from it
+	users    int // readers that wait for it or copy from it
 }
 
 func newFile(ctx context.Context, s *Store, o object) *file {
@@ -66,10 +66,10 @@ func newFile(ctx context.Context, s *Store, o object) *file {
 	return f
 }
 
-// Stat implements [fs.File]. No request is made: what is read later is of this object, or an error.
+// Stat implements [fs.File]. It makes no request: later reads return bytes of this version of the object, or an error.
 func (f *file) Stat() (fs.FileInfo, error) { return info{f.s, f.o, false}, nil }
 
-// Close ends what is asked for.
+// Close cancels running requests and waits for their end.
 func (f *file) Close() error {
 	f.cancel()
 	f.work.Wait()
@@ -96,7 +96,7 @@ func (f *file) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Within announces that the bytes from start to end will be read in order, and few after them.
+// Within announces that the bytes from start to end will be read in order, and only few bytes after end.
 func (f *file) Within(start, end int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// again copies bytes of the tail.
+// again copies bytes of the tail, and returns how many.
 func (f *file) again(p []byte, off int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,7 +147,7 @@ func (f *file) again(p []byte, off int64) int {
 	return copy(p, f.tail[off-f.tailAt:])
 }
 
-// at returns the span that has a byte; it is asked for if there is none.
+// at returns the span that contains the byte at off, and requests one of want bytes or more if there is none. The caller releases it.
 func (f *file) at(off, want int64) *span {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +162,7 @@ func (f *file) at(off, want int64) *span {
 		r = f.ask(w, want)
 	}
 	r.users++
-	for _, w := range f.flows { // the one whose next byte is after the span
+	for _, w := range f.flows { // the flow whose next byte follows the span
 		if w.next >= r.end && w.next-r.end < mostHeld && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
 			f.ahead(w, off)
 			break
@@ -171,7 +171,7 @@ func (f *file) at(off, want int64) *span {
 	return r
 }
 
-// flowAt returns the flow whose next byte is at a place, or a new one.
+// flowAt returns the flow whose next byte is at off, or a new one. A new one replaces the oldest of [mostFlows].
 func (f *file) flowAt(off int64) *flow {
 	if i := slices.IndexFunc(f.flows, func(w *flow) bool { return w.next == off }); i >= 0 {
 		return f.flows[i]
@@ -184,7 +184,7 @@ func (f *file) flowAt(off int64) *flow {
 	return w
 }
 
-// ahead asks for the next ranges of a flow that is read at a place.
+// ahead requests the next ranges of a flow that is read at offset at.
 func (f *file) ahead(w *flow, at int64) {
 	for w.next < f.end && w.next-at < mostHeld-mostRange && f.held()+mostRange <= mostHeld {
 		f.ask(w, 0)
@@ -194,11 +194,11 @@ func (f *file) ahead(w *flow, at int64) {
 	}
 }
 
-// ask begins to read the next range of a flow, of want bytes or more.
+// ask requests the next range of a flow, of want bytes or more, up to [mostRange].
 func (f *file) ask(w *flow, want int64) *span {
 	n := min(int64(w.size), mostRange)
 	if !f.whole {
-		n = min(n, max(firstRange, mostHeld/int64(len(f.flows)+1))) // so that ranges of all places are held together
+		n = min(n, max(firstRange, mostHeld/int64(len(f.flows)+1))) // so that the ranges of all flows fit into mostHeld
 	}
 	if end := f.end; w.next < end {
 		n = min(n, end-w.next)
@@ -214,7 +214,7 @@ func (f *file) ask(w *flow, want int64) *span {
 	return r
 }
 
-// held returns how many bytes of the object are here or asked for.
+// held returns the number of bytes that are in memory or requested.
 func (f *file) held() (n int64) {
 	for _, r := range f.ranges {
 		n += r.end - r.off
@@ -222,7 +222,7 @@ func (f *file) held() (n int64) {
 	return n
 }
 
-// trim lets spans go, those that were used longest ago first, until there is room for n bytes.
+// trim drops unused spans, the least recently used first, until there is room for n bytes.
 func (f *file) trim(n int64) {
 	for f.held()+n > mostHeld {
 		i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.users == 0 && isDone(r) })
@@ -250,7 +250,7 @@ func (f *file) drop(i int) {
 	}
 }
 
-// release ends the use of a span. One that is read to its end is let go.
+// release ends a reader's use of a span, which was read up to offset at. A span without users that was read to its end, or failed, is dropped.
 func (f *file) release(r *span, at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -265,7 +265,7 @@ func (f *file) release(r *span, at int64) {
 	}
 }
 
-// read fills a buffer with an object's bytes. What has come is not asked for again.
+// read fills a buffer with an object's bytes from off. A retry requests only the bytes that are still missing.
 func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error {
 	have := 0
 	err := s.do(ctx, func() (*request, error) {
@@ -296,10 +296,10 @@ func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error
 	return err
 }
 
-// drain reads the end of a body after its last byte, so that its connection is used again.
+// drain reads the end of a body after its last byte, so that its connection can be reused.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 1) }
 
-// same sees that an answer has the bytes that were asked for, of the object as it was seen.
+// same checks that an answer has the requested bytes, and that the object is unchanged.
 func (s *Store) same(resp *http.Response, o object, from, n int64) error {
 	if tag := s.protocol.tag(resp.Header); tag != "" && o.tag != "" && tag != o.tag {
 		return &ChangedError{s.name(o.key), fmt.Sprintf("its tag was %s, it is %s", cut(o.tag, 40), cut(tag, 40))}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// gcs is Google's own protocol, in JSON.
+// gcs is the protocol of Google Cloud Storage's JSON API.
 type gcs struct {
 	base   *url.URL
 	bucket string
@@ -37,7 +37,7 @@ func (p *gcs) request(key, action string, query url.Values) *request {
 		u.RawPath = raw + "/" + url.PathEscape(key)
 	}
 	u.RawQuery = query.Encode()
-	// A packed object comes as it is stored if the request says that it takes such.
+	// With this header the store sends a gzip-compressed object as it is stored.
 	return &request{method: http.MethodGet, url: &u, header: http.Header{"Accept-Encoding": {"gzip"}}, action: action}
 }
 
@@ -114,7 +114,7 @@ func (p *gcs) answer(_ *http.Response, body []byte) *answer {
 	return a
 }
 
-// sign adds a token of the credentials that Google's tools find: GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the machine's account.
+// sign adds a token from the credentials that Google's tools find: GOOGLE_APPLICATION_CREDENTIALS, gcloud's file, the machine's account.
 func (p *gcs) sign(ctx context.Context, h *http.Request) (*http.Request, error) {
 	if p.open {
 		return h, nil

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// mostLeads bounds what is read of objects whose next part nobody has begun to read.
+// mostLeads is the largest number of leads of a Store; all are dropped when it is reached.
 const mostLeads = 16
 
-// lead is how far an object is read: parts of it are opened one after the other, in their order, by several readers. The beginning of the
-// next one is asked for before it is opened, so that its reader does not wait for an answer.
+// lead records how far an object is read, where several readers open its parts one after the other, in their order. The Store requests the
+// beginning of the next part before a reader opens it, so that the reader does not wait for an answer.
 type lead struct {
 	o     object
 	front int64 // the end of the last part that was opened
-	span  *span // from there on; nil: not asked for
+	span  *span // the range from front on; nil: not requested
 }
 
-// takeLead records that a part of an object is read, and returns the requests for it.
+// takeLead records that a part of an object is read, and returns the span that was requested for its beginning, or nil.
 func (s *Store) takeLead(o object, start, end int64) *span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,13 +35,13 @@ func (s *Store) takeLead(o object, start, end int64) *span {
 	if l.span != nil && l.span.off == start {
 		r, l.span = l.span, nil
 	}
-	if start < mostRange || end > l.front { // from the beginning, or on
+	if start < mostRange || end > l.front { // the object is read from its beginning, or further than before
 		l.front = end
 	}
 	return r
 }
 
-// giveLead asks for the beginning of the next part of an object.
+// giveLead requests the beginning of the next part of an object, unless that was done.
 func (s *Store) giveLead(o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Store) giveLead(o object) {
 	l.span = s.begin(s.ctx, &s.work, o, l.front, min(mostRange, o.size-l.front))
 }
 
-// begin reads n bytes in another goroutine.
+// begin reads n bytes from off in another goroutine.
 func (s *Store) begin(ctx context.Context, work *sync.WaitGroup, o object, off, n int64) *span {
 	var buf []byte
 	if n > mostRange/2 {
@@ -72,7 +72,7 @@ func (s *Store) begin(ctx context.Context, work *sync.WaitGroup, o object, off, 
 	return r
 }
 
-// reuse takes the buffer of a span that nothing reads or writes any more.
+// reuse returns the buffer of a span to the pool. No goroutine uses the buffer any more.
 func (s *Store) reuse(r *span) {
 	if cap(r.data) == mostRange {
 		s.buffers.Put((*[mostRange]byte)(r.data[:mostRange]))
@@ -80,7 +80,7 @@ func (s *Store) reuse(r *span) {
 	r.data = nil
 }
 
-// Close ends what is under way. Files are closed before.
+// Close cancels running requests and closes idle connections. The caller closes files before.
 func (s *Store) Close() error {
 	s.cancel()
 	s.work.Wait()

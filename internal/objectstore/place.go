@@ -9,10 +9,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// kind is a protocol.
+// kind is the name of a protocol, or of a provider with S3's protocol.
 type kind string
 
-// The protocols. Others speak S3's.
+// The kinds. OSS and OBS have S3's protocol.
 const (
 	kindS3    kind = "s3"
 	kindOSS   kind = "oss"
@@ -21,25 +21,25 @@ const (
 	kindAzure kind = "abfs"
 )
 
-// kinds are the protocols of schemes.
+// kinds maps schemes to kinds.
 var kinds = map[string]kind{"s3": kindS3, "s3a": kindS3, "oss": kindOSS, "obs": kindOBS, "gs": kindGCS, "abfs": kindAzure, "abfss": kindAzure}
 
 // Place is a parsed name such as s3://bucket/a/b.
 type Place struct {
 	kind    kind
-	Bucket  string // of Azure the container
-	Account string // of Azure: its name, or the host of its endpoint
-	// Path begins with a slash. What follows is the key, as it is: nothing in it is an escape.
+	Bucket  string // for Azure, the container
+	Account string // for Azure, the account's name, or the host of its endpoint; otherwise empty
+	// Path is a slash and the key. The key is literal: nothing in it is an escape.
 	Path string
 }
 
-// IsName reports whether a name is of an object store. It may be wrong otherwise.
+// IsName reports whether a name has the scheme of an object store. It does not check the rest of the name.
 func IsName(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && kinds[strings.ToLower(scheme)] != ""
 }
 
-// Parse reads a name. Errors show no credentials that the name may have.
+// Parse parses a name. Errors do not show credentials in the name.
 func Parse(name string) (Place, error) {
 	scheme, rest, _ := strings.Cut(name, "://")
 	p := Place{kind: kinds[strings.ToLower(scheme)]}
@@ -79,7 +79,7 @@ func Parse(name string) (Place, error) {
 	return p, nil
 }
 
-// checkKey refuses keys that are no path: cleaned, they would be the names of others.
+// checkKey returns an error for a key that is not a clean path: cleaned, it would name another object.
 func checkKey(key string) error {
 	elements := strings.Split(key, "/")
 	if key != "" && (slices.Contains(elements, "") || slices.Contains(elements, ".") || slices.Contains(elements, "..")) {
@@ -88,7 +88,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Root returns the place's bucket as messages and records name it, which no other bucket has.
+// Root returns the bucket's unique name for messages and records.
 func (p Place) Root() string {
 	if p.kind == kindAzure {
 		return "abfs://" + p.Bucket + "@" + p.Account
@@ -96,5 +96,5 @@ func (p Place) Root() string {
 	return string(p.kind) + "://" + p.Bucket
 }
 
-// String returns the one name of the place.
+// String returns the canonical name of the place: that of all names with the same key.
 func (p Place) String() string { return p.Root() + path.Clean(p.Path) }

@@ -16,20 +16,20 @@ import (
 	"bulkload/internal/base/retry"
 )
 
-// Bounds of a request. Tests have shorter ones.
+// patience holds the limits of a request. Tests use shorter ones.
 type patience struct {
 	retry.Policy
 	tries  int           // of one request
-	first  int           // of one request while the store has answered none: a wrong address says so soon
-	silent time.Duration // the longest time in which nothing comes
+	first  int           // of one request while the store has not answered any, so that a wrong address fails soon
+	silent time.Duration // the longest time without bytes of a body
 }
 
 func usualPatience() patience {
 	return patience{Policy: retry.Policy{First: 50 * time.Millisecond, Most: 8 * time.Second, Jitter: true}, tries: 11, first: 3, silent: 30 * time.Second}
 }
 
-// newTransport has connections of HTTP/1.1: ranges that are read side by side then have windows of their own. Nothing is unpacked on its
-// way: an object's bytes are as they are stored.
+// newTransport returns a transport that uses HTTP/1.1 only: ranges that are read concurrently then have separate flow-control windows. It does not
+// decompress bodies: an object's bytes are those that are stored.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -44,23 +44,23 @@ func newTransport() *http.Transport {
 	}
 }
 
-// request is one that is not signed yet.
+// request is a request that is not signed yet.
 type request struct {
 	method string
 	url    *url.URL
 	header http.Header
 	what   string // in messages: the bucket or the object
-	action string // the right that it needs
-	from   int64  // of the object's bytes
+	action string // the permission that it needs
+	from   int64  // the first requested byte of the object
 }
 
-// answer is a server's response that reports a failure.
+// answer is the error of a request that a server answered with a failure.
 type answer struct {
 	status  int
 	code    string        // of the provider, such as SlowDown
-	region  string        // where the bucket is
-	skew    time.Duration // of the server's clock from this one's, if it has said its time
-	message string        // of a failure before a server was asked; it has no credentials
+	region  string        // the bucket's, if it is not the one that was asked
+	skew    time.Duration // the server's clock minus this one, 0 if the answer has no date
+	message string        // of a failure before the request was sent; it has no credentials
 }
 
 func (a *answer) Error() string {
@@ -86,15 +86,15 @@ func (a *answer) transient() bool {
 	return a.status >= 500 && a.status != http.StatusNotImplemented
 }
 
-// shortError is a body that ended before its length.
+// shortError reports a body that ended too early.
 type shortError struct{ have, want int64 }
 
 func (e *shortError) Error() string {
 	return fmt.Sprintf("it sent %d of %d bytes", e.have, e.want)
 }
 
-// do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
-// continues where it was. The first time that a connection is lost it does not wait: that says nothing of the store.
+// do sends a request until use returns no error, the error is final, or the tries are used up; a try that received bytes restarts the count. use may
+// be called several times: it continues where it stopped. do does not wait after the first lost connection, which is no sign of an overloaded store.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
 	redirected, lost, from := false, false, int64(0)
 	for try := 1; ; try++ {
@@ -103,7 +103,7 @@ func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*ht
 			return err
 		}
 		if q.from > from {
-			from, try = q.from, 1 // some bytes have come
+			from, try = q.from, 1 // some bytes were received
 		}
 		err = s.once(ctx, q, use)
 		if err == nil {
@@ -147,7 +147,7 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 		return err
 	}
 	sent := time.Now()
-	resp, err := s.transport.RoundTrip(h) // without redirects, which would carry signatures elsewhere
+	resp, err := s.transport.RoundTrip(h) // does not follow redirects, which would send signatures elsewhere
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 	return a
 }
 
-// watched ends a body when nothing has come for too long.
+// watched is a body that cancels its request if a read takes longer than silent.
 type watched struct {
 	body   io.ReadCloser
 	silent time.Duration
@@ -191,7 +191,7 @@ func (w *watched) Read(p []byte) (int, error) {
 // Close drops the connection of a body that was not read to its end.
 func (w *watched) Close() error { return w.body.Close() }
 
-// bare returns an error without addresses, which may have signatures in them.
+// bare returns an error without the URL of a request, which may contain a signature, and cuts it to one short line.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -203,7 +203,7 @@ func bare(err error) error {
 	return err
 }
 
-// unchanged asks for the object as it was listed or described: one that has another tag by now is refused by the store.
+// unchanged makes a request conditional on the object's tag: the store refuses it if the tag has changed.
 func (q *request) unchanged(o object) *request {
 	if o.tag != "" {
 		q.header.Set("If-Match", `"`+o.tag+`"`)

@@ -15,17 +15,17 @@ import (
 	"github.com/minio/minio-go/v7/pkg/signer"
 )
 
-// s3 is the protocol of Amazon's store, which many others speak.
+// s3 is the protocol of Amazon S3, which many other stores implement.
 type s3 struct {
 	keys *s3Keys
 	base *url.URL // of the bucket
-	home bool     // of Amazon's own address, which says the region too
+	home bool     // base is Amazon's own address, which depends on the region
 
 	mu     sync.Mutex
 	region string
 }
 
-// emptySum is SHA-256 of no bytes: no request has a body.
+// emptySum is the SHA-256 of an empty body: no request has a body.
 const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 func (p *s3) request(method, key, action string, query url.Values) *request {
@@ -107,7 +107,7 @@ func (p *s3) get(o object) *request {
 
 func (p *s3) describe(resp *http.Response) (object, error) { return described(resp) }
 
-// described returns the object that the headers of a response describe.
+// described returns an object from the headers of a response.
 func described(resp *http.Response) (object, error) {
 	o := object{size: resp.ContentLength, tag: unquoted(resp.Header.Get("ETag"))}
 	var err error
@@ -135,7 +135,7 @@ func (p *s3) answer(resp *http.Response, body []byte) *answer {
 	return a
 }
 
-// redirect takes another region for signatures and, of Amazon's own address, for the host.
+// redirect sets another region for signatures and, for Amazon's own address, for the host. It returns false if the region is the current one.
 func (p *s3) redirect(region string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

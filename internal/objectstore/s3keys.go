@@ -11,7 +11,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// s3Keys are the credentials of S3's protocol: the first of the usual places that has some. They are asked for again before they expire.
+// s3Keys finds the credentials of S3's protocol, in the first place that has some. It renews them before they expire.
 type s3Keys struct {
 	places []keyPlace
 	client *http.Client
@@ -21,21 +21,21 @@ type s3Keys struct {
 	asked bool
 }
 
-// keyPlace is where credentials may be.
+// keyPlace is a place that may have credentials.
 type keyPlace struct {
 	name string
 	*credentials.Credentials
 }
 
-// variables are the variables of the environment that may have credentials, by protocol: identity, secret, token.
+// variables lists the environment variables of credentials by kind: access key, secret, token.
 var variables = map[kind][][3]string{
 	kindOSS: {{"OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"}, {"ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN"}},
 	kindOBS: {{"OBS_ACCESS_KEY_ID", "OBS_SECRET_ACCESS_KEY", "OBS_SECURITY_TOKEN"}},
 	kindS3:  {{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}},
 }
 
-// newS3Keys looks in the environment, in Hadoop's configuration, in the file that AWS's tools share, and asks the machine: web identity,
-// container, instance.
+// newS3Keys returns keys that are looked for in the environment, in Hadoop's configuration, in the shared file of AWS's tools, and in the machine's
+// role: web identity, container, instance.
 func newS3Keys(k kind, value func(string) string) *s3Keys {
 	keys := &s3Keys{client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true}}}
@@ -60,7 +60,7 @@ func newS3Keys(k kind, value func(string) string) *s3Keys {
 	return keys
 }
 
-// get gives the credentials. Those without a key are none: requests are then without a signature, as public buckets take them.
+// get returns the credentials. If there are none, the access key is empty: requests are then not signed, as public buckets accept.
 func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,7 +84,7 @@ func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 	return credentials.Value{}, nil
 }
 
-// who says where the credentials are from.
+// who names the source of the credentials.
 func (k *s3Keys) who() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

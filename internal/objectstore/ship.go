@@ -9,7 +9,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// shipped is a bucket of S3's protocol as another process reads it: where it is, and the keys that this one has found.
+// shipped is a bucket of S3's protocol for another process: its address, and the keys that this process has found.
 type shipped struct {
 	Base   string `json:"base"`
 	Region string `json:"region,omitempty"`
@@ -19,14 +19,14 @@ type shipped struct {
 	Token  string `json:"token,omitempty"`
 }
 
-// CanShip reports whether [Stores.Ship] takes the bucket of a name: one of S3's protocol.
+// CanShip reports whether [Stores.Ship] accepts the bucket of a name, which must have S3's protocol.
 func CanShip(name string) bool {
 	p, err := Parse(name)
 	return err == nil && p.kind != kindGCS && p.kind != kindAzure
 }
 
-// Ship returns the settings with which another process can read the buckets of some names, for [Stores.Take]. They contain the keys and are a secret. Keys of a role are good
-// until they expire.
+// Ship returns the settings that another process needs to read the buckets of the given names, for [Stores.Take]. They contain the keys and are a
+// secret. Keys of a role are valid until they expire.
 func (s *Stores) Ship(ctx context.Context, names []string) ([]byte, error) {
 	all := map[string]shipped{}
 	for _, name := range names {
@@ -49,7 +49,7 @@ func (s *Stores) Ship(ctx context.Context, names []string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Take has buckets read as Ship said, with no other address and no other keys.
+// Take sets the addresses and keys from [Stores.Ship], for buckets that are opened later. Those buckets use no others.
 func (s *Stores) Take(secret []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Stores) Take(secret []byte) error {
 	return nil
 }
 
-// protocol returns the bucket's.
+// protocol returns the protocol of the bucket.
 func (c shipped) protocol() (*s3, error) {
 	base, err := url.Parse(c.Base)
 	if err != nil {

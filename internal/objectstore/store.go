@@ -28,34 +28,34 @@ type Store struct {
 	transport http.RoundTripper
 	patience  patience
 	log       *slog.Logger
-	answered  atomic.Bool // some request
+	answered  atomic.Bool // the store has answered a request
 
-	ctx     context.Context // of what is read before it is asked for
+	ctx     context.Context // of the leads: reads that begin before a reader requests them
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 	buffers sync.Pool
 
 	mu    sync.Mutex
-	seen  map[string]object // by key, as they were listed or described last
+	seen  map[string]object // by key, as last listed or described
 	leads map[string]*lead  // by key
 }
 
-// protocol makes requests and reads answers.
+// protocol makes requests and parses answers.
 type protocol interface {
-	// list requests the entries directly below a prefix: a page of them, from a token on.
+	// list requests a page of the entries directly below a prefix, at most most of them. An empty token requests the first page.
 	list(prefix, token string, most int) *request
 	page(body []byte) (page, error)
-	// head asks for an object's description, and describe reads it. get asks for bytes of an object, if it is still that one.
+	// head requests an object's description, and describe parses it. get requests bytes of an object, provided that its tag is unchanged.
 	head(key string) *request
 	describe(*http.Response) (object, error)
 	get(o object) *request
-	// tag returns an object's in an answer, empty if it does not say.
+	// tag returns the object's tag from an answer, empty if it has none.
 	tag(http.Header) string
 	answer(resp *http.Response, body []byte) *answer
 	sign(context.Context, *http.Request) (*http.Request, error)
-	// who says where the credentials are from.
+	// who names the source of the credentials.
 	who() string
-	// redirect has later requests go to another region, and is false if it cannot.
+	// redirect sends later requests to another region. It returns false if it cannot.
 	redirect(region string) bool
 }
 
@@ -63,21 +63,21 @@ type protocol interface {
 type object struct {
 	key      string
 	size     int64
-	modified time.Time // whole seconds: that is what all answers have
+	modified time.Time // in whole seconds, the precision of all answers
 	tag      string
 }
 
 // page is a part of a list.
 type page struct {
 	objects  []object
-	prefixes []string // directories, with a slash at their ends
+	prefixes []string // directories, with a trailing slash
 	next     string   // token of the next page, empty after the last
 }
 
-// mostSeen bounds what is kept of objects.
+// mostSeen is the largest number of descriptions that a Store keeps.
 const mostSeen = 1 << 16
 
-// remember keeps what was seen of objects: opening one needs no request then.
+// remember keeps descriptions of objects, so that opening one needs no request.
 func (s *Store) remember(list ...object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,12 +95,12 @@ func (s *Store) forget(key string) {
 	delete(s.seen, key)
 }
 
-// name returns a key's as messages have it.
+// name returns the name of a key for messages.
 func (s *Store) name(key string) string { return s.root + "/" + key }
 
 func keyOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// Stat describes an object, or a directory: the beginning of other keys, before a slash.
+// Stat describes an object, or a directory: a prefix of other keys that ends before a slash.
 func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	key := keyOf(name)
 	if key != "" {
@@ -126,7 +126,7 @@ func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	return info{s, object{key: key}, true}, nil
 }
 
-// describe asks for an object's description.
+// describe requests an object's description.
 func (s *Store) describe(ctx context.Context, key string) (o object, err error) {
 	err = s.do(ctx, func() (*request, error) {
 		q := s.protocol.head(key)
@@ -144,7 +144,8 @@ func (s *Store) describe(ctx context.Context, key string) (o object, err error) 
 	return o, nil
 }
 
-// whyNot asks for a byte of an object that is not described: the answer to HEAD has no body, and does not say why.
+// whyNot requests one byte of an object after a failed HEAD, whose answer has no body and so no error code. It returns the error of that request,
+// or err if there is none.
 func (s *Store) whyNot(ctx context.Context, key string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return err
@@ -161,7 +162,7 @@ func (s *Store) whyNot(ctx context.Context, key string, err error) error {
 	return cmp.Or(again, err)
 }
 
-// ReadDir lists a directory: objects, and prefixes up to the next slash.
+// ReadDir lists a directory: its objects, and the prefixes up to the next slash as directories.
 func (s *Store) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	prefix := keyOf(name)
 	if prefix != "" {
@@ -186,7 +187,7 @@ func (s *Store) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 				list = append(list, info{s, object{key: key}, true})
 			}
 		}
-		p.objects = slices.DeleteFunc(p.objects, func(o object) bool { return o.key == prefix && o.size == 0 }) // it stands for the directory
+		p.objects = slices.DeleteFunc(p.objects, func(o object) bool { return o.key == prefix && o.size == 0 }) // it represents the directory
 		for _, o := range p.objects {
 			if err := s.element(prefix, o.key, false); err != nil {
 				return nil, err
@@ -208,7 +209,7 @@ func (s *Store) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	return s.distinct(list, dirs)
 }
 
-// distinct leaves out empty objects that stand for directories, and refuses others of such names.
+// distinct removes empty objects that have the name of a directory. Other objects with the name of a directory are an error.
 func (s *Store) distinct(list []fs.FileInfo, dirs map[string]bool) ([]fs.FileInfo, error) {
 	var both string
 	list = slices.DeleteFunc(list, func(i fs.FileInfo) bool {
@@ -225,7 +226,7 @@ func (s *Store) distinct(list []fs.FileInfo, dirs map[string]bool) ([]fs.FileInf
 	return list, nil
 }
 
-// element sees that what a list has can be named.
+// element checks that a path can name an entry of a list.
 func (s *Store) element(prefix, key string, dir bool) error {
 	rest, _ := strings.CutPrefix(key, prefix)
 	if err := checkKey(rest + "/x"); err != nil && (dir || rest != "") {
@@ -237,7 +238,7 @@ func (s *Store) element(prefix, key string, dir bool) error {
 	return nil
 }
 
-// page asks for a page of a list.
+// page requests a page of a list.
 func (s *Store) page(ctx context.Context, prefix, token string, most int) (p page, err error) {
 	err = s.do(ctx, func() (*request, error) {
 		q := s.protocol.list(prefix, token, most)
@@ -256,10 +257,10 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (p pag
 	return p, err
 }
 
-// inSeconds returns a time as all answers of a store have it.
+// inSeconds returns a time in UTC and whole seconds, the precision of all answers.
 func inSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// listQuery returns the query for the entries directly below a prefix, at most a number of them, from a token on.
+// listQuery returns the query for at most most entries directly below a prefix. An empty token requests the first page.
 func listQuery(prefix, mostName string, most int, tokenName, token string) url.Values {
 	query := url.Values{"delimiter": {"/"}, "prefix": {prefix}, mostName: {strconv.Itoa(most)}}
 	if token != "" {
@@ -268,10 +269,10 @@ func listQuery(prefix, mostName string, most int, tokenName, token string) url.V
 	return query
 }
 
-// mostBody bounds what is kept of a list or a description.
+// mostBody is the largest size in bytes of a list or a description.
 const mostBody = 64 << 20
 
-// readBody reads a whole body, of the length that its header has.
+// readBody reads a body, up to [mostBody]. A body shorter than the length in its header is an error.
 func readBody(resp *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostBody))
 	if err == nil && resp.ContentLength > int64(len(body)) {
@@ -280,7 +281,7 @@ func readBody(resp *http.Response) ([]byte, error) {
 	return body, err
 }
 
-// Open opens an object as it was seen last. Reads fail if it has changed since.
+// Open opens an object in the version that was last listed or described. Reads fail if it has changed since then.
 func (s *Store) Open(ctx context.Context, name string) (fs.File, error) {
 	key := keyOf(name)
 	s.mu.Lock()
@@ -297,10 +298,10 @@ func (s *Store) Open(ctx context.Context, name string) (fs.File, error) {
 	return newFile(ctx, s, o), nil
 }
 
-// ReadAheadMemory returns the bytes of memory that reading a file of the store takes.
+// ReadAheadMemory returns the memory in bytes that reading a file of the store takes.
 func (s *Store) ReadAheadMemory() int64 { return readAheadMemory }
 
-// Rest gives back idle connections.
+// Rest closes idle connections.
 func (s *Store) Rest() {
 	if t, ok := s.transport.(*http.Transport); ok {
 		t.CloseIdleConnections()
@@ -329,8 +330,8 @@ func (i info) Mode() fs.FileMode {
 // Tag returns the ETag or the generation of an object.
 func (i info) Tag() string { return i.object.tag }
 
-// FileID returns a digest of the object's name and tag: an object that is written again has another one, and so have two objects of the same
-// content.
+// FileID returns a digest of the object's name and tag. It changes when an object is overwritten with a new tag, and differs between objects of the
+// same content. An object without a tag has ID 0; a directory has none.
 func (i info) FileID() (uint64, bool) {
 	if i.dir || i.object.tag == "" {
 		return 0, !i.dir

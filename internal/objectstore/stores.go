@@ -13,10 +13,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Stores are the buckets that a process reads. The zero value has the providers' own addresses. Safe for concurrent use.
+// Stores holds the buckets that a process reads. The zero value uses the providers' own addresses. Safe for concurrent use.
 type Stores struct {
 	Endpoints []string            // see [ParseEndpoints]
-	Conf      func(string) string // Hadoop's configuration: fs.s3a.endpoint and the like; nil: none
+	Conf      func(string) string // returns a value of Hadoop's configuration, such as fs.s3a.endpoint; nil: none
 	Log       *slog.Logger        // nil: none
 
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type Stores struct {
 	shipped map[string]shipped // by root, see [Stores.Take]
 }
 
-// Open finds the bucket of a name, and the name there. Nothing is asked of it, but of Amazon where it is.
+// Open returns the bucket of a name, and the name within it. It makes no request to the bucket.
 func (s *Stores) Open(name string) (*Store, string, error) {
 	p, err := Parse(name)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Stores) Open(name string) (*Store, string, error) {
 	return one, p.Path, nil
 }
 
-// store makes the one of a place.
+// store returns a new Store for the bucket of a place.
 func (s *Stores) store(p Place) (*Store, error) {
 	all, err := ParseEndpoints(s.Endpoints)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Stores) store(p Place) (*Store, error) {
 	return one, nil
 }
 
-// newS3 is S3's protocol at an endpoint. Hadoop's configuration and the variables of AWS's tools say what the setting does not.
+// newS3 returns S3's protocol at an endpoint. The variables of AWS's tools and Hadoop's configuration supply what the setting lacks, for kindS3.
 func newS3(p Place, e endpoint, value func(string) string) (*s3, error) {
 	out := &s3{keys: &s3Keys{asked: true}}
 	if p.kind == kindS3 {
@@ -162,7 +162,7 @@ func newAzure(p Place, e endpoint) (*azure, error) {
 	return a, nil
 }
 
-// Rest gives back idle connections.
+// Rest closes idle connections.
 func (s *Stores) Rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Stores) Rest() {
 	}
 }
 
-// Close ends what is under way.
+// Close cancels running requests and closes all buckets.
 func (s *Stores) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
