@@ -16,18 +16,18 @@ import (
 
 // Limits of the proposed expectations.
 const (
-	manyRecords  = 1000 // of fewer, nothing is said that fails a job
-	timesListed  = 50   // how often each value must be there in the mean to be listed
-	codeLength   = 6    // digits from which numbers of one length are taken for codes
-	keyShare     = 0.97 // different values, as a share of the values, from which on they may be unique
-	newestDays   = 7    // age of the newest date up to which it is expected to be new
-	nullsMargin  = 2    // times the share of NULLs
-	leastPercent = 1    // of NULLs that is allowed where there are some
+	manyRecords  = 1000 // with fewer records, expectations only warn
+	timesListed  = 50   // the mean number of occurrences of a value from which on values are listed
+	codeLength   = 6    // the number of digits from which on numbers of equal length are taken for codes
+	keyShare     = 0.97 // the share of different values from which on values are expected to be unique
+	newestDays   = 7    // the age in days below which the newest date is expected to stay recent
+	nullsMargin  = 2    // the factor of the share of NULLs
+	leastPercent = 1    // the least percentage of NULLs that is allowed, if there are some
 )
 
-// Expect gives expectations to start from, with margins around what was found. They are guesses: unique has to be counted, and
-// what the profile is not of may differ. Those that would be wrong for few records, or by their nature, only warn. Now is the time with
-// which dates are compared.
+// Expect proposes expectations, with margins around the values found. They are guesses: uniqueness has yet to be counted, and
+// input that was not profiled may differ. Expectations that rest on few records or a part of the input, and those of values that may
+// change, only warn. Dates are compared with now.
 func (p *Profile) Expect(now time.Time) []expectation.Asked {
 	var list []expectation.Asked
 	severity := expectation.Fail
@@ -49,7 +49,7 @@ func (p *Profile) Expect(now time.Time) []expectation.Asked {
 	return list
 }
 
-// expect returns the expectations of a column: of its form, and of its values, which may change and so only warn.
+// expect returns the expectations of a column: those of its form, and those of its values, which may change and so only warn.
 func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expectation.Asked) {
 	form := expectation.Asked{Column: c.Name, Severity: severity}
 	values := expectation.Asked{Column: c.Name, Severity: expectation.Warn}
@@ -74,7 +74,7 @@ func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expe
 	return list
 }
 
-// expectValues is about the values of a column without empty ones.
+// expectValues adds the expectations of the values of a column without empty values.
 func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 	code := c.Digits && c.Shortest == c.Longest && c.Longest >= codeLength
 	if code {
@@ -98,14 +98,14 @@ func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 	}
 }
 
-// listed returns all values of a column that has few, each of them often; else nil.
+// listed returns all values of a column that has few different, frequent values; nil for others.
 func (c *Column) listed() (words []expectation.Word) {
 	if c.Estimated || c.Distinct > mostFrequent || c.Values < timesListed*c.Distinct || c.Kind == Date {
 		return nil
 	}
 	for _, f := range c.Frequent {
 		if f.Cut || !utf8.ValidString(f.Value) || strings.ContainsRune(f.Value, utf8.RuneError) {
-			return nil // not all of it is known
+			return nil // the full value is not known
 		}
 		words = append(words, expectation.Word(f.Value))
 	}
@@ -113,10 +113,11 @@ func (c *Column) listed() (words []expectation.Word) {
 	return words
 }
 
-// plainNumber is one whose digits are few enough to reckon with.
+// plainNumber matches numbers with few enough digits to calculate with.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]{0,30}\.?[0-9]{0,30}$`)
 
-// around are bounds with half of the range on either side, of two digits. What is not below 0 stays so.
+// around returns bounds of two digits, with a margin of half the range on either side. A bound does not change its sign. It returns empty
+// bounds if a number is not a [plainNumber].
 func (c *Column) around() (low, high expectation.Word) {
 	if !plainNumber.MatchString(c.Min) || !plainNumber.MatchString(c.Max) {
 		return "", ""

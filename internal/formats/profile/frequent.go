@@ -7,43 +7,43 @@ import (
 )
 
 const (
-	// MostValues is how many values of a column are counted at a time, of an input with few columns.
+	// MostValues is the number of values that are counted for each column, in an input with few columns.
 	MostValues = 1024
-	// leastValues are counted of one with very many.
+	// leastValues is that number for an input with very many columns.
 	leastValues = 64
-	// valuesTogether are counted of all columns.
+	// valuesTogether limits the number of values for all columns together, down to leastValues each.
 	valuesTogether = 64 << 10
-	// mostKept is how many bytes are kept of a counted value.
+	// mostKept is the number of bytes that are kept of a counted value.
 	mostKept = 128
-	// precision of HyperLogLog: 2^14 registers of a byte.
+	// precision is HyperLogLog's: 2^14 registers of a byte.
 	precision = 14
-	// DistinctError is the standard error of an estimate, 1.04/√(2^14), by Flajolet, Fusy, Gandouet and Meunier.
+	// DistinctError is the standard error of an estimate, 1.04/√(2^14), according to Flajolet, Fusy, Gandouet and Meunier.
 	DistinctError = 0.0081
 )
 
 // A counted is a value in the table.
 type counted struct {
 	hash   uint64
-	number float64 // what it is in the histogram of values
-	count  int64   // how often it was there, without what was taken
-	fresh  int64   // how often since it is in the table, and not in the histograms
-	at     uint32  // of its beginning in the text
+	number float64 // the value's number in the histogram of values
+	count  int64   // the occurrences, minus the sum subtracted
+	fresh  int64   // the occurrences that the histograms do not have yet
+	at     uint32  // the offset of its first bytes in text
 	kept   uint32
 	length uint32
 }
 
-// frequent counts values by 64 bits of their hash: see the package's text.
+// frequent counts values by a 64-bit hash: see the package documentation.
 type frequent struct {
 	most    int
-	index   []uint16 // open addressing by hash: places in values, from 1
+	index   []uint16 // open addressing by hash: indices of values, plus one
 	values  []counted
 	text    []byte
-	taken   int64 // from every count, in sum
+	taken   int64 // the sum subtracted from every count
 	sketch  *hyperloglog.Sketch
 	scratch []int64
 }
 
-// roomFor returns how many values of each column are counted, for a number of columns.
+// roomFor returns the number of values that are counted for each column.
 func roomFor(columns int) int {
 	most := MostValues
 	for most > leastValues && most*columns > valuesTogether {
@@ -57,7 +57,7 @@ func (f *frequent) reset() {
 	f.values, f.text, f.taken, f.sketch = f.values[:0], f.text[:0], 0, nil
 }
 
-// find returns the value of a hash, nil if it is not in the table.
+// find returns the value with a hash, nil if it is not in the table.
 func (f *frequent) find(hash uint64) *counted {
 	if len(f.index) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (f *frequent) find(hash uint64) *counted {
 	return nil
 }
 
-// insert puts a value into the table that is not in it. There is room.
+// insert adds a value that is not in the table. It grows the table as required.
 func (f *frequent) insert(v counted, text []byte) {
 	if 2*(len(f.values)+1) > len(f.index) {
 		f.index = make([]uint16, max(32, 2*len(f.index)))
@@ -97,21 +97,21 @@ func (f *frequent) enter(place int) {
 	f.index[i] = uint16(place + 1)
 }
 
-// textOf returns the beginning of a value.
+// textOf returns the first bytes of a value, at most mostKept.
 func (f *frequent) textOf(v *counted) []byte { return f.text[v.at : v.at+v.kept] }
 
-// estimated has the different values estimated from now on.
+// estimated begins to estimate the number of different values.
 func (f *frequent) estimated() {
 	if f.sketch == nil {
-		f.sketch, _ = hyperloglog.NewSketch(precision, false) // the precision is right
+		f.sketch, _ = hyperloglog.NewSketch(precision, false) // the precision is valid
 		for i := range f.values {
 			f.sketch.InsertHash(f.values[i].hash)
 		}
 	}
 }
 
-// drop takes from each count as many as the greatest but keep have, so that at most keep values are left. What was counted of the others
-// must be in the histograms.
+// drop subtracts from each count the greatest one after the keep greatest, or 1 if the counts above 1 are few enough, so that at most keep values
+// are left. The counts of the dropped values must be in the histograms already.
 func (f *frequent) drop(keep int) {
 	f.estimated()
 	least := int64(1)
@@ -131,7 +131,7 @@ func (f *frequent) drop(keep int) {
 	}
 	f.taken += least
 	kept, text := f.values[:0], f.text[:0]
-	for _, v := range f.values { // texts are in the order of the values, so they move to the front
+	for _, v := range f.values { // texts are in the order of the values, so they only move to the front
 		if v.count <= least {
 			continue
 		}
@@ -146,7 +146,7 @@ func (f *frequent) drop(keep int) {
 	}
 }
 
-// merge adds the counts of the part that follows.
+// merge adds the counts of the following part.
 func (f *frequent) merge(o *frequent) {
 	if o.sketch != nil {
 		f.estimated()
@@ -166,7 +166,7 @@ func (f *frequent) merge(o *frequent) {
 	}
 }
 
-// distinct returns how many different values there were.
+// distinct returns the number of different values, and whether it is exact.
 func (f *frequent) distinct() (n int64, exact bool) {
 	if f.sketch == nil {
 		return int64(len(f.values)), true

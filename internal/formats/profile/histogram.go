@@ -4,15 +4,15 @@ import "math"
 
 const (
 	mostBins = 64
-	// leastExponent has the numbers near 0 in one bin; 2^-leastExponent is finite.
+	// leastExponent is the least exponent of a bin's width. 2^-leastExponent is finite.
 	leastExponent = -1000
 )
 
-// A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of it: the narrowest, if there are to be
-// [mostBins] at most. So its bins follow from the least and the greatest number, and the order in which numbers are added does not matter.
+// A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of their width. The bins are the narrowest for
+// which there are at most [mostBins]. So they depend only on the least and the greatest number, and not on the order of the numbers.
 type histogram struct {
 	count     int64
-	low, high float64 // of the numbers; there are no bins as long as they are one
+	low, high float64 // the least and the greatest number; there are no bins while they are equal
 	exponent  int
 	first     int64 // number of the first bin
 	bins      [mostBins]int64
@@ -33,7 +33,7 @@ func (h *histogram) add(x float64, n int64) {
 	}
 }
 
-// widen makes bins from one number to another.
+// widen changes the bins to those for numbers from low to high.
 func (h *histogram) widen(low, high float64) {
 	old := *h
 	h.low, h.high, h.exponent = low, high, exponentOf(low, high)
@@ -45,7 +45,7 @@ func (h *histogram) widen(low, high float64) {
 	h.take(&old)
 }
 
-// take adds the bins of another histogram, which are not wider.
+// take adds the bins of another histogram, which must not be wider.
 func (h *histogram) take(o *histogram) {
 	for i, n := range o.bins {
 		if n > 0 {
@@ -54,7 +54,7 @@ func (h *histogram) take(o *histogram) {
 	}
 }
 
-// merge adds what another has counted.
+// merge adds the counts of another histogram.
 func (h *histogram) merge(o *histogram) {
 	switch {
 	case o.count == 0:
@@ -71,7 +71,7 @@ func (h *histogram) merge(o *histogram) {
 	}
 }
 
-// coarsen makes bins that are at least 2^exponent wide.
+// coarsen makes bins at least 2^exponent wide.
 func (h *histogram) coarsen(exponent int) {
 	if h.low == h.high || h.exponent >= exponent {
 		return
@@ -98,8 +98,8 @@ func (h *histogram) bars() []Bar {
 	return bars
 }
 
-// exponentOf returns the least exponent with which numbers from low to high have [mostBins] bins at most. It does not fall when there are more
-// numbers: all of it is about their least and their greatest.
+// exponentOf returns the least exponent for which numbers from low to high need at most [mostBins] bins. It does not decrease when the range of
+// the numbers grows.
 func exponentOf(low, high float64) int {
 	e := max(leastExponent, math.Ilogb(high/2-low/2)-4)
 	for binOf(high, e)-binOf(low, e) >= mostBins {
@@ -112,7 +112,7 @@ func exponentOf(low, high float64) int {
 func binOf(x float64, exponent int) int64 {
 	scaled := math.Ldexp(x, -exponent)
 	if scaled == 0 && x < 0 {
-		return -1 // it is too small for a float
+		return -1 // the quotient is too small for a float
 	}
 	return int64(math.Floor(scaled))
 }

@@ -3,12 +3,12 @@ package profile
 // kinds is a set of possible types of values: numbers, and dates of each layout. No value has two of them.
 type kinds uint8
 
-// In these layouts texts sort like their times.
+// layouts are the known layouts of dates. In each, text sorts like the time.
 var layouts = []string{"yyyy-MM-dd", "yyyy/MM/dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd HH:mm:ss.SSS", "yyyy-MM-dd'T'HH:mm:ss.SSS"}
 
 const (
 	kindNumber kinds = 1
-	firstDate  kinds = 2 // of the first layout; the others follow
+	firstDate  kinds = 2 // the first layout; the others follow
 	allKinds         = firstDate<<6 - 1
 )
 
@@ -23,7 +23,7 @@ const (
 	None   Kind = "none" // there is no value
 )
 
-// kind returns the kind of values that fit these kinds.
+// kind returns the kind of values that have all of the types in k, and the layout of dates.
 func (k kinds) kind() (kind Kind, layout string) {
 	switch {
 	case k == allKinds:
@@ -39,7 +39,7 @@ func (k kinds) kind() (kind Kind, layout string) {
 	return Text, ""
 }
 
-// layoutOf returns the one that a text may have by its form, -1 for none.
+// layoutOf returns the index of the layout that matches the form of a text, -1 if none does.
 func layoutOf(text []byte) int {
 	n := len(text)
 	if n != 10 && n != 19 && n != 23 || text[4] != text[7] || text[4] != '-' && text[4] != '/' {
@@ -63,7 +63,7 @@ func layoutOf(text []byte) int {
 	return at
 }
 
-// date returns the time of a text in milliseconds, and its layout; 0 if it is no date.
+// date returns the time of a text in milliseconds since 1970, and its layout; 0 if it is not a date.
 func (t *Tally) date(text []byte) (ms float64, fits kinds) {
 	i := layoutOf(text)
 	if i < 0 {

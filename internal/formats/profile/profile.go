@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// mostFrequent is how many values of a column a profile names.
+// mostFrequent is the largest number of frequent values of a column in a profile.
 const mostFrequent = 10
 
 // Profile is the profile of an input. Its JSON form is for programs: fields may be added.
 type Profile struct {
-	Records  int64    `json:"records"`  // that were counted
-	Rejected int64    `json:"rejected"` // bad ones
-	Filtered int64    `json:"filtered"` // left out by the job's filter
-	Bytes    int64    `json:"bytes"`    // of input that was read, as a build counts it
-	Parts    int      `json:"parts"`    // of the input that were read
+	Records  int64    `json:"records"`  // counted records
+	Rejected int64    `json:"rejected"` // bad records
+	Filtered int64    `json:"filtered"` // records that the job's filter excluded
+	Bytes    int64    `json:"bytes"`    // of the input that was read, as a build counts them
+	Parts    int      `json:"parts"`    // parts of the input that were read
 	OfParts  int      `json:"of_parts"`
 	Columns  []Column `json:"columns"`
 }
 
-// Column is the profile of a column. Values are neither NULL nor empty.
+// Column is the profile of a column. NULLs and empty texts are not counted as values.
 type Column struct {
 	Name          string     `json:"name"`
 	Kind          Kind       `json:"kind"`
@@ -34,21 +34,21 @@ type Column struct {
 	Distinct      int64      `json:"distinct"`
 	Estimated     bool       `json:"distinct_estimated,omitempty"`
 	DistinctError float64    `json:"distinct_error,omitempty"` // the standard error of an estimate, as a share
-	Min           string     `json:"min,omitempty"`            // as it is written, to 1,024 bytes
+	Min           string     `json:"min,omitempty"`            // the text of the input, up to 1,024 bytes
 	Max           string     `json:"max,omitempty"`
 	Whole         bool       `json:"whole,omitempty"`  // numbers without a fraction
-	Digits        bool       `json:"digits,omitempty"` // values of digits alone
-	Shortest      int64      `json:"shortest"`         // bytes of a value
+	Digits        bool       `json:"digits,omitempty"` // values consist of digits only
+	Shortest      int64      `json:"shortest"`         // bytes of the shortest value
 	Longest       int64      `json:"longest"`          //
 	Histogram     *Histogram `json:"histogram,omitempty"`
-	Frequent      []Frequent `json:"frequent,omitempty"`       // the most frequent values, the first of them first
-	FrequentError int64      `json:"frequent_error,omitempty"` // counts are too low by at most so many; a value that is not listed may have as many
-	Hidden        bool       `json:"hidden,omitempty"`         // values are left out
+	Frequent      []Frequent `json:"frequent,omitempty"`       // the most frequent values, in descending order
+	FrequentError int64      `json:"frequent_error,omitempty"` // counts are too low by at most this; a value that was not counted may occur as often
+	Hidden        bool       `json:"hidden,omitempty"`         // values were removed
 }
 
-// Histogram has bars from the least to the greatest; those between that nothing is in are there too.
+// Histogram has bars from the least to the greatest value, including empty bars between them.
 type Histogram struct {
-	Of   string `json:"of"` // numbers, times (milliseconds since 1970, without a zone UTC) or lengths (bytes)
+	Of   string `json:"of"` // numbers, times (milliseconds since 1970, in UTC if they have no zone) or lengths (bytes)
 	Bars []Bar  `json:"bars"`
 }
 
@@ -59,21 +59,21 @@ const (
 	OfLengths = "lengths"
 )
 
-// Bar is how many numbers are not below From and below To. If both are the same it is that number.
+// Bar counts the numbers that are at least From and less than To. If both are equal, it counts that number.
 type Bar struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
 	Count int64   `json:"count"`
 }
 
-// Frequent is a value that is frequent.
+// Frequent is a frequent value.
 type Frequent struct {
 	Value string `json:"value"`         // its first 128 bytes
-	Cut   bool   `json:"cut,omitempty"` // it is longer
-	Count int64  `json:"count"`         // at least so often
+	Cut   bool   `json:"cut,omitempty"` // the value is longer
+	Count int64  `json:"count"`         // at least this many occurrences
 }
 
-// Share returns the share of the records which a number of them is.
+// Share returns n as a share of the records.
 func (p *Profile) Share(n int64) float64 {
 	return float64(n) / float64(max(p.Records, 1))
 }
@@ -81,7 +81,7 @@ func (p *Profile) Share(n int64) float64 {
 // Whole reports whether all of the input was read.
 func (p *Profile) Whole() bool { return p.Parts == p.OfParts }
 
-// Profile returns the counts of columns with these names.
+// Profile returns the profile of the counts, for columns with the given names.
 func (t *Tally) Profile(names []string) *Profile {
 	p := &Profile{Records: t.records, Columns: []Column{}}
 	for i := range t.columns {
@@ -119,7 +119,7 @@ func (c *column) column(name string, records int64) Column {
 	return n
 }
 
-// first returns the most frequent values that are there at least twice as often as the counts may be wrong by.
+// first returns the most frequent values whose counts are more than twice the possible error.
 func (f *frequent) first() (list []Frequent) {
 	places := make([]*counted, 0, len(f.values))
 	for i := range f.values {
@@ -136,10 +136,10 @@ func (f *frequent) first() (list []Frequent) {
 	return list
 }
 
-// valid returns a text in UTF-8.
+// valid returns text as UTF-8, with U+FFFD in place of invalid bytes.
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
-// Hide takes the values out of a column: what is left are counts and lengths.
+// Hide removes the values of a column, and leaves counts and lengths.
 func (c *Column) Hide() {
 	c.Hidden, c.Min, c.Max, c.Frequent = true, "", "", nil
 	if h := c.Histogram; h != nil && h.Of != OfLengths {
@@ -147,7 +147,7 @@ func (c *Column) Hide() {
 	}
 }
 
-// Label returns how a number of the histogram is written.
+// Label returns the text of a number of the histogram.
 func (h *Histogram) Label(x float64) string {
 	if h.Of != OfTimes {
 		return number(x)
@@ -159,7 +159,7 @@ func (h *Histogram) Label(x float64) string {
 	return time.UnixMilli(int64(x)).UTC().Format(layout)
 }
 
-// number returns a short text of a number.
+// number returns a short decimal text of a number.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)

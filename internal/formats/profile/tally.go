@@ -11,18 +11,18 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// mostCompared is how many bytes of a value count for the least and the greatest.
+// mostCompared is the number of bytes of a value that are compared for the least and the greatest.
 const mostCompared = 1024
 
 // A Tally counts the records of a part of an input. It belongs to one goroutine.
 type Tally struct {
 	records int64
 	columns []column
-	dates   []*keygen.Dates // of layouts
+	dates   []*keygen.Dates // by index of layouts
 	digits  [celltype.MaxDigits]byte
 }
 
-// New returns a tally of records with a number of columns.
+// New returns an empty tally for records with the given number of columns.
 func New(columns int) *Tally {
 	t := &Tally{columns: make([]column, columns)}
 	for i := range t.columns {
@@ -30,13 +30,13 @@ func New(columns int) *Tally {
 		t.columns[i].reset()
 	}
 	for _, l := range layouts {
-		d, _ := keygen.NewDates(l, "") // the layouts are right
+		d, _ := keygen.NewDates(l, "") // the layouts are valid
 		t.dates = append(t.dates, d)
 	}
 	return t
 }
 
-// Reset forgets what was counted.
+// Reset sets all counts to zero.
 func (t *Tally) Reset() {
 	t.records = 0
 	for i := range t.columns {
@@ -44,7 +44,7 @@ func (t *Tally) Reset() {
 	}
 }
 
-// Records counts records. Every column gets their values by [Tally.Value].
+// Records adds n records. The caller also calls [Tally.Value] for each value of every column.
 func (t *Tally) Records(n int64) { t.records += n }
 
 // Value counts the value of the i-th column.
@@ -71,7 +71,7 @@ func (t *Tally) Value(i int, value []byte, null bool) {
 	c.frequent.insert(counted{hash: hash, number: t.look(c, value), count: 1, fresh: 1, length: uint32(len(value))}, value)
 }
 
-// Merge adds what was counted of the part that follows, which may be changed.
+// Merge adds the counts of the following part. It may change o.
 func (t *Tally) Merge(o *Tally) {
 	t.records += o.records
 	for i := range t.columns {
@@ -79,16 +79,16 @@ func (t *Tally) Merge(o *Tally) {
 	}
 }
 
-// A column has the counts of a column. Values are neither NULL nor empty.
+// A column holds the counts of a column. NULLs and empty texts are not counted as values.
 type column struct {
 	nulls, empty int64
-	kinds        kinds // that fit all values
-	whole        bool  // numbers without a fraction
-	digits       bool  // values of digits alone
+	kinds        kinds // the types of all values
+	whole        bool  // the numbers have no fraction
+	digits       bool  // the values consist of digits only
 
-	least, greatest []byte // by their bytes
+	least, greatest []byte // in the order of bytes, cut to mostCompared
 	low, high       numberText
-	numbers         histogram // of numbers, or of times
+	numbers         histogram // of numbers, or of times in milliseconds
 	lengths         histogram
 	frequent        frequent
 }
@@ -99,23 +99,23 @@ func (c *column) reset() {
 	*c = column{kinds: allKinds, whole: true, digits: true, frequent: frequent}
 }
 
-// numberText is a number as it was written.
+// numberText is a number with its text.
 type numberText struct {
 	number expectation.Number
 	near   float64
 	text   []byte
 }
 
-// above orders numbers, and those that are the same by their texts.
+// above reports whether n sorts after number. Equal numbers sort by their text.
 func (n *numberText) above(number expectation.Number, text []byte) bool {
 	s := n.number.Compare(number)
 	return s > 0 || s == 0 && bytes.Compare(n.text, text) > 0
 }
 
-// slack is more than floats of numbers may be apart from them.
+// slack returns a distance greater than the rounding error of a number's float.
 func slack(x float64) float64 { return math.Abs(x) * 1e-12 }
 
-// settle puts what was counted of the values in the table into the histograms.
+// settle adds the new counts of the values in the table to the histograms.
 func (c *column) settle() {
 	for i := range c.frequent.values {
 		v := &c.frequent.values[i]
@@ -127,7 +127,7 @@ func (c *column) settle() {
 	}
 }
 
-// look notes a value that is not in the table, and gives its place in the histogram.
+// look records a value that is not in the table, and returns its number for the histogram of numbers.
 func (t *Tally) look(c *column, value []byte) (number float64) {
 	text := value[:min(len(value), mostCompared)]
 	if c.least == nil || bytes.Compare(text, c.least) < 0 {
@@ -155,7 +155,7 @@ func (t *Tally) look(c *column, value []byte) (number float64) {
 	return number
 }
 
-// bounds notes a number.
+// bounds updates the least and the greatest number with n.
 func (c *column) bounds(n expectation.Number, near float64, text []byte) {
 	if c.low.text == nil || near <= c.low.near+slack(c.low.near) && c.low.above(n, text) {
 		c.low = numberText{n.Clone(), near, bytes.Clone(text)}
@@ -170,7 +170,7 @@ func (c *column) merge(o *column) {
 	o.settle()
 	c.nulls, c.empty = c.nulls+o.nulls, c.empty+o.empty
 	if len(o.frequent.values) == 0 && o.frequent.sketch == nil {
-		return // it has no values
+		return // o has no values
 	}
 	c.kinds, c.whole, c.digits = c.kinds&o.kinds, c.whole && o.whole, c.digits && o.digits
 	if c.least == nil || bytes.Compare(o.least, c.least) < 0 {
@@ -179,7 +179,7 @@ func (c *column) merge(o *column) {
 	if bytes.Compare(o.greatest, c.greatest) > 0 {
 		c.greatest = bytes.Clone(o.greatest)
 	}
-	if c.kinds&kindNumber != 0 { // else the numbers are not all of the values
+	if c.kinds&kindNumber != 0 { // otherwise some values are not numbers
 		c.bounds(o.low.number, o.low.near, o.low.text)
 		c.bounds(o.high.number, o.high.near, o.high.text)
 	}
