@@ -15,38 +15,38 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// fail names the file in an error about it.
+// fail adds the name of the file to an error.
 func (f *File) fail(err error) error {
 	return fmt.Errorf("%s %s: %w", strings.ReplaceAll(string(f.name), "_", " "), f.path, err)
 }
 
-// File collects records that are set aside in a local file, one JSON object a line, in the order of the input, however the records came in. Until Finish
-// they are in a temporary file next to it, which takes a few megabytes of memory, however many they are. Its methods may be called by any
-// number of goroutines.
+// File collects records in a local file, one JSON object a line, in the order of the input, whatever the order of the calls of Write. Until Finish
+// the records are in a temporary file next to it. It needs a few megabytes of memory for any number of records. Its methods may be called by
+// several goroutines.
 type File struct {
-	name   setting.Name // which says what the file is
+	name   setting.Name // the setting, which determines the kind of file
 	path   string
-	target string // the path without symbolic links, once it was checked
+	target string // the path without symbolic links, after Check
 
 	mu      sync.Mutex
 	spool   *spool           // nil before the first record
-	set     *charset.Charset // of the records of the spool's form, nil for UTF-8
+	set     *charset.Charset // of the records of the spool's current form, nil for UTF-8
 	records int
 	closed  bool
 	err     error
 }
 
-// NewFile returns the file that a setting names, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
-// [setting.DuplicatesFile]. All have the same form. Nothing is created before the first record, so a job without
-// such records leaves no file, and one that has some replaces an earlier file of any of them.
+// NewFile returns the file of a setting, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
+// [setting.DuplicatesFile]. All have the same form. Nothing is created before the first record: a job without
+// such records leaves no file, and a job with some replaces an earlier file of any of these kinds.
 func NewFile(name setting.Name, path string) *File {
 	return &File{name: name, path: path, target: path}
 }
 
-// Path returns where Finish puts the file.
+// Path returns the path of the finished file.
 func (f *File) Path() string { return f.path }
 
-// Write adds a record of a split, which was read in a form. It keeps nothing of e.
+// Write adds a record of a split. form describes how it was read. Write does not retain e.
 func (f *File) Write(split int, form *Form, e *Record) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,8 +72,8 @@ func (f *File) Write(split int, form *Form, e *Record) error {
 	return nil
 }
 
-// Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
-// too: the file says why. After it, Abort does nothing.
+// Finish writes the records in order, renames the file to its path, and returns the number of records. It is also for jobs that
+// failed: the file shows the reasons. After Finish, Abort does nothing.
 func (f *File) Finish() (records int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *File) Finish() (records int, err error) {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = f.replaceable(f.target) // what has come meanwhile is not replaced either
+		_, err = f.replaceable(f.target) // a foreign file that was created meanwhile is not replaced either
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), f.target)
@@ -126,11 +126,11 @@ func (f *File) Abort() error {
 	return f.spool.Close()
 }
 
-// tempPattern returns the temp pattern of the temporary files next to a reject file.
+// tempPattern returns the [os.CreateTemp] pattern of the temporary files next to a reject file.
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
 
-// RemoveTemp removes the temporary files that a killed process has left next to a reject file: for callers that know that no
-// other is at work on it.
+// RemoveTemp removes the temporary files that a killed process has left next to a reject file. The caller ensures that no other
+// process writes the file.
 func (f *File) RemoveTemp() error {
 	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
 	entries, err := os.ReadDir(dir)
@@ -139,7 +139,7 @@ func (f *File) RemoveTemp() error {
 	}
 	for _, e := range entries {
 		number, ok := strings.CutPrefix(e.Name(), prefix)
-		if _, other := strconv.ParseUint(number, 10, 64); ok && other == nil { // as os.CreateTemp makes them
+		if _, other := strconv.ParseUint(number, 10, 64); ok && other == nil { // a name as os.CreateTemp makes it
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Form is how the records of a reject file were read, the first of its lines.
+// Form describes how the records of a reject file were read. It is the first line of the file.
 type Form struct {
 	Version   int      `json:"bulkload_rejects"` // 1
 	Format    string   `json:"format,omitempty"`
@@ -25,30 +25,30 @@ type Form struct {
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
 	Charset string           `json:"charset,omitempty"` // of format json
 
-	Partitions []string `json:"partitions,omitempty"` // name=value, columns that the records had by their path, escaped as there
+	Partitions []string `json:"partitions,omitempty"` // name=value, the partition columns from the records' path, escaped as in the path
 }
 
-// Magic is how every reject file begins.
+// Magic is the beginning of every reject file.
 const Magic = `{"bulkload_rejects":`
 
 func (f *Form) same(o *Form) bool {
 	return f == o || f != nil && o != nil && f.sameColumns(o) && slices.Equal(f.Partitions, o.Partitions)
 }
 
-// sameColumns reports whether the records of both have the same columns, whatever the values are of those of their path.
+// sameColumns reports whether the records of both have the same columns. The values of partition columns may differ.
 func (f *Form) sameColumns(o *Form) bool {
 	return f.SameText(o) && slices.Equal(f.Columns, o.Columns) && slices.EqualFunc(f.Partitions, o.Partitions, samePartition)
 }
 
-// Null is the text of NULL in a line that stands for a record of Parquet or Avro. A value with these two characters is in quotes.
+// Null is the text of NULL in a line that represents a record of Parquet or Avro. A value of these two characters is in quotes.
 const Null = `\N`
 
-// ValuesDialect returns the values dialect of such lines.
+// ValuesDialect returns the dialect of the lines that represent records of Parquet or Avro.
 func ValuesDialect() *dialect.Dialect {
 	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{Null}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }
 
-// SameText reports whether the text of both is cut into fields in the same way.
+// SameText reports whether both split text into fields in the same way.
 func (f *Form) SameText(o *Form) bool {
 	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }
@@ -66,11 +66,11 @@ func (f *Form) line() []byte {
 	if f == nil {
 		f = &Form{Version: 1}
 	}
-	line, _ := json.Marshal(f) // texts and a number
+	line, _ := json.Marshal(f) // strings and a number: no error
 	return append(line, '\n')
 }
 
-// lineJSON is a record in a reject file, but for the record itself, which may be long: raw or raw_base64.
+// lineJSON is the line of a record in a reject file, without the record's text, which may be long: raw or raw_base64.
 type lineJSON struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
@@ -78,12 +78,12 @@ type lineJSON struct {
 	Since  int64  `json:"since,omitempty"`
 	Lines  int64  `json:"lines,omitempty"`
 	Column string `json:"column,omitempty"`
-	Value  string `json:"value,omitempty"` // the beginning of what is at fault, if it is UTF-8
+	Value  string `json:"value,omitempty"` // the beginning of the faulty value, if it is UTF-8
 	Reason string `json:"reason"`
 	Kept   *Place `json:"kept,omitempty"`
 }
 
-// A Place is where a record is.
+// A Place is the position of a record.
 type Place struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
@@ -91,17 +91,17 @@ type Place struct {
 	Since  int64  `json:"since,omitempty"`
 }
 
-// A Record is one that is set aside, with its place and why.
+// A Record is a record for the file, with its position and the reason.
 type Record struct {
 	Path                         string
 	Offset, Number, Since, Lines int64
 	Column, Reason               string
 	Err                          error
 	Raw                          []byte
-	Kept                         *Place // of a duplicate, the record of its key that is loaded
+	Kept                         *Place // for a duplicate, the record of the same key that is loaded
 }
 
-// write writes the line of a record whose bytes are in a character set, nil for UTF-8.
+// write writes the line of a record. set is the character set of Raw, nil for UTF-8.
 func (e *Record) write(w io.Writer, set *charset.Charset) error {
 	j := lineJSON{e.Path, e.Offset, e.Number, e.Since, e.Lines, e.Column, "", e.Reason, e.Kept}
 	if j.Lines == 1 {

@@ -12,24 +12,24 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Marks say how records are put one after the other.
+// Marks describes the text between records.
 type Marks struct {
-	End   string                 // after each
-	Lines bool                   // a CR before the end would be a part of it
-	Whole func(text []byte) bool // text ends where its last record does; nil: always
+	End   string                 // follows each record
+	Lines bool                   // a CR before End would be a part of the line end
+	Whole func(text []byte) bool // reports whether the last record of text ends with it; nil: always
 }
 
-// A Section is records that have the same values by the path that they had.
+// A Section is a sequence of records with the same partition columns from their path.
 type Section struct {
-	At         int64    // where they begin in the text of all records
+	At         int64    // the offset of the first one in the text of all records
 	Partitions []string // name=value
 }
 
-// Reader reads the records of a reject file as the text that they were.
+// Reader reads the records of a reject file as their original text.
 type Reader struct {
 	path    string
 	in      *bufio.Reader
-	most    int // bytes of a line
+	most    int // the largest size of a line
 	line    []byte
 	n       int64 // lines read
 	form    *Form
@@ -37,23 +37,23 @@ type Reader struct {
 	set     *charset.Charset // of the records, nil for UTF-8
 	marksOf func(*Form) (Marks, error)
 	text    []byte // of the current record
-	given   int    // of it
+	given   int    // the bytes of text that Read has returned
 
-	total    int64 // bytes of the records before it
+	total    int64 // bytes of the records read so far
 	sections []Section
 }
 
-// NewReader reads a reject file whose records have maxRecord bytes at most. marks says how those of a form are put together, or what is wrong
-// with it.
+// NewReader returns a reader of a reject file whose records have at most maxRecord bytes. marks returns the Marks of a form, or an error if the form
+// is invalid.
 func NewReader(path string, in io.Reader, maxRecord int, marks func(*Form) (Marks, error)) *Reader {
-	return &Reader{path: path, in: bufio.NewReaderSize(in, 64<<10), marksOf: marks, most: 6*maxRecord + 1<<20} // a byte takes up to six
+	return &Reader{path: path, in: bufio.NewReaderSize(in, 64<<10), marksOf: marks, most: 6*maxRecord + 1<<20} // JSON takes up to six bytes for one
 }
 
 func (r *Reader) fail(err error) error {
 	return fmt.Errorf("reject file %s: line %d: %w", r.path, r.n, err)
 }
 
-// next reads a line that is not blank.
+// next reads the next line that is not blank.
 func (r *Reader) next() ([]byte, error) {
 	for {
 		r.line = r.line[:0]
@@ -78,7 +78,7 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
-// Form reads the first line.
+// Form reads the first line and returns the form in it.
 func (r *Reader) Form() (*Form, error) {
 	line, err := r.next()
 	if err != nil && err != io.EOF {
@@ -116,7 +116,7 @@ func (r *Reader) parseForm(line []byte) (*Form, error) {
 	return form, nil
 }
 
-// jsonError leaves out what a message of encoding/json quotes.
+// jsonError returns an error without the text that messages of encoding/json quote.
 func jsonError(err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("syntax error at byte %d of the line", e.Offset)
@@ -155,7 +155,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record takes the text of a line's record, which may have been made several by hand.
+// record sets text to that of a line's record. A user may have edited it into several records.
 func (r *Reader) record(line []byte) error {
 	var j struct {
 		Raw       *string `json:"raw"`
@@ -179,7 +179,7 @@ func (r *Reader) record(line []byte) error {
 		return r.fail(errors.New("its record is empty: remove the line to leave the record out"))
 	}
 	if r.marks.Lines && bytes.HasSuffix(r.text, []byte{'\r'}) {
-		r.text = append(r.text, '\r') // it is the value's, not the line's
+		r.text = append(r.text, '\r') // the CR belongs to the value, not to the line end
 	}
 	r.text = append(r.text, r.marks.End...)
 	if r.marks.Whole != nil && !r.marks.Whole(r.text) {
@@ -188,9 +188,9 @@ func (r *Reader) record(line []byte) error {
 	return nil
 }
 
-// errOpenRecord is of a record that would take in the one that follows. One that an escape ends is read where it is the last
-// of its file, and must be corrected by hand here.
+// errOpenRecord is the error of a record that would include the following one. An input's last record may end with an escape;
+// in a reject file it has to be corrected by hand.
 var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: correct it, or remove the line to leave the record out")
 
-// Sections returns the records that were read, by what they had by their path: one before any record, and one for each further line of such.
+// Sections returns the sections of the records read so far: one from the first line, and one for each further form with partition columns.
 func (r *Reader) Sections() []Section { return r.sections }

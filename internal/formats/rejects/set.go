@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/charset"
 )
 
-// set returns the character set of the records' bytes, nil if they are UTF-8 or taken as they are.
+// set returns the character set of the records' bytes, nil if they are UTF-8 or not decoded.
 func (f *Form) set() (*charset.Charset, error) {
 	if f == nil {
 		return nil, nil
@@ -28,8 +28,8 @@ func (f *Form) set() (*charset.Charset, error) {
 	return set, nil
 }
 
-// readsAlike reports whether bytes of a set are the same characters in UTF-8, as ASCII is in most: only then can a record be shown as
-// text, and be taken from it. A character that lies across two pieces counts as another one.
+// readsAlike reports whether bytes of a set are the same characters in UTF-8, as ASCII is in most sets. Only then can a record be written
+// as text, and read back from it. A character split between two pieces of 32 KiB counts as different.
 func readsAlike(raw []byte, set *charset.Charset) bool {
 	if set == nil || !utf8.Valid(raw) {
 		return utf8.Valid(raw)

@@ -9,21 +9,21 @@ import (
 	"slices"
 )
 
-// spoolMemory is how many bytes of lines are held before they go to disk.
+// spoolMemory is the size in bytes of the lines that are buffered before they are written to disk.
 const spoolMemory = 4 << 20
 
-// spool sorts lines by the order of the input; workers find them in another order. The lines of one split
-// come in order, so they are gathered for each split, and go to disk as a segment of the split's. There is one for each
-// split and time that the memory was full, so what a line costs does not depend on how many there are.
+// spool sorts lines by the order of the input, because workers write them in another order. The lines of one split
+// arrive in order, so the spool collects them for each split, and writes them to disk as a segment. There is one segment
+// for each split and each time that the buffer was full, so the cost of a line does not depend on their number.
 type spool struct {
-	split int   // whose lines are written
-	form  *Form // and how it was read
+	split int   // the split of the lines that Write adds
+	form  *Form // and their form
 
 	file     *os.File
 	at       int64
 	open     map[int]*splitLines
 	held     int
-	most     int // default spoolMemory
+	most     int // the largest size held, default spoolMemory
 	segments []segment
 	flushes  int
 }
@@ -33,7 +33,7 @@ type splitLines struct {
 	data []byte
 }
 
-// segment is lines of one split in the spool.
+// segment is a range of the spool with lines of one split.
 type segment struct {
 	split    int
 	form     *Form
@@ -45,16 +45,16 @@ func newSpool(path string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil { // a process that is killed leaves nothing
+	if err := os.Remove(f.Name()); err != nil { // a killed process leaves no file
 		return nil, errors.Join(err, f.Close())
 	}
 	return &spool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
 }
 
-// Write adds to the lines of the current split.
+// Write adds lines of the current split.
 func (s *spool) Write(p []byte) (int, error) {
 	lines := s.open[s.split]
-	if lines != nil && lines.form != s.form { // a reject file is one split of several forms
+	if lines != nil && lines.form != s.form { // a reject file as input is one split with several forms
 		if err := s.flush(); err != nil {
 			return 0, err
 		}
@@ -71,7 +71,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	return len(p), s.flush()
 }
 
-// flush writes all that is held. Splits that were read to their end are forgotten with it.
+// flush writes all buffered lines to disk, and releases the memory of all splits, including finished ones.
 func (s *spool) flush() error {
 	for split, lines := range s.open {
 		n, err := s.file.Write(lines.data)
@@ -87,7 +87,7 @@ func (s *spool) flush() error {
 	return nil
 }
 
-// copyTo writes all lines in the order of the input, with a line about the records' form wherever that changes.
+// copyTo writes all lines in the order of the input, with the line of a form before the first record and wherever the form changes.
 func (s *spool) copyTo(out io.Writer) error {
 	if err := s.flush(); err != nil {
 		return err
@@ -114,5 +114,5 @@ func (s *spool) copyTo(out io.Writer) error {
 	return nil
 }
 
-// Close gives its disk back.
+// Close closes the temporary file, which frees its disk space.
 func (s *spool) Close() error { return s.file.Close() }

@@ -12,11 +12,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrPath is matched by the errors that say why a file cannot be that of a job's records.
+// ErrPath is wrapped by errors about a path that cannot be a job's reject file.
 var ErrPath = errors.New("it cannot be this file")
 
-// Check says before any work whether the file can be written: its directory is there, and what has its name, if
-// something has, is an earlier reject file and, by notInput, none of the inputs.
+// Check checks before a job begins that the file can be written: its directory exists, and an existing file of its name is
+// empty or an earlier reject file and, according to notInput, not an input.
 func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +38,7 @@ func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	return nil
 }
 
-// replaceable returns the file that a path names, through symbolic links, if it may be replaced: it is missing, empty or an
+// replaceable follows symbolic links and returns the path of the file if it may be replaced: it is missing, empty or an
 // earlier reject file.
 func (f *File) replaceable(path string) (string, error) {
 	link, err := os.Lstat(path)
@@ -78,7 +78,7 @@ func (f *File) replaceable(path string) (string, error) {
 	return path, nil
 }
 
-// isRejects knows a reject file by its beginning. Earlier ones had no line about the records' form.
+// isRejects recognizes a reject file by its beginning. Those of earlier versions had no line with a form.
 func isRejects(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(Magic)) {
 		return true
