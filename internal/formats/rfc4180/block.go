@@ -6,15 +6,15 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// Block describes a block of text for both cases: it begins outside [0] or inside [1] of quotes.
+// Block describes a block of text for two cases, which are indices: it begins outside (0) or inside (1) of quotes.
 type Block struct {
 	Quotes int
-	Start  [2]int64 // where the first record begins, 0 when none does
-	Faulty [2]bool  // a quote stands where none may
+	Start  [2]int64 // the offset in the file of the first record that begins in the block, 0 if none does
+	Faulty [2]bool  // a quote is at an invalid position
 }
 
-// Scan looks at the n bytes buf[1:1+n], which are at byte at of the file, between one byte before them and two after. The buffer is longer
-// than these by [swar.Block].
+// Scan scans the n bytes buf[1:1+n], which are at offset at of the file. buf also has the byte before them and the two bytes after them, and
+// has [swar.Block] bytes of slack.
 func (b *Block) Scan(buf []byte, n int, at int64, comma byte) {
 	data := buf[1 : 1+n]
 	for i := 0; i < n; {
@@ -39,7 +39,7 @@ func (b *Block) Scan(buf []byte, n int, at int64, comma byte) {
 	}
 }
 
-// judge counts the quotes among data[from:to] and looks at where they stand, for the cases that can still be; data begins
+// judge counts the quotes in data[from:to] and checks their positions for the cases that are still possible; data begins
 // at buf[1].
 func (b *Block) judge(buf []byte, from, to int, comma byte) int {
 	if b.Faulty[0] && b.Faulty[1] {
@@ -51,7 +51,7 @@ func (b *Block) judge(buf []byte, from, to int, comma byte) int {
 		q, _ := swar.QuotesAndEnds((*[swar.Block]byte)(buf[1+base:]), pattern)
 		for q = swar.Tail(q, to-base); q != 0; q &= q - 1 {
 			p := 1 + base + swar.Lowest(q)
-			opens := count & 1 // the case for which this quote is one that opens
+			opens := count & 1 // the case in which this is an opening quote
 			if c := buf[p-1]; c != comma && c != '\n' && c != '"' {
 				b.Faulty[opens] = true
 			}

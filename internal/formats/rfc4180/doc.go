@@ -1,3 +1,4 @@
-// Package rfc4180 has the grammar of CSV, byte by byte: where a record breaks it ([Find]), what its first record is, and what a [Block] of a
-// text shows of where records begin. It is strict: a quote may only stand around a field, and within it doubled.
+// Package rfc4180 parses the grammar of CSV byte by byte: it finds faults in a record ([Find]), splits the first record of a text
+// ([FirstRecord]), and finds possible beginnings of records in a [Block] of text. It is strict: a quote may only enclose a field, or be doubled
+// within a quoted field.
 package rfc4180

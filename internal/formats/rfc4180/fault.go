@@ -4,15 +4,15 @@ import (
 	"bytes"
 )
 
-// Fault is where and why a CSV record breaks the grammar.
+// Fault describes a violation of the grammar in a CSV record.
 type Fault struct {
-	At     int // the offending byte; of an unclosed quote, the quote
+	At     int // the index of the offending byte, or of an unclosed quote
 	Column int
 	Reason string
 }
 
-// End returns where the bad record ends, as encoding/csv has it: with the line that the fault is in, or with the file when a
-// quote is not closed. It is -1 when that end is not in data.
+// End returns the end of the bad record, as encoding/csv defines it: the end of the line with the fault, or the end of the file if a
+// quote is not closed. It is -1 if that end is not in data.
 func (f *Fault) End(data []byte, last bool) int {
 	if f.Reason != Unclosed {
 		if i := bytes.IndexByte(data[f.At:], '\n'); i >= 0 {
@@ -32,8 +32,8 @@ const (
 	Unclosed = "a quote is opened and not closed"
 )
 
-// Find reads one record byte by byte and finds the first place where it is not RFC 4180. It is nil when the record
-// is in order or, unless last, when its end is not in data.
+// Find reads one record byte by byte and returns its first violation of RFC 4180. It returns nil if the record
+// is valid or, unless last, if its end is not in data.
 func Find(data []byte, comma byte, last bool) *Fault {
 	column := 0
 	for i := 0; i < len(data); {
@@ -74,7 +74,7 @@ func Find(data []byte, comma byte, last bool) *Fault {
 	return nil
 }
 
-// Closed reports whether the last record ends with data: no quote stays open.
+// Closed reports whether no quote in the last record of data is left open.
 func Closed(data []byte, comma byte) bool {
 	for len(data) > 0 {
 		fault := Find(data, comma, true)
@@ -91,8 +91,8 @@ func Closed(data []byte, comma byte) bool {
 	return true
 }
 
-// FirstRecord cuts the first record of the data, whose quotes are in order, into its fields, and says where the next one
-// begins. It is nil when there is no whole record.
+// FirstRecord splits the first record of data, whose quotes are valid, into its fields, and returns the beginning of the next
+// record. names is nil if there is no complete record.
 func FirstRecord(data []byte, comma byte, last bool) (names []string, end int) {
 	inside := false
 	for ; end < len(data) && (inside || data[end] != '\n'); end++ {
@@ -117,10 +117,10 @@ func FirstRecord(data []byte, comma byte, last bool) (names []string, end int) {
 	return names, min(end+1, len(data))
 }
 
-// CROnly says that lines which begin with data end with CR only: no LF is outside of quotes, and a CR is, which is not the
-// last byte of the text. more says that data is not all of it, and what follows may be otherwise.
+// CROnly reports whether the lines of a text that begins with data end with CR only: no LF is outside of quotes, and a CR is,
+// which is not the last byte of data. more reports that data is not the whole text, so that the rest may have an LF.
 func CROnly(data []byte, comma byte, last bool) (only, more bool) {
-	quoted, begins := false, true // within quotes; a field may begin
+	quoted, begins := false, true // within quotes; at the beginning of a field
 	for i, b := range data {
 		switch {
 		case b == '"' && (quoted || begins):

@@ -7,8 +7,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Ambiguous refuses text that is taken for CSV because nothing says otherwise, and whose beginning has another reading: columns that
-// another byte separates, or \N, which exporters write for NULL. whole says that head is all of the text.
+// Ambiguous returns an error for text that is taken for CSV by default, but whose beginning has another interpretation: another byte
+// separates its columns, or it has \N, which exporters write for NULL. whole means that head is the whole text.
 func Ambiguous(head []byte, whole bool) error {
 	comma := byte(',')
 	head = bytes.TrimPrefix(head, []byte(BOM))
@@ -33,7 +33,7 @@ func sepName(sep byte) string {
 	return fmt.Sprintf("%q", sep)
 }
 
-// otherSep returns a byte that stands in all lines equally often, where no comma stands in any.
+// otherSep returns a separator that occurs equally often in all lines, if there are no commas and no quotes.
 func otherSep(head []byte, comma byte) (byte, bool) {
 	if bytes.IndexByte(head, comma) >= 0 || bytes.IndexByte(head, '"') >= 0 {
 		return 0, false
@@ -60,7 +60,7 @@ func otherSep(head []byte, comma byte) (byte, bool) {
 	return 0, false
 }
 
-// bareNull returns where \N stands alone between separators outside of quotes, by record and column from 1; 0 if it does not.
+// bareNull returns the record and the column, counted from 1, of the first unquoted field that is \N; 0 if there is none.
 func bareNull(head []byte, comma byte) (record, column int) {
 	if !bytes.Contains(head, []byte(`\N`)) {
 		return 0, 0
@@ -89,7 +89,7 @@ func bareNull(head []byte, comma byte) (record, column int) {
 	return 0, 0
 }
 
-// BeginsObject reports whether text begins as JSON lines do: with a brace, after blanks, and then a name, if anything.
+// BeginsObject reports whether text begins like JSON lines: with an opening brace, after blanks, and then a quote, a closing brace or nothing.
 func BeginsObject(text []byte) bool {
 	const blanks = " \t\r\n"
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte(BOM)), blanks), []byte{'{'})

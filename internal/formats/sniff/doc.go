@@ -1,3 +1,3 @@
-// Package sniff sees what a file is by how it begins: a format that cannot be read ([ForeignContent]), text that is no UTF-8 ([Wide]) or has two readings
-// ([Ambiguous]), lines of JSON ([BeginsObject]), and a header that is none ([CheckHeader]).
+// Package sniff examines the beginning of a file: it detects unsupported formats ([ForeignContent]), text that is UTF-16 ([Wide]) or ambiguous
+// ([Ambiguous]), lines of JSON ([BeginsObject]), and invalid headers ([CheckHeader]).
 package sniff

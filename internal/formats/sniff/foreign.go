@@ -9,13 +9,13 @@ import (
 	"bulkload/internal/formats/compression"
 )
 
-// A Foreign format is one that cannot be read here.
+// A Foreign is a format that bulkload cannot read.
 type Foreign struct {
-	what    string   // it is
-	endings []string // of names, in lower case
-	// magic says that a file is of the format, by its first bytes.
+	what    string   // the name of the format in messages
+	endings []string // of file names, in lower case
+	// magic reports whether a file is of the format, by its first bytes. It is nil if they do not show it.
 	magic func(head []byte) bool
-	how   string // what makes of it a file that can be read
+	how   string // how to convert it to a file that can be read
 }
 
 const (
@@ -59,14 +59,14 @@ func headMagic(magics ...string) func(head []byte) bool {
 	}
 }
 
-// versionMagic returns a word that text too can begin with, and a byte that it cannot have then.
+// versionMagic matches a word that text may begin with too, followed by a version of at most most, which no text has there.
 func versionMagic(magic string, most byte) func(head []byte) bool {
 	return func(head []byte) bool {
 		return len(head) > 3 && string(head[:3]) == magic && head[3] <= most
 	}
 }
 
-// tarMagic is the magic of tar files, of POSIX and GNU.
+// tarMagic matches the tar files of POSIX and GNU.
 func tarMagic(head []byte) bool {
 	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
 }
@@ -76,17 +76,17 @@ func (k *Foreign) Text(name string) string {
 	return fmt.Sprintf("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }
 
-// ForeignName returns the format of a file whose ending says that it cannot be read, nil if there is none.
+// ForeignName returns the foreign format of a file by the ending of its name, nil if there is none.
 func ForeignName(name string) *Foreign {
 	return first(func(k *Foreign) bool { return k.ends(name) })
 }
 
-// ForeignContent returns the format which cannot be read of a file, or of what it unpacks to, that begins so; nil if there is none.
+// ForeignContent returns the foreign format of a file, or of its decompressed content, by its first bytes; nil if there is none.
 func ForeignContent(head []byte) *Foreign {
 	return first(func(k *Foreign) bool { return k.magic != nil && k.magic(head) })
 }
 
-// ForeignStatements returns the foreign statements of a file of SQL by its name, nil for any other. It is for files whose content does not say more.
+// ForeignStatements returns the format of an SQL file by its name, nil for any other. It is for files whose content does not identify the format.
 func ForeignStatements(name string) *Foreign {
 	if statements.ends(name) {
 		return &statements
@@ -101,7 +101,7 @@ func first(is func(k *Foreign) bool) *Foreign {
 	return nil
 }
 
-// ends says that a name has one of the format's endings.
+// ends reports whether a name has one of the format's endings.
 func (k *Foreign) ends(name string) bool {
 	return slices.ContainsFunc(k.endings, func(end string) bool { return strings.HasSuffix(name, end) })
 }

@@ -14,17 +14,17 @@ import (
 // BOM is the byte order mark of UTF-8.
 const BOM = "\ufeff"
 
-// maxName is the greatest length of a column's name in bytes. What is longer is no name but data, or several lines.
+// maxName is the largest length in bytes of a column's name. Longer text is not a name but data, or several lines.
 const maxName = 4096
 
 var (
-	// ErrCROnly is of text whose lines end with CR alone, and ErrUTF16 of text that is not UTF-8.
+	// ErrCROnly reports text whose lines end with CR only, and ErrUTF16 text that is UTF-16 or has NUL bytes.
 	ErrCROnly = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
 	ErrUTF16  = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
 )
 
-// Wide says that half of the bytes at even places or at odd ones are NUL, and next to none of the others: characters of
-// two bytes.
+// Wide reports whether at least half of the bytes at even indices, or at odd indices, are NUL, and at most 2 % of the others: the text
+// has characters of two bytes.
 func Wide(head []byte) bool {
 	var nul [2]int
 	head = head[:min(len(head), 4<<10)]
@@ -37,7 +37,7 @@ func Wide(head []byte) bool {
 	return half >= 4 && max(nul[0], nul[1]) >= (half+1)/2 && min(nul[0], nul[1]) <= half/50
 }
 
-// CheckHeader finds names that are none.
+// CheckHeader returns an error for invalid, empty or repeated column names.
 func CheckHeader(names []string) error {
 	if err := CheckTextHeader(names); err != nil {
 		return err
@@ -45,7 +45,7 @@ func CheckHeader(names []string) error {
 	return valuetext.CheckNames(names)
 }
 
-// CheckTextHeader is CheckHeader for text, where the schema judges columns without a name.
+// CheckTextHeader is [CheckHeader] for text, but accepts empty names, which the schema checks.
 func CheckTextHeader(names []string) error {
 	for i, n := range names {
 		if len(n) > maxName {
@@ -65,11 +65,11 @@ func CheckTextHeader(names []string) error {
 	return nil
 }
 
-// Blank says that a text without a header has no records, or lines without anything, which are records of one column at most.
+// Blank reports whether a text without a header is empty or has only empty lines, which are records of at most one column.
 func Blank(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
 
-// CheckHeaderLine finds a header that has more than names: a byte order mark after that of the text, or line ends of another kind than its
-// dialect's, which would be a part of the last name and of all last values.
+// CheckHeaderLine returns an error for a header line with a second byte order mark, or with a line end other than that of its dialect, which
+// would become a part of the last name and of all last values.
 func CheckHeaderLine(names []string, line []byte, recordSep string) error {
 	switch {
 	case strings.HasPrefix(names[0], BOM):
@@ -82,7 +82,7 @@ func CheckHeaderLine(names []string, line []byte, recordSep string) error {
 	return nil
 }
 
-// Alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR after.
+// Alike reports whether a record's values are the names of the columns, ignoring a byte order mark before and CRs after the values.
 func Alike(values, names []string) bool {
 	if len(values) != len(names) || len(names) == 0 {
 		return false
@@ -94,8 +94,8 @@ func Alike(values, names []string) bool {
 	return slices.Equal(values, names)
 }
 
-// HeaderError is about the name of a column in a file's first line, which is data if the file has no header: so the
-// message has its place only.
+// HeaderError is an error about a column name in a file's first line. The line is data if the file has no header, so the
+// message shows only the position of the name.
 type HeaderError struct {
 	Text setting.Text
 	Name string

@@ -7,35 +7,35 @@ import (
 	"io"
 )
 
-// pieceSize is how much is read at a time, and pieces how many there are: one is read while another is written. A pipe
+// pieceSize is the size in bytes of a buffer, and pieces the number of buffers: one is filled while another is written. A pipe
 // holds 64 KiB to 1 MiB.
 const (
 	pieceSize = 256 << 10
 	pieces    = 3
 )
 
-// CopyOptions configures work in addition to copying. The zero value does none.
+// CopyOptions configures additional work of [Copy]. The zero value adds none.
 type CopyOptions struct {
-	// Allow is called with a number of bytes before they are written; its error ends the copy. Default: all are allowed.
+	// Allow is called with the number of bytes of each piece before they are written; its error ends the copy. Default: all are allowed.
 	Allow func(n int64) error
-	// Progress is called after each piece with the number of bytes copied so far. Default: none.
+	// Progress is called after each piece with the digest of the bytes copied so far. Default: none.
 	Progress func(Digest)
 }
 
-// ReadError is an error of the stream, not of the copy.
+// ReadError is an error of the stream, not of the destination.
 type ReadError struct {
-	At  int64 // bytes that were read before
+	At  int64 // the number of bytes read before the error
 	Err error
 }
 
 func (e *ReadError) Error() string { return fmt.Sprintf("at byte %d: %v", e.At, e.Err) }
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Copy reads a stream to its end and writes it to dst; without dst it only takes the digest. With an error the digest is of
-// what was read so far. Errors of the stream are a [*ReadError], others those of dst, of Allow, or the context's cause.
+// Copy reads a stream to its end and writes it to dst; if dst is nil, it only computes the digest. On an error it returns the digest of
+// the bytes copied so far. An error of the stream is a [*ReadError]; others are those of dst, of Allow, or the context's cause.
 //
-// A read that waits cannot be interrupted: when the context ends, Copy returns and leaves it behind, until the stream has
-// data or ends. So src belongs to Copy also after that.
+// A blocked read cannot be interrupted: when the context ends, Copy returns, but its goroutine stays blocked until the stream has
+// data or ends. So the caller must not use src after that.
 func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d Digest, err error) {
 	type piece struct {
 		data []byte

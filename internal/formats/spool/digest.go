@@ -17,22 +17,22 @@ func (d Digest) String() string {
 	return fmt.Sprintf("%d bytes with the checksum %s", d.Bytes, d.CRC32C)
 }
 
-// add returns the digest with more bytes.
+// add returns the digest of the stream extended by p.
 func (d Digest) add(p []byte) Digest {
 	return Digest{d.Bytes + int64(len(p)), Sum(crc32.Update(uint32(d.CRC32C), castagnoli, p))}
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is a CRC32C. As text it is eight hex digits.
+// Sum is a CRC32C. Its text is eight hexadecimal digits.
 type Sum uint32
 
 func (s Sum) String() string { return fmt.Sprintf("%08x", uint32(s)) }
 
-// MarshalText prints the digits.
+// MarshalText returns the digits.
 func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads them again.
+// UnmarshalText parses the digits.
 func (s *Sum) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 16, 32)
 	if err != nil || len(text) != 8 {

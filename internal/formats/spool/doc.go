@@ -1,10 +1,10 @@
-// Package spool copies streams, which can be read once and from the front only, into files on local disk, which can be read
-// from any place, by several readers, and again. [Copy] takes length and checksum on the way: by these a later stream is
-// known to be the same, and a copy of an earlier process to be whole. [File] is a copy that is open, and [FS] a file system
-// in which it has the stream's name.
+// Package spool copies streams, which can be read only once and sequentially, into files on local disk, which can be read
+// repeatedly, at any offset, by several readers. [Copy] computes length and checksum: they show whether a later stream is
+// the same, and whether a copy of an earlier process is complete. [File] is an open copy, and [FS] a file system
+// in which the copy has the stream's name.
 //
-// A stream that is cut short cannot be distinguished from a whole one: a writer that died looks like an end.
+// A truncated stream cannot be distinguished from a complete one: if the writer dies, the reader sees a normal end.
 //
-// What is read goes through buffers of a fixed size. A copy may be read by any number of goroutines; one call of Copy works on
-// a stream alone.
+// Data passes through buffers of a fixed size. Any number of goroutines may read a copy; one call of Copy has exclusive use
+// of a stream.
 package spool

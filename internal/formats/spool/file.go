@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// ErrDamaged is matched by the error of a copy that is not what it was.
+// ErrDamaged is wrapped by errors about a copy that has changed or is missing.
 var ErrDamaged = errors.New("the copy is not what was written")
 
-// File is a file with the content of a stream. It is open until [File.Close], so it can be read after its name was removed.
+// File is a file with the content of a stream. It is open until [File.Close], so it can be read after its name is removed.
 type File struct{ f *os.File }
 
-// Create makes an empty copy, which only its owner may read. There is no file of its name.
+// Create creates an empty copy, which only its owner may read and write. It fails if the name exists.
 func Create(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -25,8 +25,8 @@ func Create(name string) (*File, error) {
 	return &File{f}, nil
 }
 
-// CreateNameless makes a copy in a directory that is gone when it is closed, or with the process. A pattern is that of
-// [os.CreateTemp].
+// CreateNameless creates an empty copy in a directory, without a name. The copy is deleted when it is closed, or when the process ends. The pattern
+// is that of [os.CreateTemp].
 func CreateNameless(dir, pattern string) (*File, error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -38,8 +38,8 @@ func CreateNameless(dir, pattern string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Reopen opens a copy that an earlier process has written, and reads it to see that it is whole: an error that matches
-// [ErrDamaged] says that it is not, or that it is not a file of this user.
+// Reopen opens a copy that an earlier process has written, and reads it to verify its digest. The error wraps [ErrDamaged] if
+// the copy cannot be opened, differs from want, or is not a regular file of this user.
 func Reopen(ctx context.Context, name string, want Digest) (_ *File, err error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -70,37 +70,37 @@ func Reopen(ctx context.Context, name string, want Digest) (_ *File, err error) 
 	return &File{f}, nil
 }
 
-// Standing returns a file that is used without a copy, such as standard input that is redirected from one.
+// Standing returns a File for a file that needs no copy, such as standard input redirected from a file.
 func Standing(f *os.File) *File { return &File{f} }
 
-// Name returns the file's own name.
+// Name returns the name of the file on disk, not that of the stream.
 func (f *File) Name() string { return f.f.Name() }
 
-// Write adds to the copy.
+// Write appends to the copy.
 func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
 
-// Close lets the copy go, which stays on disk if it has a name.
+// Close closes the copy. It stays on disk if it has a name.
 func (f *File) Close() error { return f.f.Close() }
 
-// lister is a file system as package source needs it.
+// lister is the file system interface that package source requires.
 type lister interface {
 	Open(ctx context.Context, name string) (fs.File, error)
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
-// FS is a file system in which a file has a stream's name. Other files are those of the file system below; without that there
-// is nothing else.
+// FS is a file system in which a File has the name of a stream. Other names are those of the file system below; without that,
+// they do not exist.
 type FS struct {
 	file  *File
 	name  string
 	below lister
 }
 
-// NewFS returns the file system below, nil for none, with a file that has the name.
+// NewFS returns a file system in which file has the given name. below has all other names; it may be nil.
 func NewFS(file *File, name string, below lister) *FS { return &FS{file, name, below} }
 
-// Open opens the stream's file, any number of times at once.
+// Open opens the stream's file, or a file of the file system below. The stream's file may be opened several times.
 func (s *FS) Open(ctx context.Context, name string) (fs.File, error) {
 	if name != s.name {
 		if s.below == nil {
@@ -115,7 +115,7 @@ func (s *FS) Open(ctx context.Context, name string) (fs.File, error) {
 	return &opened{io.NewSectionReader(s.file.f, 0, info.Size()), info}, nil
 }
 
-// Stat describes the stream's file, with the size of the copy.
+// Stat describes the stream's file, with the size of the copy, or a file of the file system below.
 func (s *FS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	if name == s.name {
 		info, err := s.file.f.Stat()
@@ -135,7 +135,7 @@ func (s *FS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	return s.below.ReadDir(ctx, name)
 }
 
-// opened is one open handle of the file, with its own offset.
+// opened is an open handle of the file, with its own offset.
 type opened struct {
 	*io.SectionReader
 	info fs.FileInfo
@@ -144,7 +144,7 @@ type opened struct {
 func (o *opened) Stat() (fs.FileInfo, error) { return o.info, nil }
 func (o *opened) Close() error               { return nil }
 
-// named is a file with the stream's name.
+// named is a [fs.FileInfo] with the stream's name.
 type named struct {
 	fs.FileInfo
 	name string

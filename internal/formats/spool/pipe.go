@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// OpenPipe opens a named pipe, or an open one by its name below /dev/fd, for reading. It waits for a writer. When the context
-// ends first, the opening is left behind, and closes what it gets.
+// OpenPipe opens a named pipe, or an open one by its name below /dev/fd, for reading. It waits for a writer. If the context
+// ends first, a goroutine keeps waiting, and closes the pipe if it is opened.
 func OpenPipe(ctx context.Context, name string) (*os.File, error) {
 	type result struct {
 		f   *os.File
@@ -28,25 +28,25 @@ func OpenPipe(ctx context.Context, name string) (*os.File, error) {
 	case <-ctx.Done():
 		go func() {
 			if r := <-opened; r.err == nil {
-				_ = r.f.Close() // nothing was read of it
+				_ = r.f.Close() // nothing was read from it
 			}
 		}()
 		return nil, context.Cause(ctx)
 	}
 }
 
-// StdinKind is the type of file that standard input is. It determines how it is read.
+// StdinKind is the file type of standard input. It determines how standard input is read.
 type StdinKind int
 
 // The kinds of standard input.
 const (
-	StdinNone     StdinKind = iota // closed, or the null device: nothing was given
+	StdinNone     StdinKind = iota // closed, or the null device: no input
 	StdinTerminal                  // a terminal, or another device
 	StdinFile                      // a file, read from its beginning
-	StdinStream                    // a pipe, a socket, or what is left of a file
+	StdinStream                    // a pipe, a socket, or a file that is read from another offset
 )
 
-// KindOf returns the type of a file that a process was started with.
+// KindOf returns the type of a file that the process inherited, such as standard input.
 func KindOf(f *os.File) (StdinKind, fs.FileInfo) {
 	info, err := f.Stat()
 	if err != nil {

@@ -4,5 +4,5 @@ package spool
 
 import "os"
 
-// Widen does nothing where the system decides how much a pipe holds.
+// Widen does nothing on systems that do not let a process set the capacity of a pipe.
 func Widen(*os.File) {}
