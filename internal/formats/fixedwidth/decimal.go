@@ -2,7 +2,7 @@ package fixedwidth
 
 import "bulkload/pkg/source/dialect"
 
-// appendDecimal appends the exact decimal of a number as mainframes store it. It is false, with nothing appended, where the bytes are none.
+// appendDecimal appends the exact decimal of a packed or zoned number of a mainframe. For invalid bytes it appends nothing and returns false.
 func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 	var digits [2 * dialect.MostNumber]byte
 	if len(b) == 0 || len(b) > dialect.MostNumber {
@@ -19,7 +19,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 	} else {
 		for _, c := range b {
 			if digits[n] = c & 0x0f; c>>4 != zoneOf(last) {
-				digits[n] = 0xff // unless it is the last
+				digits[n] = 0xff // invalid, except in the last byte, which is set below
 			}
 			n++
 		}
@@ -35,11 +35,11 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 		}
 		zero = zero && d == 0
 	}
-	if (sign == 0x0b || sign == 0x0d) && !zero { // no zero has a sign
+	if (sign == 0x0b || sign == 0x0d) && !zero { // zero is written without a sign
 		dst = append(dst, '-')
 	}
 	whole := n - p.Scale
-	first := 0 // digit that is written before the point
+	first := 0 // the first digit to write
 	for first < whole-1 && digits[first] == 0 {
 		first++
 	}
@@ -56,7 +56,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 	return dst, true
 }
 
-// zoneOf returns the zone of digits before the last byte of a zoned number: that of EBCDIC, or of ASCII.
+// zoneOf returns the zone of the bytes before the last byte of a zoned number: that of EBCDIC or of ASCII, depending on the last byte.
 func zoneOf(last byte) byte {
 	if last >= 0xa0 {
 		return 0x0f
@@ -64,7 +64,7 @@ func zoneOf(last byte) byte {
 	return 0x03
 }
 
-// overpunch returns the sign of the last byte of a zoned number, as that of a packed one, and its digit. The sign is 0 where it is no such byte.
+// overpunch returns the sign of the last byte of a zoned number, coded as in packed numbers, and its digit. The sign is 0 for an invalid byte.
 func overpunch(b byte) (sign, digit byte) {
 	switch {
 	case b >= 0xa0: // EBCDIC

@@ -1,5 +1,5 @@
-// Package fixedwidth cuts text of fixed columns, whose places are the same bytes of every record, as mainframes unload tables. [Records] finds a record's
-// values; numbers in packed and zoned decimals become text.
+// Package fixedwidth splits text with fixed columns, which have the same byte positions in every record, such as tables unloaded from mainframes.
+// [Records] finds a record's values. It converts packed and zoned decimals to text.
 package fixedwidth
 
 import (
@@ -13,16 +13,16 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// Records says where records and their values are in text of a dialect.
+// Records finds records and their values in text of a dialect.
 type Records struct {
 	d      *dialect.Dialect
-	set    *charset.Charset // nil: bytes are taken as they are
+	set    *charset.Charset // nil: bytes are not decoded
 	length int
 	least  bool   // a record may be longer
-	end    []byte // of a record
+	end    []byte // the separator of records
 }
 
-// New is for a dialect with positions. Values are decoded of a character set, unless it is nil.
+// New returns the Records of a dialect with positions. Values are decoded from the character set, unless it is nil.
 func New(d *dialect.Dialect, set *charset.Charset) *Records {
 	t := &Records{d: d, set: set, end: End(d)}
 	t.length, t.least = d.Length()
@@ -32,7 +32,7 @@ func New(d *dialect.Dialect, set *charset.Charset) *Records {
 // End returns the separator of a dialect's records.
 func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
 
-// Next returns where the record after the one that begins at a byte of text begins; beyond text if that does not have it whole.
+// Next returns the end of the record that begins at start, where the next one begins. It is beyond text if text does not have the whole record.
 func (t *Records) Next(text []byte, start int) int {
 	if t.d.Unseparated {
 		return start + t.length
@@ -44,7 +44,7 @@ func (t *Records) Next(text []byte, start int) int {
 	return start + i + len(t.end)
 }
 
-// TrimEnd returns a record without what follows it: its end, and a CR before a line's end unless it is a byte of the record.
+// TrimEnd returns a record without its separator, and without a CR before a line end, unless the CR is a byte of the record.
 func (t *Records) TrimEnd(record []byte) []byte {
 	if t.d.Unseparated {
 		return record
@@ -56,8 +56,8 @@ func (t *Records) TrimEnd(record []byte) []byte {
 	return record
 }
 
-// Values sets the spans of the values of the record buf[start:end], which are there or, where they had to be decoded, appended to buf[:used]. It returns
-// the buffer, whose first bytes are used then, and why the record cannot be read, with the column of the bytes that are no value; -1 if it is none.
+// Values sets the spans of the values of the record buf[start:end]. Values that are decoded are appended to buf[:used]; others stay in the record. It
+// returns the buffer and its new used size. If the record is invalid, reason is not empty, and column is that of the invalid bytes, or -1.
 func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (grown []byte, more, column int, reason string) {
 	if have := end - start; have < t.length || have > t.length && !t.least {
 		return buf, used, -1, fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), t.length)

@@ -2,23 +2,23 @@ package swar
 
 import "encoding/binary"
 
-// A Finder finds two bytes in blocks of text, and a third apart from them. All three are below 0x80, which takes fewer steps than bytes of
-// any value do. It does not change once it is made.
+// A Finder finds two bytes in blocks of text, and separately a third one. All three must be below 0x80, which requires fewer steps than
+// arbitrary bytes. A Finder is immutable.
 type Finder struct {
 	a, b, c uint64 // patterns
-	// Constants, as variables: those stay in registers, where the compiler loads constants again for each word (6 % of the time).
+	// Constants, as variables: these stay in registers, while the compiler would load constants again for each word (6 % of the time).
 	low, high, gather uint64
 }
 
-// NewFinder returns the new finder of the bytes a and b, and of c.
+// NewFinder returns a finder of the bytes a and b, and of c as the third.
 func NewFinder(a, b, c byte) Finder {
 	return Finder{a: Spread(a), b: Spread(b), c: Spread(c), low: ^uint64(highBits), high: highBits, gather: gather}
 }
 
-// Two marks where the bytes of text are a or b. The text has [Block] bytes for each mask.
+// Two sets masks to the bytes of text that are a or b. The text has [Block] bytes for each mask.
 //
-// A byte of (v^a)+low has its highest bit clear where the low bits of w are those of a, and or with w sets it where w has it: no sum
-// carries into the next byte. The masks collect the bits that differ.
+// A byte of (v^a)+low has its highest bit clear where the low seven bits of w equal a, and the OR with w sets that bit where w has it. No sum
+// carries into the next byte. m collects the bits of the bytes that differ.
 func (f *Finder) Two(masks []uint64, text []byte) {
 	a, b, low, high, gather := f.a, f.b, f.low, f.high, f.gather
 	for i := range masks {
@@ -51,7 +51,7 @@ func (f *Finder) Two(masks []uint64, text []byte) {
 	}
 }
 
-// TwoAlone is [Finder.Two], and says that no byte of the text is c.
+// TwoAlone is [Finder.Two], and reports whether no byte of the text is c.
 func (f *Finder) TwoAlone(masks []uint64, text []byte) bool {
 	a, b, c, low, high, gather := f.a, f.b, f.c, f.low, f.high, f.gather
 	none := high
@@ -94,7 +94,7 @@ func (f *Finder) TwoAlone(masks []uint64, text []byte) bool {
 	return none == high
 }
 
-// TwoAndThird is [Finder.Two], and marks in third where the bytes are c.
+// TwoAndThird is [Finder.Two], and sets third to the bytes that are c.
 func (f *Finder) TwoAndThird(masks, third []uint64, text []byte) {
 	a, b, c, low, high, gather := f.a, f.b, f.c, f.low, f.high, f.gather
 	third = third[:len(masks)]

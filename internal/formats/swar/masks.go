@@ -1,6 +1,7 @@
-// Package swar looks at 64 bytes of text at a time, eight in a word (SIMD within a
-// register): a mask has a bit for each byte that is asked for, the first byte Lowest.
-// Fields are a dozen bytes long, and a search for each would cost as much as they do.
+// Package swar searches 64 bytes of text at a time, eight in a word (SIMD within a
+// register). A mask has a bit for each byte, the lowest for the first byte, which is
+// set if the byte matches. Fields are only a dozen bytes long, so a separate search for
+// the end of each would cost too much.
 package swar
 
 import (
@@ -8,31 +9,31 @@ import (
 	"math/bits"
 )
 
-// Block is how many bytes the scanners look at together: one bit of a word each. Buffers have as many bytes of slack
-// after their data, so that the last block can be loaded whole.
+// Block is the number of bytes that are searched together: one for each bit of a word. Buffers have as many bytes of slack
+// after their data, so that the last block can be loaded as a whole.
 const Block = 64
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	// gather moves the highest bit of each byte into the top byte of the product, the first byte's bit Lowest.
+	// gather is a factor: the product has the highest bit of each byte in its top byte, the first byte's as the lowest bit.
 	gather = 0x0002040810204081
 )
 
-// Spread returns a word of eight times the byte b.
+// Spread returns a word whose eight bytes are all b.
 func Spread(b byte) uint64 { return uint64(b) * lowBits }
 
-// equal has the highest bit of each byte clear that equals the pattern's, and only there: the sum cannot carry from one
-// byte into the next, which makes it exact where the shorter (x-1)&^x is not.
+// equal returns a word whose bytes have their highest bit clear exactly where w equals the pattern. The sum cannot carry from one
+// byte into the next, so it is exact, unlike the shorter (x-1)&^x.
 func equal(w, pattern uint64) uint64 {
 	x := w ^ pattern
 	return (x&^highBits + ^uint64(highBits)) | x
 }
 
-// highs gathers the highest bit of each byte of w, the first byte's lowest. The constants are given to it: see [Finder].
+// highs returns the highest bits of the bytes of w, the first byte's as the lowest bit. The constants are parameters: see [Finder].
 func highs(w, high, gather uint64) uint64 { return ((w & high) * gather) >> 56 }
 
-// Two marks the bytes of a block that equal one of two patterns.
+// Two returns the mask of the bytes that equal one of two patterns.
 func Two(p *[Block]byte, a, b uint64) (m uint64) {
 	w := binary.LittleEndian.Uint64(p[0:])
 	m = highs(^(equal(w, a) & equal(w, b)), highBits, gather)
@@ -53,7 +54,7 @@ func Two(p *[Block]byte, a, b uint64) (m uint64) {
 	return m
 }
 
-// QuotesAndEnds marks the quotes of a block, and its commas and line feeds.
+// QuotesAndEnds returns the mask of the quotes, and that of the commas and line feeds. comma is a pattern.
 func QuotesAndEnds(p *[Block]byte, comma uint64) (quotes, seps uint64) {
 	const quote, lf = '"' * lowBits, '\n' * lowBits
 	for i := 0; i < Block; i += 16 {
@@ -69,8 +70,8 @@ func QuotesAndEnds(p *[Block]byte, comma uint64) (quotes, seps uint64) {
 	return quotes, seps
 }
 
-// PrefixXor has each bit set that has an odd number of set bits at or below it: from an opening quote up to the byte
-// before the closing one.
+// PrefixXor sets each bit that has an odd number of set bits of x at or below it. For a mask of quotes, these are the bits from an
+// opening quote to the byte before the closing one.
 func PrefixXor(x uint64) uint64 {
 	x ^= x << 1
 	x ^= x << 2
@@ -81,7 +82,7 @@ func PrefixXor(x uint64) uint64 {
 	return x
 }
 
-// Tail keeps the bits of the first n bytes of a block.
+// Tail returns the bits of m for the first n bytes of a block.
 func Tail(m uint64, n int) uint64 {
 	if n >= Block {
 		return m
@@ -89,10 +90,10 @@ func Tail(m uint64, n int) uint64 {
 	return m & (1<<uint(n) - 1)
 }
 
-// Lowest returns the place of the Lowest set bit.
+// Lowest returns the index of the lowest set bit.
 func Lowest(m uint64) int { return bits.TrailingZeros64(m) & (Block - 1) }
 
-// Four marks the bytes of a block that equal one of four patterns.
+// Four returns the mask of the bytes that equal one of four patterns.
 func Four(p *[Block]byte, a, b, c, d uint64) (m uint64) {
 	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
@@ -104,7 +105,7 @@ func Four(p *[Block]byte, a, b, c, d uint64) (m uint64) {
 	return m
 }
 
-// Three marks the bytes of a block that equal one of three patterns.
+// Three returns the mask of the bytes that equal one of three patterns.
 func Three(p *[Block]byte, a, b, c uint64) (m uint64) {
 	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
@@ -116,7 +117,7 @@ func Three(p *[Block]byte, a, b, c uint64) (m uint64) {
 	return m
 }
 
-// ASCII says that no byte of a block is above 0x7f.
+// ASCII reports whether no byte of a block is above 0x7f.
 func ASCII(p *[Block]byte) bool {
 	var w uint64
 	for i := 0; i < Block; i += 8 {

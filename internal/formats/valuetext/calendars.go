@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Calendars say how a file counts days and instants. A nil one is the Gregorian calendar, in all years.
+// Calendars holds the calendars in which a file counts days and instants. A nil one is the proleptic Gregorian calendar.
 type Calendars struct {
 	Dates    *Calendar
-	Instants *Calendar // timestamps that are instants, but those of INT96
-	Int96    *Calendar // of Parquet
+	Instants *Calendar // of timestamps that are instants, except INT96
+	Int96    *Calendar // of Parquet's INT96
 }
 
-// Calendar is the hybrid calendar of old writers, or one that is not known: then old values are refused.
+// Calendar is the hybrid calendar of old writers, or an unknown calendar: then old values are an error.
 type Calendar struct {
 	hybrid *Hybrid // nil for dates, which have no zone
-	doubt  error   // why old values are refused
+	doubt  error   // the error for old values; nil: the calendar is known
 }
 
-// String says the same of calendars that count alike.
+// String returns a description that is equal for equivalent calendars.
 func (c *Calendar) String() string {
 	switch {
 	case c == nil:
@@ -32,7 +32,7 @@ func (c *Calendar) String() string {
 	return "hybrid"
 }
 
-// Day returns the day since 1970 with the date in the Gregorian calendar that the file means by a day.
+// Day converts a day of the file, counted since 1970, to the day whose Gregorian date is the date that the file means.
 func (c *Calendar) Day(day int64) (int64, error) {
 	if day < HybridDays && c.doubt != nil {
 		return 0, c.doubt
@@ -40,7 +40,7 @@ func (c *Calendar) Day(day int64) (int64, error) {
 	return HybridDay(day), nil
 }
 
-// Second returns the instant, in seconds since 1970 by the Gregorian calendar, that the file means by an instant.
+// Second converts an instant of the file to the instant that it means, in seconds since 1970 by the Gregorian calendar.
 func (c *Calendar) Second(second int64) (int64, error) {
 	switch {
 	case second >= HybridSeconds:
@@ -51,13 +51,13 @@ func (c *Calendar) Second(second int64) (int64, error) {
 	return c.hybrid.Second(second), nil
 }
 
-// doubtful returns the calendar of a file that does not say which one it has.
+// doubtful returns the calendar of a file that does not record it. The arguments describe the missing or invalid metadata.
 func doubtful(format string, args ...any) *Calendar {
 	const what = "a date before 1582-10-15 or a timestamp before 1900 may be Julian: %w; write the file again with Spark 3"
 	return &Calendar{doubt: fmt.Errorf(what, fmt.Errorf(format, args...))}
 }
 
-// hybridIn returns the hybrid calendar in a time zone, which key names.
+// hybridIn returns the hybrid calendar in the time zone that meta has under key, or a doubtful one without such a zone.
 func hybridIn(meta map[string]string, key string) *Calendar {
 	zone, ok := meta[key]
 	if !ok {
@@ -70,7 +70,7 @@ func hybridIn(meta map[string]string, key string) *Calendar {
 	return &Calendar{hybrid: h}
 }
 
-// Keys of metadata. Spark and Hive say by them how they have written.
+// Keys of the metadata in which Spark and Hive record their calendars.
 const (
 	sparkVersion = "org.apache.spark.version"
 	sparkLegacy  = "org.apache.spark.legacyDateTime"
@@ -83,8 +83,8 @@ const (
 	hiveLegacy   = "writer.zone.conversion.legacy"
 )
 
-// ParquetCalendars returns the calendars of a Parquet file, by the metadata of its footer and the name of its schema. Spark and
-// Hive read its values so. Files of other writers are Gregorian, as Parquet's specification has it.
+// ParquetCalendars returns the calendars of a Parquet file, by the metadata of its footer and the name of its schema, as Spark and
+// Hive do. Files of other writers are Gregorian, as Parquet's specification requires.
 func ParquetCalendars(meta map[string]string, schema string) Calendars {
 	_, row := meta[sparkRow]
 	if c, ok := sparkCalendars(meta, row || schema == "spark_schema"); ok {
@@ -100,7 +100,7 @@ func ParquetCalendars(meta map[string]string, schema string) Calendars {
 	case !dated && hive:
 		c.Dates = doubtful("the file lacks %s", hiveDate)
 	}
-	// Hive has INT96 in the hybrid calendar whatever that key says: its library for Julian days knows no other.
+	// Hive writes INT96 in the hybrid calendar regardless of hiveDate: its library for Julian days supports no other.
 	switch {
 	case isTrue(legacy):
 		c.Int96 = hybridIn(meta, hiveZone)
@@ -139,21 +139,21 @@ func AvroCalendars(meta map[string]string, record string) Calendars {
 }
 
 func hybridUTC() *Calendar {
-	h, _ := NewHybrid("UTC") // which is known everywhere
+	h, _ := NewHybrid("UTC") // a zone that always exists
 	return &Calendar{hybrid: h}
 }
 
-// isTrue is Java's Boolean.valueOf.
+// isTrue parses a boolean like Java's Boolean.valueOf.
 func isTrue(s string) bool { return strings.EqualFold(s, "true") }
 
-// sparkCalendars returns the calendars of a file of Spark. ok is false for others.
+// sparkCalendars returns the calendars of a file that Spark wrote. ok is false for other files.
 func sparkCalendars(meta map[string]string, spark bool) (c Calendars, ok bool) {
 	version, said := meta[sparkVersion]
 	if !said {
 		if !spark {
 			return c, false
 		}
-		// Spark 2 before 2.4.6, most likely.
+		// The writer is probably Spark 2 before 2.4.6.
 		c.Dates = doubtful("the file lacks %s", sparkVersion)
 		return Calendars{c.Dates, c.Dates, c.Dates}, true
 	}

@@ -2,7 +2,7 @@ package valuetext
 
 import "time"
 
-// AppendInstant writes the date and the clock of a second since 1970 and a fraction of it in units, in a zone unless it is nil.
+// AppendInstant writes the date and time of a second since 1970 and a fraction in 1/unit seconds, in a zone; nil is UTC.
 func AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location) []byte {
 	if zone != nil && zone != time.UTC {
 		_, offset := time.Unix(second, 0).In(zone).Zone()
@@ -12,7 +12,7 @@ func AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location
 	return AppendClock(dst, FloorMod(second, 86400), fraction, unit)
 }
 
-// AppendClock writes hours, minutes and seconds, with a fraction, of units in a second, unless it is 0, without trailing zeros.
+// AppendClock writes hours, minutes and seconds, and a fraction in 1/unit seconds, without trailing zeros, unless it is 0.
 func AppendClock(dst []byte, second, fraction, unit int64) []byte {
 	hour := second / 3600
 	if second < 0 {
@@ -53,7 +53,7 @@ func FloorMod(a, b int64) int64 {
 	return m
 }
 
-// AppendUUID writes 16 bytes in groups of hexadecimal digits.
+// AppendUUID writes 16 bytes as the hexadecimal groups of a UUID.
 func AppendUUID(dst, v []byte) []byte {
 	const digits = "0123456789abcdef"
 	for i, b := range v {

@@ -2,29 +2,29 @@ package valuetext
 
 import "time"
 
-// Days of 1970 and instants in seconds since 1970, from which on the hybrid calendar counts as the Gregorian one does.
+// The day and the second, both counted since 1970, from which on the hybrid calendar equals the Gregorian one.
 const (
 	HybridDays    = -141427     // 1582-10-15
 	HybridSeconds = -2208988800 // 1900-01-01 00:00:00 UTC
 )
 
-// Hybrid is the calendar that java.util.GregorianCalendar counts in, in a time zone: Julian before 1582-10-15, with the
-// zone's standard offset of today in all years before 1900. Writers that use it store the days and instants of their local
-// dates by that calendar.
+// Hybrid is the calendar of java.util.GregorianCalendar in a time zone: Julian before 1582-10-15, with the
+// zone's current standard offset in all years before 1900. Writers with this calendar convert their local dates to days and
+// instants by it.
 type Hybrid struct {
 	zone     *time.Location
 	standard int64 // seconds
 }
 
-// NewHybrid returns the calendar in a zone, as Java names it: Asia/Shanghai, UTC, +08:00, GMT+8. It refuses zones whose local time
-// before 1900 is not certain.
+// NewHybrid returns the calendar in a zone, by its name in Java: Asia/Shanghai, UTC, +08:00, GMT+8. A zone whose local time
+// before 1900 is uncertain is an error.
 func NewHybrid(zone string) (*Hybrid, error) {
 	l, err := javaZone(zone)
 	if err != nil {
 		return nil, err
 	}
 	h := &Hybrid{zone: l}
-	// Java takes the lowest offset of a year for the standard one, in zones with "negative" summer time too.
+	// Java uses the lowest offset of a year as the standard offset, also in zones with "negative" summer time.
 	for week := range 53 {
 		_, offset := time.Date(2037, 1, 1+7*week, 0, 0, 0, 0, time.UTC).In(l).Zone()
 		if week == 0 || int64(offset) < h.standard {
@@ -34,8 +34,8 @@ func NewHybrid(zone string) (*Hybrid, error) {
 	return h, nil
 }
 
-// HybridDay returns the day since 1970 with the date in the Gregorian calendar that a day has in the hybrid one. 29 February of
-// a year that has none is 1 March.
+// HybridDay converts a day since 1970 from the hybrid calendar: the result has the same date in the Gregorian calendar. 29 February
+// becomes 1 March in years that have no such day.
 func HybridDay(day int64) int64 {
 	if day >= HybridDays {
 		return day
@@ -49,8 +49,8 @@ func HybridDay(day int64) int64 {
 	return first + rest - (153*month+2)/5
 }
 
-// Second returns the instant, in seconds since 1970, whose local date and time in the Gregorian calendar are those that an instant
-// has in the hybrid one.
+// Second converts an instant, in seconds since 1970, from the hybrid calendar: the result has the same local date and time in the
+// Gregorian calendar.
 func (h *Hybrid) Second(second int64) int64 {
 	if second >= HybridSeconds {
 		return second
@@ -58,10 +58,10 @@ func (h *Hybrid) Second(second int64) int64 {
 	local := second + h.standard
 	day := FloorDiv(local, 86400)
 	local += 86400 * (HybridDay(day) - day)
-	// The offset before and after a change of the zone's offset that may be near.
+	// The offset may change near this time: these are the offsets before and after.
 	before, after := h.offset(local-2*86400), h.offset(local+2*86400)
 	if h.offset(local-after) == after {
-		return local - after // the later of two
+		return local - after // the offset after a change
 	}
 	return local - before
 }

@@ -12,7 +12,7 @@ import (
 
 var javaOffset = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?$`)
 
-// javaZone returns a time zone by its name in Java, whose local time before 1900 is certain.
+// javaZone returns a time zone by its name in Java. A zone whose local time before 1900 is uncertain is an error.
 func javaZone(name string) (*time.Location, error) {
 	if slices.Contains(disputed(), name) {
 		return nil, errors.New("databases of time zones do not agree on its local time before 1900")
@@ -48,8 +48,8 @@ func anyJavaZone(name string) (*time.Location, error) {
 
 func disputed() []string { return strings.Fields(disputedZones) }
 
-// disputedZones are the zones whose local time before 1900, or whose standard offset, is not the same in Spark's tables, in the
-// database of Go and in that of Debian: some have it as a neighbour's, some have changed since.
+// disputedZones lists the zones whose local time before 1900, or whose standard offset, differs between Spark's tables, Go's
+// time zone database and Debian's: some databases link the zone to a neighbour, others have changed it since.
 const disputedZones = "" +
 	"Africa/Accra Africa/Addis_Ababa Africa/Asmara Africa/Bamako Africa/Bangui Africa/Banjul Africa/Blantyre Africa/Brazzaville " +
 	"Africa/Bujumbura Africa/Conakry Africa/Dakar Africa/Dar_es_Salaam Africa/Djibouti Africa/Douala Africa/Freetown Africa/Gaborone " +

@@ -1,6 +1,6 @@
 package valuetext
 
-// AppendJSON writes a JSON string. What is not UTF-8 is kept as it is.
+// AppendJSON writes a JSON string. Bytes that are not UTF-8 are copied unchanged.
 func AppendJSON[S string | []byte](dst []byte, s S) []byte {
 	return append(AppendWithin(append(dst, '"'), s), '"')
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// OrcCalendar says how an ORC file counts days and seconds.
+// OrcCalendar is the calendar in which an ORC file counts days and seconds.
 type OrcCalendar struct {
 	hybrid bool
-	java   bool // before 1900, zones have the standard offset of today
-	doubt  bool // it is not said
+	java   bool // before 1900, zones have their current standard offset
+	doubt  bool // the file does not record its calendar
 }
 
-// CalendarOfOrc returns the calendar by the numbers that a footer has: of the calendar, 0 if it is not said, and of the writer. Java's writer
-// has the hybrid one unless it says otherwise, and that of C++ never has.
+// CalendarOfOrc returns the calendar by two numbers of a footer: the calendar, 0 if it is not recorded, and the writer. By default, Java's writer
+// uses the hybrid calendar, and the C++ writer the Gregorian one.
 func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
 	const javaWriter, cppWriter = 0, 1
 	java := writer == javaWriter
@@ -26,7 +26,7 @@ func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
 	return OrcCalendar{java: java}
 }
 
-// Day returns the day since 1970 with the date in the Gregorian calendar that the file means by a day.
+// Day converts a day of the file, counted since 1970, to the day whose Gregorian date is the date that the file means.
 func (c OrcCalendar) Day(day int64) (int64, error) {
 	switch {
 	case day >= HybridDays || !c.hybrid && !c.doubt:
@@ -39,16 +39,16 @@ func (c OrcCalendar) Day(day int64) (int64, error) {
 
 func (c OrcCalendar) refuse() error { return doubtful("the file lacks its calendar").doubt }
 
-// OrcClock is the clock that the writer of a stripe has seen.
+// OrcClock is the local clock of the writer of a stripe.
 type OrcClock struct {
 	calendar OrcCalendar
 	zone     *time.Location
-	base     int64   // 2015-01-01 00:00:00 by it
-	old      *Hybrid // before 1900; nil: by the zone
-	doubt    error   // why there is none
+	base     int64   // 2015-01-01 00:00:00 of the clock, in seconds since 1970
+	old      *Hybrid // the clock before 1900; nil: that of the zone
+	doubt    error   // the error for times before 1900
 }
 
-// Clock returns the clock of a time zone, as Java names it.
+// Clock returns the clock of a time zone, by its name in Java.
 func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
 	l := time.UTC
 	switch zone {
@@ -69,8 +69,8 @@ func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
 	return k, nil
 }
 
-// Local returns the second since 1970 that the clock has shown, in the Gregorian calendar, and its nanoseconds. A file has the second since 2015,
-// which Java's writer rounds towards 1970; Arrow has negative nanoseconds before 1970.
+// Local returns the local time of the clock, in seconds since 1970 in the Gregorian calendar, and its nanoseconds. The file has seconds since 2015,
+// which Java's writer rounds towards 1970; Arrow returns negative nanoseconds before 1970.
 func (k *OrcClock) Local(second, nanos int64) (int64, int64, error) {
 	second += k.base
 	switch {

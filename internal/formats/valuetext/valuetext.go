@@ -1,7 +1,7 @@
-// Package valuetext writes values of binary formats as the texts that inputs
-// have: dates, numbers, decimals, strings of JSON. Each function of its name
-// Append appends to dst and returns it. [Calendars] say which calendar a file's
-// writer has counted by.
+// Package valuetext converts values of binary formats to the text form of
+// inputs: dates, numbers, decimals, JSON strings. Each function whose name
+// begins with Append appends to dst and returns it. [Calendars] describes the
+// calendars that the writer of a file has used.
 package valuetext
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// AppendDate writes the date of a day since 1970, in the Gregorian calendar extended to all times.
+// AppendDate writes the date of a day since 1970, in the proleptic Gregorian calendar.
 func AppendDate(dst []byte, day int64) []byte {
 	year, month, monthDay := time.Unix(day*86400, 0).UTC().Date()
 	if year < 0 {
@@ -37,8 +37,8 @@ func AppendPadded(dst []byte, v uint64, n int) []byte {
 	return append(dst, b[i:]...)
 }
 
-// AppendFloat writes the shortest decimal that reads back as the same number of size bits: without exponent from 1e-6
-// up to 1e21.
+// AppendFloat writes the shortest decimal that parses as the same number of size bits. It has no exponent from 1e-6
+// to below 1e21.
 func AppendFloat(dst []byte, f float64, size int) []byte {
 	switch a := math.Abs(f); {
 	case math.IsInf(f, 1):
@@ -52,7 +52,7 @@ func AppendFloat(dst []byte, f float64, size int) []byte {
 	}
 }
 
-// Significant returns a number in two's complement without the bytes that only repeat its sign.
+// Significant returns a big-endian number in two's complement without redundant sign bytes.
 func Significant(v []byte) []byte {
 	for len(v) > 1 && (v[0] == 0 && v[1] < 0x80 || v[0] == 0xff && v[1] >= 0x80) {
 		v = v[1:]
@@ -60,8 +60,8 @@ func Significant(v []byte) []byte {
 	return v
 }
 
-// AppendDecimal writes a number in two's complement, its highest byte first, divided by 10^scale. It allocates for more
-// than 16 bytes only.
+// AppendDecimal writes a big-endian number in two's complement, divided by 10^scale. It allocates only for numbers of more
+// than 16 bytes.
 func AppendDecimal(dst, v []byte, scale int) []byte {
 	if len(v) == 0 {
 		return AppendDecimal128(dst, 0, 0, scale)
@@ -98,7 +98,7 @@ func AppendDecimal128(dst []byte, hi int64, lo uint64, scale int) []byte {
 	var b [40]byte
 	digits := b[:0]
 	if h > 0 || lo >= e19 {
-		q, r := bits.Div64(h, lo, e19) // h is at most 2^63, which is less
+		q, r := bits.Div64(h, lo, e19) // h is at most 2^63, which is less than e19
 		digits = AppendPadded(strconv.AppendUint(digits, q, 10), r, 19)
 	} else {
 		digits = strconv.AppendUint(digits, lo, 10)
@@ -106,7 +106,7 @@ func AppendDecimal128(dst []byte, hi int64, lo uint64, scale int) []byte {
 	return appendPoint(dst, digits, scale)
 }
 
-// appendPoint writes digits with a point before the last scale of them.
+// appendPoint writes digits with a point before the last scale digits.
 func appendPoint(dst, digits []byte, scale int) []byte {
 	if scale == 0 {
 		return append(dst, digits...)
@@ -124,7 +124,7 @@ func appendPoint(dst, digits []byte, scale int) []byte {
 	return append(dst, digits...)
 }
 
-// Name returns a column's name for a message, cut where it is long.
+// Name returns a column's name for a message, quoted and cut to 200 bytes.
 func Name(name string) string {
 	const most = 200
 	if len(name) > most {
@@ -133,7 +133,7 @@ func Name(name string) string {
 	return strconv.Quote(name)
 }
 
-// CheckNames finds empty and repeated column names.
+// CheckNames returns an error for empty or repeated column names.
 func CheckNames(names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
