@@ -10,7 +10,7 @@ import (
 // A Row is a kind of work.
 type Row int
 
-// The kinds of work. Jobs of several tables, that replace, or that read a table, are runs, too.
+// The kinds of work. Jobs that have several tables, replace a table, or read a table are runs too.
 const (
 	Run Row = iota
 	Tables
@@ -60,17 +60,17 @@ const (
 
 // A Cell says whether a kind of work has an ability.
 type Cell struct {
-	Tests []string     // that show it, as internal/jobs/job: TestRun or internal/jobs/job: TestRun/part
-	Why   setting.Text // it is refused or has no meaning; of a cell with tests, why a part of it is refused
+	Tests []string     // the tests that demonstrate it, such as internal/jobs/job: TestRun or internal/jobs/job: TestRun/part
+	Why   setting.Text // why it is refused or meaningless; for a cell with tests, why a part of it is refused
 }
 
-// Refused reports whether the work has nothing of the ability.
+// Refused reports whether the work lacks the ability entirely.
 func (c Cell) Refused() bool { return len(c.Tests) == 0 && !c.Why.IsZero() }
 
-// Of returns a cell of the table. The zero cell means that no test shows the ability.
+// Of returns a cell of the table. A zero cell means that no test demonstrates the ability.
 func Of(r Row, c Column) Cell { return table()[r][c] }
 
-// Refusal returns why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
+// Refusal returns an error with the reason why a kind of work lacks an ability or a part of it, nil if there is no such reason.
 func Refusal(r Row, c Column) error {
 	if why := Of(r, c).Why; !why.IsZero() {
 		return setting.Errorf("%s", why)
@@ -78,7 +78,7 @@ func Refusal(r Row, c Column) error {
 	return nil
 }
 
-// Verifies refuses a mode of verification that is not among those of a kind of work.
+// Verifies returns an error for a mode of verification that is not among modes, those of a kind of work.
 func Verifies(r Row, mode string, modes ...string) error {
 	if slices.Contains(modes, mode) {
 		return nil
@@ -92,10 +92,10 @@ func Verifies(r Row, mode string, modes ...string) error {
 	return err
 }
 
-// Rows returns all of them.
+// Rows returns all kinds of work.
 func Rows() []Row { return upTo(rows) }
 
-// Columns returns all of them.
+// Columns returns all abilities.
 func Columns() []Column { return upTo(columns) }
 
 func upTo[T ~int](n T) (all []T) {
@@ -109,7 +109,7 @@ func (r Row) String() string {
 	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare", "run for several clusters"}[r]
 }
 
-// Command returns the one that does such work.
+// Command returns the command for the kind of work.
 func (r Row) Command() string {
 	switch r {
 	case Rekey, Undo, Load, Export, Compare:
@@ -123,7 +123,7 @@ func (c Column) String() string {
 		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells", "part of a table"}[c]
 }
 
-// mode returns the name of a verification.
+// mode returns the name of a mode of verification, for the columns that are one.
 func (c Column) mode() string {
 	mode, _ := strings.CutPrefix(c.String(), "verify ")
 	return mode
@@ -166,7 +166,7 @@ func (c Column) Setting() (name setting.Name, value string) {
 	return "", ""
 }
 
-// Lacks returns why a command lacks a setting, nil if the table says nothing of that.
+// Lacks returns an error with the reason why a command lacks a setting, nil if the table has none. It is always nil for run.
 func Lacks(command string, name setting.Name) error {
 	for _, r := range Rows() {
 		for _, c := range Columns() {

@@ -1,6 +1,6 @@
-// Package abilities is one table: which kind of work, such as a run of several tables or an undo, has which ability, such as being
-// built on YARN or resumed on another host. A cell names the tests that show it, or says why the program does not have it. [Refusal] makes
-// that reason an error, which the program gives where it is asked for the combination; docs/abilities.md is written of the table.
+// Package abilities is a table of the kinds of work, such as a run of several tables or an undo, and their abilities, such as a build
+// on YARN or a resume on another host. A cell names the tests that demonstrate the ability, or the reason why the program lacks it. [Refusal]
+// returns that reason as an error, which the program reports when a user requests the combination. docs/abilities.md is generated from the table.
 //
-// Nothing here has state; everything may be used by several goroutines.
+// The package has no state: all functions may be called by several goroutines.
 package abilities

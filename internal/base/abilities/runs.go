@@ -154,7 +154,7 @@ func inputCells() [columns]Cell {
 	}
 }
 
-// notOfFiles returns why records of files have no rows to bound.
+// notOfFiles returns the cell of [Part] for jobs that read records of files.
 func notOfFiles() Cell {
 	return no("rows and cells of input tables alone, hbase:TABLE and snapshot:NAME, are bounded: %s chooses records of files", setting.Filter)
 }

@@ -1,6 +1,6 @@
-// Package cleanup bounds what is done when a job ends, also after its context was
-// cancelled: removing files, recording how it ended. It is a small leaf of its own:
-// all that has jobs shares it.
+// Package cleanup limits the time of the work at the end of a job, also after its context
+// was cancelled: removing files, recording the outcome. It is a small leaf of its own:
+// all packages with jobs share it.
 package cleanup
 
 import (
@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// normalTime bounds what is done at an end: to remove what is not wanted, to write down how it ended.
+	// normalTime is the limit for work at the end of a job: removing files, recording the outcome.
 	normalTime = 30 * time.Second
-	// cancelledTime is that after a stop. A load may have continued for 8 s before it ([loader.Config].LoadGrace), and a file's
-	// removal takes up to 4 s, so that all is over well within 15 s of the signal.
+	// cancelledTime is the limit after a stop. A load may have continued for 8 s before it ([loader.Config].LoadGrace), and removing a
+	// file takes up to 4 s, so the process ends well within 15 s of the signal.
 	cancelledTime = 4 * time.Second
 )
 
-// Context returns the context of work at an end, which has its own timeout.
+// Context returns the context of work at the end of a job: it is not cancelled with ctx, and has its own timeout.
 func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := normalTime
 	if ctx.Err() != nil {

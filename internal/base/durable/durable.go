@@ -1,5 +1,6 @@
-// Package durable makes names that survive a crash of the machine: a file's
-// bytes are on disk when the file is synced, its name when the directory is.
+// Package durable creates files and directories that survive a crash of the
+// machine: a file's bytes are on disk when the file is synced, its name when its
+// directory is synced.
 package durable
 
 import (
@@ -11,8 +12,8 @@ import (
 	"syscall"
 )
 
-// SyncDir makes the names in a directory durable, where its file system can
-// and the user may read it.
+// SyncDir makes the names in a directory durable, if its file system supports
+// that and the user may read the directory.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -28,9 +29,9 @@ func SyncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// MakeDirs makes a directory and those above it that are missing, each by
-// mkdir, from the top. Their names are durable when it returns. That another
-// makes one of them meanwhile is not an error.
+// MakeDirs creates a directory and its missing parents, each with mkdir, from
+// the top. Their names are durable when it returns. If another process creates
+// one of them meanwhile, that is not an error.
 func MakeDirs(dir string, mkdir func(dir string) error) error {
 	return makeDirs(filepath.Clean(dir), mkdir, SyncDir)
 }
@@ -57,20 +58,20 @@ func makeDirs(dir string, mkdir, sync func(dir string) error) error {
 	return sync(parent)
 }
 
-// MakePrivateDir is [MakeDirs] for the user alone (0700).
+// MakePrivateDir is [MakeDirs] with permissions for the user only (0700).
 func MakePrivateDir(dir string) error {
 	return MakeDirs(dir, func(dir string) error { return os.Mkdir(dir, 0o700) })
 }
 
-// Replace writes a file under another name next to it and renames it, so that
-// a reader sees the old one or the new one whole, after a crash too. Only
-// its owner may read it, whatever the umask.
+// Replace writes a file under another name next to it and renames it, so that a
+// reader sees the complete old or the complete new file, even after a crash. Only
+// the owner may read and write it, regardless of the umask.
 func Replace(name string, data []byte) error {
 	return replace(name, data, (*os.File).Sync, SyncDir)
 }
 
-// ReplaceVolatile is Replace without protection against a crash of the machine: for what
-// is written every few seconds.
+// ReplaceVolatile is [Replace] without protection against a crash of the machine: for files
+// that are written every few seconds.
 func ReplaceVolatile(name string, data []byte) error {
 	return replace(name, data, func(*os.File) error { return nil }, func(string) error { return nil })
 }
@@ -80,7 +81,7 @@ func replace(name string, data []byte, sync func(*os.File) error, syncDir func(d
 	if err != nil {
 		return err
 	}
-	err = f.Chmod(0o600) // of one that a killed process has left, too
+	err = f.Chmod(0o600) // also for a file that a killed process has left
 	if err == nil {
 		_, err = f.Write(data)
 	}

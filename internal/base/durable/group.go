@@ -2,8 +2,8 @@ package durable
 
 import "sync"
 
-// A Group makes the names in directories durable for several goroutines at a time: those that ask while a directory is being
-// synced share the next sync of it, which begins after all of them have asked. The zero value is ready.
+// A Group makes the names in directories durable for several goroutines at a time: goroutines that call it while a directory is being
+// synced share the next sync of it, which begins after all of these calls. The zero value is ready for use.
 type Group struct {
 	mu   sync.Mutex
 	dirs map[string]*groupDir
@@ -11,8 +11,8 @@ type Group struct {
 
 // groupDir is a directory that was synced.
 type groupDir struct {
-	syncing chan struct{} // holds one while it is being synced
-	next    *groupSync    // that has not begun; nil: not requested. Group.mu guards it.
+	syncing chan struct{} // holds an element during a sync
+	next    *groupSync    // the next sync, which has not begun; nil: not requested. Group.mu guards it.
 }
 
 // groupSync is one sync of a directory.
@@ -21,7 +21,7 @@ type groupSync struct {
 	err  error // read after done is closed
 }
 
-// SyncDir is [SyncDir]: the names that the directory had when it was called are durable when it returns nil.
+// SyncDir is like the function [SyncDir]: when it returns nil, the names that the directory had when it was called are durable.
 func (g *Group) SyncDir(dir string) error { return g.sync(dir, SyncDir) }
 
 func (g *Group) sync(dir string, sync func(dir string) error) error {
@@ -47,7 +47,7 @@ func (g *Group) sync(dir string, sync func(dir string) error) error {
 	d.syncing <- struct{}{}
 	defer func() { <-d.syncing }()
 	g.mu.Lock()
-	d.next = nil // a request from here on is not in time
+	d.next = nil // a later request needs another sync
 	g.mu.Unlock()
 	defer close(s.done)
 	s.err = sync(dir)

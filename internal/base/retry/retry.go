@@ -1,6 +1,6 @@
-// Package retry says when an act is tried again: how long to wait before each
-// try ([Policy]), and when to give up. What may be repeated, and what an
-// error means, its caller knows. It is a small leaf of its own: from clients of
+// Package retry determines when an operation is retried: how long to wait before
+// each try, and when to give up ([Policy]). The caller decides which operations
+// and which errors allow a retry. It is a small leaf of its own: from clients of
 // Hadoop to commands all share it.
 package retry
 
@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// A Policy is how long to wait between tries. The zero value waits for nothing
-// and never ends.
+// A Policy determines the waits between tries. The zero value does not wait, and
+// never gives up.
 type Policy struct {
-	First  time.Duration // before the second try; each further wait is twice the one before
-	Most   time.Duration // the longest wait; 0: waits stay as long as the first
-	Jitter bool          // up to half of a wait more, at random, so that many clients do not come back at once
-	For    time.Duration // no try begins later than this after the first; 0: no bound
+	First  time.Duration // before the second try; each further wait is twice the previous one
+	Most   time.Duration // the longest wait, without jitter; 0: all waits are as long as the first
+	Jitter bool          // lengthens each wait at random by up to a half, so that many clients do not retry at once
+	For    time.Duration // no try begins later than this after the first; 0: no limit
 }
 
-// Next returns the wait after a number of tries, if the first one began at a time. It
-// is false when the next try would begin too late.
+// Next returns the wait after the given number of tries. began is the start of the first
+// try. again is false if the next try would begin too late.
 func (p Policy) Next(began time.Time, tries int) (wait time.Duration, again bool) {
 	wait = p.First
 	for range tries - 1 {
@@ -36,14 +36,14 @@ func (p Policy) Next(began time.Time, tries int) (wait time.Duration, again bool
 	return wait, p.For == 0 || time.Since(began)+wait <= p.For
 }
 
-// Sleep waits as long as is due after a number of tries, whatever For is, or returns the
-// cause of the context's end.
+// Sleep waits as required after the given number of tries, and ignores For. If the context ends
+// first, it returns the context's cause.
 func (p Policy) Sleep(ctx context.Context, tries int) error {
 	wait, _ := p.Next(time.Time{}, tries)
 	return Sleep(ctx, wait)
 }
 
-// Sleep waits for d, or returns the cause of the context's end.
+// Sleep waits for d. If the context ends first, it returns the context's cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run runs do once for each of n workers at the same time. The first
-// error cancels the others' context, and is returned. A context that ended
-// before all was done is an error too, even if no worker says so.
+// Run runs do once for each of n workers at the same time. The first error
+// cancels the context of the others, and is returned. If ctx ends meanwhile, Run
+// returns its cause, even if no worker returns an error.
 func Run(ctx context.Context, n int, do func(ctx context.Context, worker int) error) error {
 	g, each := errgroup.WithContext(ctx)
 	for i := range n {
@@ -22,7 +22,7 @@ func Run(ctx context.Context, n int, do func(ctx context.Context, worker int) er
 	return context.Cause(ctx)
 }
 
-// Each runs do once for each number below count, started in their order, on up to n goroutines. Its error is the error of [Run].
+// Each runs do once for each number below count, started in ascending order, on up to n goroutines. Its error is that of [Run].
 func Each(ctx context.Context, n, count int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	return Run(ctx, min(n, count), func(ctx context.Context, _ int) error {
