@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// A File is one of an archive.
+// A File is a file of an archive.
 type File struct {
 	Name       string // below the archive's directory, with slashes
 	Data       []byte
 	Executable bool
 }
 
-// Archive packs files below a directory. The result depends on the arguments
-// alone.
+// Archive returns a tar.gz file with the files below a directory, sorted by name.
+// The result depends only on the arguments.
 func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	var out bytes.Buffer
@@ -61,7 +61,7 @@ func sumLine(name string, data []byte) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name)
 }
 
-// readFile returns a file of the disk, by another name in the archive.
+// readFile reads a file from disk, and returns it with its name in the archive.
 func readFile(from, name string) (File, error) {
 	info, err := os.Stat(from)
 	if err != nil {

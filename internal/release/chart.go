@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// chartVersions are the lines of a chart with its version, and with the program's.
+// chartVersions matches the lines of Chart.yaml with the versions of the chart and of the program.
 var chartVersions = regexp.MustCompile(`(?m)^(version|appVersion): .*$`)
 
-// chart packs the Helm chart as helm package --version --app-version does: it installs the image of this version.
+// chart packs the Helm chart like helm package --version --app-version. The chart installs the image of this version.
 func (m *maker) chart() error {
 	var files []File
 	set := 0

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// archived are the files of the repository that an archive has, as git's patterns, one a line. The exports are for a first try without data
-// of one's own. A test of the documents reads the same file: no document of an archive has a link to a file that the archive lacks.
+// archived lists the files of the repository that an archive contains, as git's patterns, one a line. The exports are sample data for a first
+// try. A test of the documents reads the same file to check that no document in an archive links to a file that the archive lacks.
 //
 //go:embed archived.txt
 var archived string
 
-// commonFiles returns the common files of every platform: the repository's, completions and man pages.
+// commonFiles returns the files of every platform: those of the repository, completions and man pages.
 func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
 	list, err := output(ctx, o.Root, nil, "git", append([]string{"ls-files", "-z", "--"}, strings.Fields(archived)...)...)
 	if err != nil {
@@ -45,7 +45,7 @@ func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
 	return append(files, pages...), err
 }
 
-// manPages returns the manual pages. A test of the program writes them, which alone knows all commands.
+// manPages returns the manual pages. A test of package cmd/bulkload writes them, because only that package has all commands.
 func manPages(ctx context.Context, o Options, dir string) ([]File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// imageUser is the user of an image, and its group, without a name on most hosts.
+// imageUser is the user and the group of an image. Most hosts have no name for them.
 const imageUser = 65532
 
-// image makes an image of an architecture of Linux: the static program, which has the time zones in it, the certificates of public authorities, and
-// nothing else: no shell, no libc. It is a tar file in OCI's image layout, which podman, skopeo and docker load read.
+// image makes an image for an architecture of Linux: the static program, which includes the time zones, the certificates of public authorities, and
+// directories and user names, but no shell and no libc. It is a tar file in the OCI image layout, which podman, skopeo and docker load read.
 func (m *maker) image(arch string, program File) ([]byte, error) {
 	content, err := imageTar(program.Data, m.Date)
 	if err != nil {
@@ -78,7 +78,7 @@ func imageTar(program []byte, at time.Time) ([]byte, error) {
 	var certificates bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // is trusted for some certificates alone, which a file cannot say
+			continue // it is trusted for some certificates only, which a file cannot express
 		}
 		if err := pem.Encode(&certificates, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func imageTar(program []byte, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// dockerManifest adds the file by which docker load of engines before version 25 finds the image's parts.
+// dockerManifest adds manifest.json, in which docker load of engines before version 25 finds the image's parts.
 func dockerManifest(dir string, image v1.Image, tag string) error {
 	manifest, err := image.Manifest()
 	if err != nil {

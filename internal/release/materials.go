@@ -21,16 +21,16 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// A module is one that the program was linked with.
+// A module is a Go module that is linked into the program.
 type module struct {
 	path, version string
-	dir           string   // its files
-	legal         []string // names of its licences and notices there
-	licence       string   // SPDX's expression
+	dir           string   // the directory of its files
+	legal         []string // the names of its licences and notices in dir
+	licence       string   // an SPDX expression
 }
 
-// modulesOf returns the modules of a Go program, with the standard library first: the compiler has recorded them in it, which no other
-// file can contradict. Their licences are those in the cache of modules that the program was built with.
+// modulesOf returns the modules of a Go program, the standard library first, from the build information that the compiler has recorded in the
+// program. Their licences are those in the module cache from which the program was built.
 func modulesOf(ctx context.Context, root string, program []byte) ([]module, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
@@ -76,7 +76,7 @@ func moduleDirs(ctx context.Context, root string) (map[string]string, error) {
 	return dirs, nil
 }
 
-// ownLicence returns the licence of the program: that of LICENSE, which scripts/set-licence writes.
+// ownLicence returns the licence of the program: that of LICENSE, which scripts/set-licence writes, or NOASSERTION without that file.
 func ownLicence(root string) (string, error) {
 	m := module{path: "bulkload", dir: root}
 	if _, err := os.Stat(filepath.Join(root, "LICENSE")); errors.Is(err, fs.ErrNotExist) {
@@ -86,18 +86,18 @@ func ownLicence(root string) (string, error) {
 	return m.licence, err
 }
 
-// legalName matches the names of files with licences.
+// legalName matches the names of files with licences and notices.
 var legalName = regexp.MustCompile(`(?i)^(licen[cs]e|unlicense|copying|notice|patents|authors)([-.].*)?$`)
 
-// patentGrant is licensecheck's name of a grant that comes with a licence and has no name in SPDX.
+// patentGrant is licensecheck's name of a grant that accompanies a licence and has no SPDX identifier.
 const patentGrant = "GooglePatentsFile"
 
-// withoutLicence is a module without a file that says its licence: Arrow requires it, for checks of integers, and publishes under Apache-2.0. Its
-// SPDX licence is NOASSERTION. Any other such module ends a release.
+// withoutLicence is a module without a licence file. Arrow, which is published under Apache-2.0, requires it for checks of integers. Its
+// SPDX licence is NOASSERTION. Any other module without a licence file fails the release.
 const withoutLicence = "github.com/JohnCGriffin/overflow"
 
-// readLicences finds the files with licences of a module and what they are. The error is of a module without one: no program may be given
-// away with it.
+// readLicences finds the licence files of a module and identifies the licences. A module without a known licence is an error, because a program
+// that contains it may not be distributed.
 func (m *module) readLicences() error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -148,7 +148,7 @@ func noticesOf(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// billOf returns the bill of materials, a document of SPDX 2.3 in JSON.
+// billOf returns the bill of materials, an SPDX 2.3 document in JSON.
 func billOf(modules []module, version, licence string, at time.Time) ([]byte, error) {
 	const program = common.ElementID("Package-bulkload")
 	doc := &v2_3.Document{

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// notes returns the section of the changelog about the version. One with a hyphen, such as 0.2.0-dev, is not released: it has the section of what follows
-// it, 0.2.0, or else Unreleased.
+// notes returns the section of the changelog about the version. A version with a hyphen, such as 0.2.0-dev, is a pre-release: if it has no section,
+// notes returns that of its release, 0.2.0, or else Unreleased.
 func (m *maker) notes() ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(m.Root, "CHANGELOG.md"))
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// packaging has the scripts that run with an installation, and files that only packages have.
+// packaging contains the scripts of installation and removal, and the files that only packages have.
 //
 //go:embed packaging
 var packaging embed.FS
 
-// units are the units of examples/systemd that a package brings.
+// units lists the units of examples/systemd that a package installs.
 var units = []string{"bulkload@.service", "bulkload@.timer", "bulkload-serve.service", "bulkload-serve.socket"}
 
-// pack makes a package of a kind, deb or rpm, of the files of an archive.
+// pack makes a package, of kind deb or rpm, from the files of an archive.
 func (m *maker) pack(kind, arch string, archive []File) (name string, data []byte, err error) {
 	dir, err := os.MkdirTemp(m.tmp, kind)
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *maker) pack(kind, arch string, archive []File) (name string, data []byt
 		Description: "Bulk loader for Apache HBase\nFills HBase tables from exports without Spark or MapReduce: it builds row keys, sorts rows by region, writes HFiles, loads and verifies them.",
 		Overridables: nfpm.Overridables{
 			Contents: tree.contents,
-			Depends:  map[string][]string{"deb": {"passwd"}, "rpm": {"/usr/sbin/useradd"}}[kind], // the scripts make a user
+			Depends:  map[string][]string{"deb": {"passwd"}, "rpm": {"/usr/sbin/useradd"}}[kind], // the scripts create a user
 			Scripts:  nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
 			RPM:      nfpm.RPM{Summary: "Bulk loader for Apache HBase", BuildHost: "localhost", Group: "Applications/Databases", Packager: "The authors of bulkload"},
 		},
@@ -65,14 +65,14 @@ func (m *maker) pack(kind, arch string, archive []File) (name string, data []byt
 	return p.ConventionalFileName(info), b.Bytes(), nil
 }
 
-// A tree is the files of a package, copied below a directory, for nfpm reads them there.
+// A tree holds the files of a package, copied below a directory from which nfpm reads them.
 type tree struct {
 	*maker
 	dir      string
 	contents files.Contents
 }
 
-// add adds a file of the package. The type is nfpm's, such as config.
+// add adds a file of the package. kind is a type of nfpm, such as config.
 func (t *tree) add(to string, data []byte, mode fs.FileMode, kind string) error {
 	from := filepath.Join(t.dir, "files", filepath.FromSlash(to))
 	if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
@@ -85,7 +85,7 @@ func (t *tree) add(to string, data []byte, mode fs.FileMode, kind string) error 
 	return nil
 }
 
-// place adds a file of the archive where the kind of systems has such files.
+// place adds a file of the archive, at the usual path of systems with this kind of package.
 func (t *tree) place(kind string, f File) error {
 	const doc = "/usr/share/doc/bulkload/"
 	base := path.Base(f.Name)
@@ -123,7 +123,7 @@ func (t *tree) place(kind string, f File) error {
 	return t.add(doc+f.Name, f.Data, mode, files.TypeFile)
 }
 
-// packed is data as gzip -n -9 packs it.
+// packed compresses data like gzip -n -9.
 func packed(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -137,12 +137,12 @@ func packed(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// extras returns the files that only packages have, and the scripts.
+// extras adds the files that only packages have, and writes the scripts.
 func (t *tree) extras() error {
 	read := func(name string) []byte {
 		b, err := packaging.ReadFile("packaging/" + name)
 		if err != nil {
-			panic(err) // the embedded files are compiled in
+			panic(err) // embedded files cannot be missing
 		}
 		return b
 	}

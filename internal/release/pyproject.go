@@ -13,13 +13,13 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// A project has the metadata of a Python package in pyproject.toml, by the fields of PyPA's specification. All of it must be static.
+// A project is the metadata of a Python package in pyproject.toml, with the fields of PyPA's specification. All fields must be static.
 type project struct {
 	Name           string
 	Description    string
-	Version        string // the release has its own
+	Version        string // not used: the release has its own
 	Readme         any    // a file, or a table with file
-	License        any    // SPDX's expression, or a table with text
+	License        any    // an SPDX expression, or a table with text
 	RequiresPython string `toml:"requires-python"`
 	Authors        []person
 	Maintainers    []person
@@ -35,7 +35,7 @@ type project struct {
 
 type person struct{ Name, Email string }
 
-// readProject reads pyproject.toml of a directory. A field that no wheel would have is an error, so that none is lost.
+// readProject reads pyproject.toml of a directory. A project field that would be missing from the wheel is an error.
 func readProject(dir string) (*project, error) {
 	name := filepath.Join(dir, "pyproject.toml")
 	var file struct{ Project project }
@@ -54,7 +54,7 @@ func readProject(dir string) (*project, error) {
 	return &file.Project, nil
 }
 
-// of returns a string, or what a table has under a key.
+// of returns v if it is a string, or the string of a table under key.
 func of(v any, key string) string {
 	if table, ok := v.(map[string]any); ok {
 		v = table[key]
@@ -63,7 +63,7 @@ func of(v any, key string) string {
 	return s
 }
 
-// metadata returns the file METADATA of a wheel, version 2.4. licence is SPDX's expression, empty if it is not chosen; files are those with licences.
+// metadata returns the file METADATA of a wheel, version 2.4. licence is an SPDX expression, empty if none was chosen; files are the licence files.
 func (p *project) metadata(dir, version, licence string, files []string) ([]byte, error) {
 	var b bytes.Buffer
 	field := func(name string, values ...string) {
@@ -117,7 +117,7 @@ func (p *project) metadata(dir, version, licence string, files []string) ([]byte
 	return b.Bytes(), nil
 }
 
-// people writes authors or maintainers: those with an address apart from those without.
+// people writes authors or maintainers: those with an address and those without in separate fields.
 func people(field func(string, ...string), kind string, all []person) {
 	var names, addresses []string
 	for _, p := range all {
@@ -150,11 +150,11 @@ func (p *project) entryPoints() []byte {
 	return b.Bytes()
 }
 
-// early are the words of semantic versions that PEP 440 has letters for.
+// early matches pre-release words of semantic versions that have an equivalent in PEP 440.
 var early = regexp.MustCompile(`^(alpha|beta|rc)\.?(\d+)$`)
 
-// pythonVersion returns a version in the form of PEP 440: 0.2.0-rc.1 is 0.2.0rc1, and any other that is not released, such as 0.2.0-dev.HASH, is
-// 0.2.0.dev0+HASH, which is before 0.2.0.
+// pythonVersion returns a version in the form of PEP 440: 0.2.0-rc.1 becomes 0.2.0rc1, and any other pre-release, such as 0.2.0-dev.HASH, becomes
+// 0.2.0.dev0+HASH, which sorts before 0.2.0.
 func pythonVersion(version string) string {
 	number, rest, _ := strings.Cut(version, "-")
 	if rest == "" {

@@ -16,20 +16,20 @@ import (
 // Options configures the files of a release and their sources.
 type Options struct {
 	Root      string    // the checkout
-	Out       string    // where the files go; files of the same names there are replaced
+	Out       string    // the directory of the release; existing files are replaced
 	Version   string    // such as 0.3.0
 	Platforms []string  // such as linux/amd64
-	Date      time.Time // of all files; zero: the commit's time
+	Date      time.Time // the time of all files; zero: the commit's time
 }
 
 // A maker makes one release.
 type maker struct {
 	Options
 	tmp     string
-	licence string // of the program, as SPDX has it
-	common  []File // of every platform
+	licence string // the program's licence, an SPDX expression
+	common  []File // the files of every platform
 	legal   []File // licences of the modules in the program, and the bill of materials
-	made    []made // in the order in which they were made
+	made    []made // in the order of creation
 }
 
 // made is a file of the release.
@@ -38,7 +38,7 @@ type made struct {
 	sum  string // its line of SHA256SUMS
 }
 
-// Make makes a release and returns the names of its files, SHA256SUMS last. Packages and images are of platforms with linux.
+// Make makes a release and returns the names of its files, SHA256SUMS last. It makes packages and images only for platforms with linux.
 func Make(ctx context.Context, o Options) ([]string, error) {
 	if o.Version == "" || strings.ContainsAny(o.Version, "/ \n") {
 		return nil, fmt.Errorf("version %q cannot be in a file's name", o.Version)
@@ -83,7 +83,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// all makes every file of the release but SHA256SUMS.
+// all makes every file of the release except SHA256SUMS.
 func (m *maker) all(ctx context.Context) error {
 	notes, err := m.notes()
 	if err != nil {
@@ -118,7 +118,7 @@ func (m *maker) all(ctx context.Context) error {
 	return m.pureWheels(ctx)
 }
 
-// materials returns the bill of materials and the licences of the modules that are in the program.
+// materials writes the bill of materials of the modules in the program, and keeps it and their licences for the archives.
 func (m *maker) materials(ctx context.Context, program []byte) error {
 	modules, err := modulesOf(ctx, m.Root, program)
 	if err != nil {
@@ -173,7 +173,7 @@ func (m *maker) write(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(m.Out, name), data, 0o644)
 }
 
-// compiling is the environment of the compiler. What has all of it and -trimpath is compiled once, wherever the checkout is.
+// compiling is the environment of the compiler. With it and -trimpath, builds share compiled packages, wherever the checkout is.
 var compiling = []string{"CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
 
 // build compiles the program for a platform, as a static binary.

@@ -19,10 +19,10 @@ import (
 	"strings"
 )
 
-// withProgram is the Python package whose wheels have the program in them, one for each platform. All others are of no platform.
+// withProgram is the Python package whose wheels contain the program, one for each platform. All others are independent of the platform.
 const withProgram = "python/bulkload"
 
-// platformTags are the platform tags of wheels with the program, by platform. It is static, so that any libc of Linux will do; Go needs macOS 12.
+// platformTags maps platforms to the tags of wheels with the program. The program is static, so any libc of Linux works; Go requires macOS 12.
 var platformTags = map[string][]string{
 	"linux/amd64":  {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
 	"linux/arm64":  {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
@@ -44,7 +44,7 @@ func (m *maker) platformWheel(ctx context.Context, platform string, program File
 	return m.wheel(ctx, withProgram, tags, more, &program)
 }
 
-// pureWheels makes the wheels of all packages below python but that of the program.
+// pureWheels makes the wheels of all packages below python except [withProgram].
 func (m *maker) pureWheels(ctx context.Context) error {
 	list, err := output(ctx, m.Root, nil, "git", "ls-files", "-z", "--", "python/*/pyproject.toml")
 	if err != nil {
@@ -63,8 +63,8 @@ func (m *maker) pureWheels(ctx context.Context) error {
 // separators matches the characters between words of a package's name.
 var separators = regexp.MustCompile(`[-_.]+`)
 
-// wheel makes the wheel of a package: the files that git knows below src, a program to be put on PATH, metadata with more files, and
-// RECORD, by which pip checks them all.
+// wheel makes the wheel of a package: the files that git tracks below src, a program for PATH, metadata with more files, and
+// RECORD, which pip uses to verify all files.
 func (m *maker) wheel(ctx context.Context, dir string, tags []string, more []File, program *File) error {
 	p, err := readProject(filepath.Join(m.Root, dir))
 	if err != nil {
@@ -118,7 +118,7 @@ func (m *maker) wheel(ctx context.Context, dir string, tags []string, more []Fil
 	return m.write(name+"-py3-none-"+strings.Join(tags, ".")+".whl", data)
 }
 
-// packageFiles returns the files of a package's src directory, as they are installed.
+// packageFiles returns the files of a package's src directory, with their installed names.
 func packageFiles(ctx context.Context, root, dir string) ([]File, error) {
 	list, err := output(ctx, root, nil, "git", "ls-files", "-z", "--", dir+"/src")
 	if err != nil {
@@ -139,20 +139,20 @@ func packageFiles(ctx context.Context, root, dir string) ([]File, error) {
 	return files, nil
 }
 
-// record returns the list of all files of a wheel with their sums, itself included.
+// record returns RECORD, the list of all files of a wheel with their checksums, including RECORD itself.
 func record(name string, files []File) File {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	for _, f := range files {
 		sum := sha256.Sum256(f.Data)
-		_ = w.Write([]string{f.Name, "sha256=" + base64.RawURLEncoding.EncodeToString(sum[:]), strconv.Itoa(len(f.Data))}) // buffers do not fail
+		_ = w.Write([]string{f.Name, "sha256=" + base64.RawURLEncoding.EncodeToString(sum[:]), strconv.Itoa(len(f.Data))}) // writes to a buffer do not fail
 	}
 	_ = w.Write([]string{name, "", ""})
 	w.Flush()
 	return File{Name: name, Data: b.Bytes()}
 }
 
-// zip packs files in their order.
+// zip returns a zip archive of the files, in their order.
 func (m *maker) zip(files []File) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
