@@ -1,5 +1,5 @@
-// Command library uses the packages of bulkload that programs of others may import: it reads an export, makes keys, sorts the rows by region,
-// writes an HFile for each region and reads it back. With --table it loads the files, from HDFS, into a table.
+// Command library uses the packages of bulkload that other programs may import: it reads an export, makes keys, sorts the rows by region,
+// writes an HFile for each region and reads it back. With --table it loads the files from HDFS into a table.
 //
 //	library --input people.csv --out hdfs:///staging/people --table people
 package main
@@ -44,7 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context, input, out, key, table string) error {
-	conf, err := hdfsio.LoadConf(nil) // of HADOOP_CONF_DIR and HBASE_CONF_DIR
+	conf, err := hdfsio.LoadConf(nil) // from HADOOP_CONF_DIR and HBASE_CONF_DIR
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ type place struct {
 	location hdfsio.Location
 }
 
-// open finds the file system of a directory.
+// open returns a directory with its file system.
 func open(conf *hdfsio.Conf, name string) (*place, error) {
 	location, err := conf.Resolve(name)
 	if err != nil {
@@ -113,10 +113,10 @@ func open(conf *hdfsio.Conf, name string) (*place, error) {
 	return &place{fsys, location}, nil
 }
 
-// sortInput puts the rows of a CSV file into the sort, and returns the names of its columns.
+// sortInput adds the rows of a CSV file to the sorter, and returns the names of its columns.
 func sortInput(ctx context.Context, name, key string, regions *partition.Ranges, sorted *extsort.Sorter) ([]string, error) {
 	resolve := func(path string) (source.FS, string, error) { return hdfsio.Local{}, path, nil }
-	in, err := source.Open(ctx, resolve, []string{name}, source.Options{}) // without Reject a bad record is an error
+	in, err := source.Open(ctx, resolve, []string{name}, source.Options{}) // without Reject, a bad record is an error
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +149,14 @@ func sortInput(ctx context.Context, name, key string, regions *partition.Ranges,
 	return in.Columns(), sorted.Finish()
 }
 
-// rows makes rows of batches and gives them to the sort.
+// rows makes rows from batches and adds them to the sorter.
 type rows struct {
 	w       *extsort.Writer
 	keys    *keygen.Program
 	regions *partition.Ranges
-	columns []int // of the input that the key needs
+	columns []int // the columns of the input that the key uses
 
-	number  uint64 // of the next record
+	number  uint64 // the number of the next record
 	key     []byte
 	data    []byte
 	lengths []int
@@ -209,7 +209,7 @@ func writeRegion(ctx context.Context, dir *place, sorted *extsort.Sorter, region
 		return nil, err
 	}
 	schema := hfile.Schema{Timestamp: time.Now().UnixMilli()}
-	order := make([]int, len(columns)) // of the columns by their names, as HBase sorts cells
+	order := make([]int, len(columns)) // the columns sorted by name, as HBase sorts cells
 	for i := range order {
 		order[i] = i
 	}
@@ -237,13 +237,13 @@ func writeRegion(ctx context.Context, dir *place, sorted *extsort.Sorter, region
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
-	if err := out.Finish(); err != nil { // without it there is no file
+	if err := out.Finish(); err != nil { // the file exists only after Finish
 		return nil, err
 	}
 	return &loader.HFile{Family: family, Path: location.URI(), First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}, nil
 }
 
-// readBack reads a file whole, and prints its rows.
+// readBack reads a file and prints its cells.
 func readBack(ctx context.Context, dir *place, file loader.HFile) error {
 	in, err := dir.Open(ctx, dir.location.Join(family, path.Base(file.Path)).Path)
 	if err != nil {
@@ -269,7 +269,7 @@ type target struct {
 	splits  [][]byte
 }
 
-// dial finds the regions of a table.
+// dial connects to the cluster of a table, and finds its regions. Without a table it returns an empty target.
 func dial(ctx context.Context, conf *hdfsio.Conf, table string) (*target, error) {
 	if table == "" {
 		return &target{}, nil
@@ -291,7 +291,7 @@ func dial(ctx context.Context, conf *hdfsio.Conf, table string) (*target, error)
 		return nil, errors.Join(err, cluster.Close())
 	}
 	t := &target{cluster: cluster, table: name}
-	for _, r := range regions[1:] { // the first begins with the empty key
+	for _, r := range regions[1:] { // the first region begins with the empty key
 		t.splits = append(t.splits, r.Start)
 	}
 	return t, nil
@@ -310,7 +310,7 @@ func (t *target) load(ctx context.Context, dir *place, files []loader.HFile) err
 	}
 	report, err := t.cluster.Load(ctx, loader.LoadRequest{Table: t.table, Files: files, FS: dir.FS})
 	if unknown, ok := errors.AsType[*loader.UnknownOutcomeError](err); ok {
-		// HBase may have the files or may yet take them. The next request has them in Unknown and the token in Token.
+		// HBase may have loaded the files, or may still load them. The next request has the files in Unknown and the token in Token.
 		return fmt.Errorf("load again with token %s: %w", unknown.Token, err)
 	}
 	if err != nil {

@@ -13,21 +13,21 @@
 //
 // A column whose name is not an identifier is written in back quotes. Functions
 // that hash take one or more expressions and join them, so salt(a + b) and
-// salt(a, b) are the same. Some functions give an integer, which prints in
-// decimal where bytes are wanted; where an integer is wanted, text is read as
-// decimal digits. docs/keys.md is the reference; [Recipes] are designs that
+// salt(a, b) are the same. Some functions return an integer, which is written in
+// decimal where bytes are required; where an integer is required, text is parsed
+// as decimal digits. docs/keys.md is the reference; [Recipes] are key designs that
 // are in use.
 //
-// [Parse] returns an [Expr], [Check] a report on its keys without a record,
+// [Parse] returns an [Expr]. [Check] returns a report on its keys without a record,
 // and [Compile] a [Program] that appends keys to a byte slice without
 // allocating.
 //
 // # Java
 //
-// Keys are read by Java programs, so hashes equal those of a Java String: over
-// UTF-16 units, so a character beyond U+FFFF counts as two, wrapping in 32
-// bits. The salt takes the remainder first and then its absolute value, which
-// is defined for −2³¹ too. Dates follow java.time.
+// Java programs read the keys, so hashes equal those of a Java String: they
+// process UTF-16 units, so a character beyond U+FFFF counts as two, and wrap in
+// 32 bits. The salt is the absolute value of the remainder, which is defined for
+// −2³¹ too. Dates follow java.time.
 //
 // # Errors
 //
