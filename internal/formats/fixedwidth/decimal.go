@@ -35,7 +35,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 		}
 		zero = zero && d == 0
 	}
-	if (sign == 0x0b || sign == 0x0d) && !zero { // zero is written without a sign
+	if (sign == 0x0b || sign == 0x0d) && !zero { // no zero has a sign
 		dst = append(dst, '-')
 	}
 	whole := n - p.Scale

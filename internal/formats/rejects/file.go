@@ -103,7 +103,7 @@ func (f *File) Finish() (records int, err error) {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = f.replaceable(f.target) // a foreign file that was created meanwhile is not replaced either
+		_, err = f.replaceable(f.target) // what has come meanwhile is not replaced either
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), f.target)
