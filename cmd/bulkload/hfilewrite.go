@@ -249,6 +249,9 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (r
 	if err != nil {
 		return res, err
 	}
+	if info.IsDir() {
+		return res, fail.Usage(fmt.Errorf("%s is a directory: name HFiles", name))
+	}
 	at, ok := f.(io.ReaderAt)
 	if !ok {
 		return res, fmt.Errorf("%s cannot be read at an offset", name)

@@ -70,8 +70,12 @@ func run(args []string) int {
 	standard := &ui.Console{File: os.Stderr}
 	stopOnSignal(cancel, standard)
 	g := &globals{Program: session.Program{Console: standard}, cores: runtime.GOMAXPROCS(0)}
+	g.out = &ending.Output{Writer: os.Stdout}
 	cmd, err := execute(ctx, g, args)
-	return g.End(ctx, os.Stdout, cmd, err)
+	if err == nil {
+		err = g.out.Err()
+	}
+	return g.End(ctx, g.out, cmd, err)
 }
 
 // stopOnSignal cancels at the first SIGINT or SIGTERM. The second one ends the process at once.
@@ -93,6 +97,9 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 	}
 	root := newRootCmd(g)
 	root.SetArgs(args)
+	if g.out != nil {
+		root.SetOut(g.out)
+	}
 	g.Args = args
 	stop := func() error { return nil }
 	pre := root.PersistentPreRunE

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
@@ -18,7 +19,8 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	session.Program
-	cores    int // initial number of processors of the Go runtime; 0: it is left unchanged
+	out      *ending.Output // standard output; nil: cobra's default
+	cores    int            // initial number of processors of the Go runtime; 0: it is left unchanged
 	profile  profileFlags
 	settings settings.Flags
 }

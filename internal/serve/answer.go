@@ -182,7 +182,7 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 			continue
 		case err == nil:
 			return st, nil
-		case given > 0 && (errors.Is(err, errFull) || errors.Is(err, errSpent) || errors.Is(err, query.ErrMemory)):
+		case given > 0 && (errors.Is(err, errFull) || errors.Is(err, errSpent) || errors.Is(err, query.ErrMemory) || errors.Is(err, loader.ErrRowTooLarge)):
 			return st, nil // the page ends early
 		case errors.Is(err, errFull):
 			err = problem(answerTooLarge, "the first row of the page takes more than %d bytes; name fewer columns", a.most)

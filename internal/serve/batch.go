@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 )
 
 // postBatch responds with the rows of several query keys, in the order of the request. The result of each key is its
@@ -17,8 +19,15 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 	if _, err := parameters(r); err != nil {
 		return err
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+	media, given, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, encoding := cmp.Or(given["charset"], "utf-8"), cmp.Or(r.Header.Get("Content-Encoding"), "identity")
+	switch {
+	case err != nil || media != jsonType:
 		return problem(badMedia, "Content-Type must be %s", jsonType)
+	case !strings.EqualFold(charset, "utf-8"):
+		return problem(badMedia, "the charset must be utf-8")
+	case !strings.EqualFold(encoding, "identity"):
+		return problem(badMedia, "a Content-Encoding is not supported: send the body as it is")
 	}
 	body, free, err := s.body(w, r)
 	if err != nil {

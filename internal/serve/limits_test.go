@@ -48,6 +48,13 @@ func TestAnswerBytes(t *testing.T) {
 	if got := strings.Fields(strings.Join(all, " ")); len(got) != 50 || got[0] != "0000" || got[49] != "0049" || pages < 1 {
 		t.Errorf("%d rows on %d pages", len(got), pages)
 	}
+	s.fake.put(t, checkKey, 10, "id", "9999", "check_id", "Z", "text", strings.Repeat("x", 3<<10))
+	s.fake.put(t, checkKey, 10, "id", "0001", "check_id", "Z", "text", "x")
+	if r := s.get("/v1/check/rows?check_id=Z"); r.status != 200 || r.ids() != "0001" || r.Next == nil {
+		t.Errorf("a page before a row that is too large: %d %s", r.status, r.body)
+	} else {
+		s.get("/v1/check/rows?check_id=Z&page="+*r.Next).refuses(t, "the next page", answerTooLarge)
+	}
 	s.fake.put(t, checkKey, 10, "id", "big", "check_id", "big", "text", strings.Repeat("x", 3<<10))
 	s.get("/v1/check/rows?check_id=big").refuses(t, "a row that is too large", answerTooLarge)
 	if r := s.get("/v1/check/rows?check_id=big&columns=id"); r.ids() != "big" {

@@ -179,6 +179,17 @@ func TestBatch(t *testing.T) {
 	}
 	plain := httptest.NewRequest("POST", "/v1/check/rows:batch", strings.NewReader(`{}`))
 	s.do(plain).refuses(t, "no media type", badMedia)
+	for _, header := range [][2]string{{"Content-Type", "application/json; charset=utf-16"}, {"Content-Encoding", "gzip"}} {
+		r := httptest.NewRequest("POST", "/v1/check/rows:batch", strings.NewReader(`{"keys":[{"check_id":"A"}]}`))
+		r.Header.Set("Content-Type", "application/json; charset=UTF-8")
+		if answer := s.do(r); answer.status != 200 {
+			t.Errorf("in UTF-8: %d %s", answer.status, answer.body)
+		}
+		r = httptest.NewRequest("POST", "/v1/check/rows:batch", strings.NewReader(`{"keys":[{"check_id":"A"}]}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(header[0], header[1])
+		s.do(r).refuses(t, header[1], badMedia)
+	}
 	if free := s.answers.memory.free.Load(); free != s.limits.answers() {
 		t.Errorf("%d bytes are missing of the memory", s.limits.answers()-free)
 	}

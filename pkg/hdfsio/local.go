@@ -86,7 +86,7 @@ func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := os.Open(name)
+	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0) // opening a named pipe would wait for a writer
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,10 @@ package hdfsio
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
@@ -35,6 +37,19 @@ func TestInterimFiles(t *testing.T) {
 		testcheck.Must(t, w.Abort())
 		if infos, err := fsys.ReadDir(t.Context(), dir); err != nil || len(infos) != 1 {
 			t.Errorf("left: %v, %v", infos, err)
+		}
+	}
+}
+
+// TestNoDirectory checks that a file and a named pipe are refused as directories, without a wait for the pipe's writer.
+func TestNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
+	testcheck.Must(t, os.WriteFile(file, nil, 0o600))
+	testcheck.Must(t, syscall.Mkfifo(pipe, 0o600))
+	for _, name := range []string{file, pipe} {
+		if _, err := (Local{}).ReadDir(t.Context(), name); !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func TestSummaryOfLeftOut(t *testing.T) {
 	}{
 		{manifest.Manifest{NoCells: 1}, "; 1 row has no value that makes a cell: left out"},
 		{manifest.Manifest{NoCells: 2, Duplicates: 1}, "; 1 row left out because another row has the same key; 2 rows have no value that makes a cell: left out"},
+		{manifest.Manifest{Duplicates: 1, Wide: true}, "; 1 cell left out because another cell has the same key"},
 	} {
 		o := Outcome{Result: &result.Result{Manifest: &c.m}}
 		if got := o.summary(); !strings.HasSuffix(got, c.want) {

@@ -81,7 +81,11 @@ func (o *Outcome) summary() string {
 		}
 	}
 	if m != nil && m.Duplicates > 0 {
-		fmt.Fprintf(&b, "; %s left out because another row has the same key%s", setting.Count(m.Duplicates, "row"), inFiles(r, m.DuplicatesFile, func(p result.Part) string { return p.DuplicatesFile }))
+		left := "row"
+		if m.Wide {
+			left = "cell" // two records of a row with the same qualifier
+		}
+		fmt.Fprintf(&b, "; %s left out because another %s has the same key%s", setting.Count(m.Duplicates, left), left, inFiles(r, m.DuplicatesFile, func(p result.Part) string { return p.DuplicatesFile }))
 	}
 	if m != nil && m.NoCells > 0 {
 		fmt.Fprintf(&b, "; %s no value that makes a cell: left out", setting.Count(m.NoCells, "row has"))

@@ -107,7 +107,7 @@ func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
 	began := time.Now()
 	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(records, cells...)})
 	if err != nil {
-		return o.t.foreign(err)
+		return o.t.unfit(err)
 	}
 	if !done {
 		c, err := o.t.read(ctx, o.job, ownerFamily)

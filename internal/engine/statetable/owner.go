@@ -136,7 +136,7 @@ func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loa
 	}
 	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
 	if err != nil {
-		return o.t.foreign(err)
+		return o.t.unfit(err)
 	}
 	if !done {
 		c, err := o.t.read(ctx, o.job, ownerFamily)

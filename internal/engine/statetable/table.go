@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -71,7 +72,7 @@ func (t *Table) read(ctx context.Context, job string, families ...string) (*Cont
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the state of job %s: %w", job, t.foreign(err))
+		return nil, fmt.Errorf("read the state of job %s: %w", job, t.unfit(err))
 	}
 	return c, nil
 }
@@ -88,7 +89,7 @@ func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) 
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
 	}
-	return t.foreign(err)
+	return t.unfit(err)
 }
 
 // A ForeignTableError reports a table without the families of a state table: it holds other data.
@@ -98,10 +99,15 @@ func (e *ForeignTableError) Error() string {
 	return fmt.Sprintf("table %s is not one of jobs' state, which has the families %s and %s: name another one, or none, and it is made", e.Table, recordFamily, ownerFamily)
 }
 
-// foreign returns a *[ForeignTableError] if a region server reports that a family does not exist, else err.
-func (t *Table) foreign(err error) error {
-	if e, ok := errors.AsType[*loader.RemoteError](err); ok && strings.HasSuffix(e.Class, ".NoSuchColumnFamilyException") {
+// unfit returns a *[ForeignTableError] if a region server reports that a family does not exist, and an error with advice if it
+// reports that the table is read-only, else err.
+func (t *Table) unfit(err error) error {
+	e, ok := errors.AsType[*loader.RemoteError](err)
+	switch {
+	case ok && strings.HasSuffix(e.Class, ".NoSuchColumnFamilyException"):
 		return &ForeignTableError{t.name}
+	case ok && strings.Contains(e.Message, "is read only"): // HRegion.checkReadOnly, HBase 2.6
+		return fail.Errorf(fail.Check, "table %s of jobs' state is read-only: set READONLY to false: %w", t.name, err)
 	}
 	return err
 }

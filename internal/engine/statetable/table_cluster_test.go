@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
@@ -282,6 +284,17 @@ func TestForeignTable(t *testing.T) {
 				t.Errorf("the table has %d cells, want its own", cells)
 			}
 		})
+	}
+}
+
+// TestReadOnlyStateTable checks that a read-only table is refused with advice before a job begins.
+func TestReadOnlyStateTable(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	family := func(name string) loader.Family { return loader.Family{Name: name, Versions: 1} }
+	testcheck.Must(t, table.c.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}, Attributes: map[string]string{"READONLY": "true"}}))
+	if _, _, err := table.Take(t.Context(), "job", nil, nil); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "set READONLY to false") {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 	case owner != user && path.Base(dir) == UserBase(user):
 		return fmt.Errorf("%s belongs to %s, not to %s: its owner could replace the files of a load (ask for its removal)", dir, owner, user)
 	case owner != user && !sticky:
-		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit, so others could replace the files of a load (chmod 1777 it, or name your own)", dir, owner, user)
+		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit, so others could replace the files of a load (its owner can set mode 1777; or name your own)", dir, owner, user)
 	case mode&0o002 != 0 && !sticky:
 		return fmt.Errorf("%s has mode %04o: all users may replace the files of a load there (chmod 711 it)", dir, mode.Perm())
 	}

@@ -246,11 +246,14 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 			return from, cluster.Failure(err)
 		}
 		var size int64
-		for _, row := range rows {
+		var tooLarge error
+		for i, row := range rows {
 			n := rowSize(row)
 			size += n
 			if n -= int64(rowOverhead + cellOverhead*len(row.Cells)); q.RowBytes > 0 && n > q.RowBytes {
-				return from, fail.Errorf(fail.Load, "table %s: %w: it has %s", e.data.name, loader.ErrRowTooLarge, setting.Count(n, "byte"))
+				tooLarge = fail.Errorf(fail.Load, "table %s: %w: it has %s", e.data.name, loader.ErrRowTooLarge, setting.Count(n, "byte"))
+				rows = rows[:i] // the rows before it are passed on
+				break
 			}
 		}
 		if err := held.add(size); err != nil {
@@ -263,6 +266,9 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 			if err := fn(row); err != nil {
 				return from + i, err
 			}
+		}
+		if tooLarge != nil {
+			return from + len(rows), tooLarge
 		}
 		held.drop(size)
 	}
