@@ -63,9 +63,11 @@ func (i hdfsInfo) FileID() (uint64, bool) {
 	return 0, false
 }
 
+const safeMode = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
+
 // Classes of transient NameNode exceptions. While a NameNode is starting or failing over, the same call succeeds later.
 var passing = []string{
-	"org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+	safeMode,
 	"org.apache.hadoop.ipc.RetriableException",
 	"org.apache.hadoop.ipc.StandbyException",
 	observing,
@@ -118,6 +120,18 @@ func transient(err error) bool {
 	return slices.Contains(passing, javaClass(err))
 }
 
+// Unavailable reports whether an error says that a NameNode was not in service, as in safe mode or during a failover: the same call
+// may succeed later, without any repair by its caller.
+func Unavailable(err error) bool { return slices.Contains(passing, javaClass(err)) }
+
+// safeModeError is the response of a NameNode in safe mode.
+type safeModeError struct{ error }
+
+func (e safeModeError) Unwrap() error { return e.error }
+func (safeModeError) Error() string {
+	return "the NameNode is in safe mode: wait for its end, or end it with hdfs dfsadmin -safemode leave"
+}
+
 // pathError adds the file's name and the NameNode's message to an error. The client library keeps only the exception's class.
 func pathError(op, name string, err error) error {
 	if err == nil {
@@ -137,6 +151,8 @@ func pathError(op, name string, err error) error {
 			err = fmt.Errorf("%w: %s (free space below that directory, or raise its quota with hdfs dfsadmin -setSpaceQuota)", ErrQuota, line)
 		case "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":
 			err = fmt.Errorf("%w: %s (remove files below that directory, or raise its quota with hdfs dfsadmin -setQuota)", ErrQuota, line)
+		case safeMode:
+			err = safeModeError{err}
 		default:
 			err = fmt.Errorf("%w: %s", err, line)
 		}

@@ -136,7 +136,7 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 		return pathError(op, name, fs.ErrClosed)
 	}
 	if ctx.Err() != nil {
-		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+		return ended(ctx, op, name, err)
 	}
 	if attempt == 0 {
 		if err := h.wantsLogin(ctx); err != nil {
@@ -157,10 +157,21 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
 	}
 	h.o.Log.Warn("retrying HDFS RPC", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
-	if err := retry.Sleep(ctx, wait); err != nil {
-		return &fs.PathError{Op: op, Path: name, Err: err}
+	if retry.Sleep(ctx, wait) != nil {
+		return ended(ctx, op, name, err)
 	}
 	return nil
+}
+
+// ended returns the error of a call whose context has ended. After a deadline it includes the error of the last attempt.
+func ended(ctx context.Context, op, name string, last error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && answered(last) {
+		if e, ok := errors.AsType[*fs.PathError](pathError(op, name, last)); ok {
+			cause = fmt.Errorf("%w: %w", cause, e.Err)
+		}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: cause}
 }
 
 func (h *HDFS) isClosed() bool {

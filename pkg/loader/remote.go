@@ -143,7 +143,7 @@ func repeatable(err error) bool {
 // succeed later, without any repair by its caller.
 func Unavailable(err error) bool {
 	_, ok := errors.AsType[*lookupError](err)
-	return ok || repeatable(err)
+	return ok || repeatable(err) || isJava(err, "SafeModeException") // of HDFS, below HBase
 }
 
 // isJava reports whether err is an exception with this short class name.

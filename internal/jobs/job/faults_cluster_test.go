@@ -274,6 +274,7 @@ func TestBuildFaults(t *testing.T) {
 	})
 	b.nameNodeRestarts(t, name)
 	t.Run("quota", func(t *testing.T) { b.quota(t) })
+	t.Run("safe mode", func(t *testing.T) { b.safeMode(t) })
 	t.Run("permission", func(t *testing.T) { b.permission(t) })
 	t.Run("full", func(t *testing.T) { b.full(t) })
 }
@@ -341,6 +342,21 @@ func (b *buildFaults) quota(t *testing.T) {
 	dir = b.dir(t)
 	b.admin(t, dfsAdmin, "-setQuota", "4", dir)
 	b.stopped(t, dir, hdfsio.ErrQuota, dir, "quota", "-setQuota")
+}
+
+// safeMode checks that a call that waits for the end of safe mode says so when its time is over, and succeeds afterwards.
+func (b *buildFaults) safeMode(t *testing.T) {
+	dir := path.Join(b.dir(t), "below")
+	b.admin(t, dfsAdmin, "-safemode", "enter")
+	defer b.admin(t, dfsAdmin, "-safemode", "leave")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("no answer within 2s"))
+	defer cancel()
+	err := b.fs.MkdirAll(ctx, dir, 0o755)
+	if !hdfsio.Unavailable(err) || !strings.Contains(err.Error(), dir+": no answer within 2s: the NameNode is in safe mode") {
+		t.Errorf("it ended with %v", err)
+	}
+	b.admin(t, dfsAdmin, "-safemode", "leave")
+	testcheck.Must(t, b.fs.MkdirAll(t.Context(), dir, 0o755))
 }
 
 func (b *buildFaults) permission(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,8 @@ type Check struct {
 	Severity Severity     `json:"severity"`
 	Message  setting.Text `json:"message"`       // the finding
 	Hint     setting.Text `json:"hint,omitzero"` // the remedy; empty if none is needed
+
+	passing fail.Kind // not zero: the kind of an error that may pass without any repair of the job
 }
 
 // good, Doubtful and bad return the result of a check.
@@ -73,6 +76,12 @@ func Doubtful[H hint](name string, do H, format string, args ...any) Check {
 
 func bad[H hint](name string, do H, format string, args ...any) Check {
 	return Check{Name: name, Severity: SeverityError, Hint: textOf(do), Message: setting.Textf(format, args...)}
+}
+
+// later marks an error that may pass, so that the job is run again, with its kind.
+func (c Check) later(k fail.Kind) Check {
+	c.passing = k
+	return c
 }
 
 // A hint is a remedy.
@@ -123,10 +132,11 @@ type Report struct {
 	NewBase bool `json:"-"` // the staging directory was missing and was created; it still exists if a job uses it by now
 }
 
-// Err returns nil if no check found an error, else an error of kind [fail.Check]
-// with all errors and their hints.
+// Err returns nil if no check found an error, else an error with all errors and their hints. Its kind is [fail.Check],
+// unless all of them may pass by themselves: then it is that of the first.
 func (r *Report) Err() error {
 	var errs []error
+	var kinds []fail.Kind
 	for _, c := range r.Checks {
 		if c.Severity != SeverityError {
 			continue
@@ -136,8 +146,16 @@ func (r *Report) Err() error {
 			text = setting.Textf("%s (%s)", text, c.Hint)
 		}
 		errs = append(errs, setting.Errorf("%s", text))
+		kinds = append(kinds, cmp.Or(c.passing, fail.Check))
 	}
-	return fail.With(fail.Check, errors.Join(errs...))
+	if len(errs) == 0 {
+		return nil
+	}
+	kind := kinds[0]
+	if slices.Contains(kinds, fail.Check) {
+		kind = fail.Check
+	}
+	return fail.With(kind, errors.Join(errs...))
 }
 
 // Run checks everything that a job depends on before it begins: the table, its

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
@@ -168,6 +169,8 @@ func stagingFindings() []finding {
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
 		{"of others", checkProbe(stagingFacts{step: "make", probeErr: &staging.UnfitError{Err: errors.New("/b belongs to eve")}}, "tina"), SeverityError, "/b belongs to eve", "name a directory that tina may write"},
+		{"quota", checkProbe(stagingFacts{step: "make", probeErr: &fs.PathError{Op: "mkdir", Path: "/b", Err: hdfsio.ErrQuota}}, "tina"), SeverityError, "mkdir /b: quota exceeded", "another directory"},
+		{"HDFS in safe mode", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.RemoteError{Class: "org.apache.hadoop.hdfs.server.namenode.SafeModeException", Message: "Name node is in safe mode."}}, "tina"), SeverityError, "is in safe mode", "run it again"},
 		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "will belong to svc, but HBase calls are made as tina", "`user`"},
 	}
 }
@@ -356,5 +359,22 @@ func TestCheckJSON(t *testing.T) {
 	}
 	if err := new(Severity).UnmarshalText([]byte("grave")); err == nil {
 		t.Error("a severity that is none")
+	}
+}
+
+// TestPassingErrors checks that a job is run again if all errors may pass, and only then.
+func TestPassingErrors(t *testing.T) {
+	full, gone, wrong := bad("staging", "", "full").later(fail.HDFS), bad("right to load", "", "gone").later(fail.Load), bad("key", "", "wrong")
+	for _, c := range []struct {
+		checks []Check
+		want   fail.Kind
+	}{
+		{[]Check{full}, fail.HDFS}, {[]Check{good("key", "")}, fail.Unexpected}, {[]Check{good("key", ""), gone, full}, fail.Load},
+		{[]Check{full, wrong}, fail.Check}, {[]Check{wrong, gone}, fail.Check},
+	} {
+		r := &Report{Checks: c.checks}
+		if err := r.Err(); fail.KindOf(err) != c.want || (err == nil) != (c.want == fail.Unexpected) {
+			t.Errorf("%+v: kind %d of %v, want %d", c.checks, fail.KindOf(err), err, c.want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/workers"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -251,6 +252,8 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 		return Check{}
 	case errors.As(b.prepareErr, &denied):
 		return bad(name, denied.Grant, "user %s needs the right CREATE or ADMIN on the table", denied.User)
+	case loader.Unavailable(b.prepareErr):
+		return bad(name, "run it again", "%s", oneLine{b.prepareErr}).later(fail.Load)
 	case b.prepareErr != nil:
 		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
 			"%s", oneLine{b.prepareErr})
