@@ -27,7 +27,7 @@ Which kind of work has which ability. A test shows each *yes*. The reason of a *
 
 `
 
-// flagged returns a setting as a command line has it.
+// flagged returns a setting in the form of the command line.
 func flagged(n setting.Name) string { return "`--" + strings.ReplaceAll(string(n), "_", "-") + "`" }
 
 // word returns a cell in one word.
@@ -43,7 +43,7 @@ func word(c Cell) string {
 	return "yes"
 }
 
-// document is docs/abilities.md.
+// document returns the text of docs/abilities.md.
 func document() string {
 	var b strings.Builder
 	b.WriteString(documentHead + "| |")
@@ -76,7 +76,7 @@ func document() string {
 	return b.String()
 }
 
-// TestDocument: docs/abilities.md is what the table says.
+// TestDocument checks that docs/abilities.md is generated from the table.
 func TestDocument(t *testing.T) {
 	const file = "../../../docs/abilities.md"
 	got := document()

@@ -19,7 +19,7 @@ import (
 
 const untestedList = "testdata/untested.txt"
 
-// untested returns the cells that work, as far as is known, and that no test shows.
+// untested returns the list of supported cells without a test.
 func untested(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(untestedList)
@@ -27,7 +27,7 @@ func untested(t *testing.T) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// TestCells: every cell has tests, a reason, or a line in the list of those that no test shows yet, which only gets shorter.
+// TestCells checks that every cell has tests, a reason, or a line in the list of untested cells, and that the list has no other lines.
 func TestCells(t *testing.T) {
 	const mostMessage = 160
 	list := untested(t)
@@ -58,7 +58,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestVerifies: a mode that a kind of work has not is refused, with the reason of its cell if it is one of others.
+// TestVerifies checks that a mode that a kind of work does not support is refused, with the reason of its cell if another kind supports it.
 func TestVerifies(t *testing.T) {
 	for mode, want := range map[string]string{"full": "", "off": "", "some": "`verify` \"some\" is invalid: want full or off",
 		"files": "`verify` \"files\" is invalid: want full or off (" + Of(Load, Files).Why.String() + ")"} {
@@ -68,7 +68,7 @@ func TestVerifies(t *testing.T) {
 	}
 }
 
-// TestNamedTests: every test that a cell names is there, and has the part that is named.
+// TestNamedTests checks that every test that a cell names exists, with the part that it names.
 func TestNamedTests(t *testing.T) {
 	known := map[string]testFiles{}
 	for _, r := range Rows() {
@@ -86,7 +86,7 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// testFiles are the names of tests of a package, the texts in its test files, and its scripts.
+// testFiles are the names of a package's tests, the texts in its test files, and its scripts.
 type testFiles struct{ tests, texts, scripts map[string]bool }
 
 func (f testFiles) has(test string) bool {
@@ -134,5 +134,5 @@ func testsOf(t *testing.T, dir string) testFiles {
 	return f
 }
 
-// key returns how a cell is named in lists.
+// key returns the name of a cell in lists.
 func key(r Row, c Column) string { return fmt.Sprintf("%s: %s", r, c) }

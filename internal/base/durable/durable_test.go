@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNewDirectoriesAreSyncedWithTheirParents: each directory that is made has its name in its parent on disk.
+// TestNewDirectoriesAreSyncedWithTheirParents checks that the name of each new directory is synced in its parent.
 func TestNewDirectoriesAreSyncedWithTheirParents(t *testing.T) {
 	top := t.TempDir()
 	var synced []string
@@ -45,7 +45,8 @@ func TestNewDirectoriesAreSyncedWithTheirParents(t *testing.T) {
 	}
 }
 
-// TestReplacedFileIsSyncedBeforeAndAfterItsRename: its bytes before it has the name, its name after.
+// TestReplacedFileIsSyncedBeforeAndAfterItsRename checks that a file's bytes are synced before the rename, and its name
+// after it.
 func TestReplacedFileIsSyncedBeforeAndAfterItsRename(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
@@ -74,7 +75,8 @@ func TestReplacedFileIsSyncedBeforeAndAfterItsRename(t *testing.T) {
 	}
 }
 
-// TestReplace leaves nothing next to the file, and nothing of it where it cannot be written.
+// TestReplace checks that no temporary file stays next to the file, and that a file that cannot be written leaves
+// nothing.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestGroupSharesSyncs holds a Group to its word: every caller gets a sync that begins after that, with its error, and those that
-// ask while one is under way have one more together.
+// TestGroupSharesSyncs checks that every caller of a Group gets a sync that begins after its call, with that sync's error, and that callers during a
+// sync share the next one.
 func TestGroupSharesSyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group
@@ -49,7 +49,7 @@ func TestGroupSharesSyncs(t *testing.T) {
 	})
 }
 
-// TestGroupSyncsDirectories uses real ones.
+// TestGroupSyncsDirectories checks that a Group syncs a real directory for concurrent callers.
 func TestGroupSyncsDirectories(t *testing.T) {
 	var g Group
 	dir := t.TempDir()

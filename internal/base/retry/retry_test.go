@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestSleep waits just so long, and no longer than its context lasts.
+// TestSleep checks that Sleep waits exactly as long as requested, and ends with its context.
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -25,7 +25,8 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestNext doubles waits up to the longest, whatever the number of tries, and says when it is too late.
+// TestNext checks that waits double up to the longest one, whatever the number of tries, and that Next reports when it
+// is too late.
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Policy{First: 250 * time.Millisecond, Most: 10 * time.Second}

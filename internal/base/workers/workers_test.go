@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestEach: each number is taken once, whatever the number of workers, and an error of one ends all.
+// TestEach checks that each number is taken once, whatever the number of workers, and that an error or the end of the
+// context ends all.
 func TestEach(t *testing.T) {
 	for _, n := range []int{1, 3, 20} {
 		for _, count := range []int{0, 1, 7} {

@@ -13,7 +13,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// checks returns a file of rows of 18 texts each, like those of a table of bank checks, and how many bytes they unpack to.
+// checks returns a file of rows of 18 texts each, like the rows of a table of bank checks, and its unpacked number of bytes.
 func checks(b *testing.B, codec ocf.CodecName) ([]byte, []string, int64) {
 	b.Helper()
 	var types, columns []string
@@ -56,7 +56,7 @@ func checks(b *testing.B, codec ocf.CodecName) ([]byte, []string, int64) {
 	return container(b, text, records, ocf.WithCodec(codec), ocf.WithBlockLength(400)), columns, size
 }
 
-// BenchmarkChecks reads a file from memory, in bytes of what it unpacks to.
+// BenchmarkChecks reads a file from memory; its speed is in unpacked bytes.
 func BenchmarkChecks(b *testing.B) {
 	for _, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate, ocf.Snappy, ocf.ZStandard} {
 		data, all, size := checks(b, codec)

@@ -14,7 +14,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// numbered returns a file of n records of a number and a text.
+// numbered returns a file of n records, each with a number and a text.
 func numbered(t testing.TB, n int, o ...ocf.EncoderFunc) []byte {
 	t.Helper()
 	text := `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`
@@ -30,7 +30,8 @@ func numbered(t testing.TB, n int, o ...ocf.EncoderFunc) []byte {
 	return container(t, text, records, o...)
 }
 
-// TestSplits reads each record once, however the file is cut: at every byte into two, and at random into many.
+// TestSplits checks that each record is read once, however the file is cut: at every byte into two splits, and at
+// random into many.
 func TestSplits(t *testing.T) {
 	for _, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate} {
 		data := numbered(t, 90, ocf.WithCodec(codec), ocf.WithBlockLength(7))
@@ -68,7 +69,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestFarMarker finds a marker that lies across the reads of a search.
+// TestFarMarker checks that the search finds a sync marker that crosses the boundary of two reads.
 func TestFarMarker(t *testing.T) {
 	for shift := range 40 {
 		text := `{"type":"record","name":"r","fields":[{"name":"b","type":"bytes"}]}`
@@ -93,7 +94,8 @@ func TestFarMarker(t *testing.T) {
 	}
 }
 
-// TestCutOff has an error for a file cut off anywhere but after a block, and the rows before.
+// TestCutOff checks that only a file that is cut off after its header or after a block is read without an error, with
+// the rows of its blocks.
 func TestCutOff(t *testing.T) {
 	data := numbered(t, 20, ocf.WithBlockLength(7))
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
@@ -118,8 +120,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestDamage changes each byte of a file: there is an error or there are rows, and damage of what is packed with a
-// checksum is noticed.
+// TestDamage changes each byte of a file, and checks that reading it does not panic, and that Snappy's checksum reveals
+// damage of a block.
 func TestDamage(t *testing.T) {
 	for _, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate, ocf.Snappy, ocf.ZStandard} {
 		data := numbered(t, 20, ocf.WithBlockLength(7), ocf.WithCodec(codec))
@@ -138,7 +140,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestLimits has errors that say what is needed, for blocks that are larger than they may be.
+// TestLimits checks that the error for a block that exceeds the limit has the required size.
 func TestLimits(t *testing.T) {
 	for _, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate, ocf.Snappy, ocf.ZStandard} {
 		data := numbered(t, 5000, ocf.WithBlockLength(5000), ocf.WithCodec(codec))
@@ -162,7 +164,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLies has errors for counts and lengths that the file does not bear out.
+// TestLies checks that counts and lengths that contradict the file are errors.
 func TestLies(t *testing.T) {
 	data := numbered(t, 0)
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
@@ -199,14 +201,14 @@ func TestLies(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// Blocks without records are passed over.
+	// Blocks without records are skipped.
 	rows, err := readAll(t, append(block(0, 0, ""), append(append(long(1), long(2)...), append([]byte("\x02\x00"), h.Sync[:]...)...)...), []string{"id"}, 0, 1<<40, Options{})
 	if err != nil || len(rows) != 1 {
 		t.Error(rows, err)
 	}
 }
 
-// TestShrunk has an error for a file that is shorter than it was said to be.
+// TestShrunk checks that a file that is shorter than its given size is an error.
 func TestShrunk(t *testing.T) {
 	data := numbered(t, 20)
 	size := int64(len(data))

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A file is read whole, two of its columns.
+// Read two columns of a whole file.
 func Example() {
 	data, err := os.ReadFile("testdata/spark/avro-snappy.avro")
 	if err != nil {

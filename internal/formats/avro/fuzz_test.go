@@ -29,7 +29,7 @@ func samples(f *testing.F) [][]byte {
 	return all
 }
 
-// FuzzHeader reads a header, and plans all columns of it.
+// FuzzHeader reads a header, and plans all of its columns.
 func FuzzHeader(f *testing.F) {
 	for _, data := range samples(f) {
 		f.Add(data[:min(len(data), 1200)])
@@ -53,7 +53,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzSchema reads a schema, plans all columns of it, and decodes a block of zeros.
+// FuzzSchema reads a schema, plans all of its columns, and decodes a block of zeros.
 func FuzzSchema(f *testing.F) {
 	for _, data := range samples(f) {
 		if h, err := ReadHeader(bytes.NewReader(data), int64(len(data))); err == nil {
@@ -83,7 +83,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// FuzzBlocks reads whatever follows a header, whole and cut in two.
+// FuzzBlocks reads any bytes after a header, as one split and as two.
 func FuzzBlocks(f *testing.F) {
 	for _, data := range samples(f) {
 		if h, err := ReadHeader(bytes.NewReader(data), int64(len(data))); err == nil {
@@ -126,7 +126,8 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
-// FuzzRecord decodes and passes over what is no record; both take as many bytes of what is one.
+// FuzzRecord decodes and skips any bytes as a record, without a panic; of a valid record both take the same number of
+// bytes.
 func FuzzRecord(f *testing.F) {
 	schemas := []string{nested, record(`"int"`, `["null","string"]`, `{"type":"map","values":["boolean","double","null"]}`, `{"type":"array","items":{"type":"bytes","logicalType":"decimal","precision":9,"scale":3}}`),
 		record(`{"type":"enum","name":"e","symbols":["A","B"]}`, `{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}`, `{"type":"long","logicalType":"timestamp-nanos"}`, `"float"`)}

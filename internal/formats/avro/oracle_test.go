@@ -21,7 +21,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// A world makes random schemas and values of them, as the library takes these.
+// world makes random schemas, and values of them in the types that the library takes.
 type world struct {
 	*rand.Rand
 	names int
@@ -200,7 +200,7 @@ func (w *world) value(s hamba.Schema) any {
 	return strconv.Quote(string(w.bytes()))
 }
 
-// TestOracle holds rows of random schemas to what the library decodes of the same bytes.
+// TestOracle compares rows of random schemas with the values that the library decodes from the same bytes.
 func TestOracle(t *testing.T) {
 	seeds := uint64(400)
 	if race.Reduced(t) {
@@ -252,7 +252,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// container returns a file of records that are encoded already.
+// container returns a file of encoded records.
 func container(t testing.TB, schema string, records [][]byte, o ...ocf.EncoderFunc) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -271,7 +271,7 @@ func container(t testing.TB, schema string, records [][]byte, o ...ocf.EncoderFu
 	return file.Bytes()
 }
 
-// branchName returns a type's name in a union's value, as the library has it.
+// branchName returns the name of a type in a union's value, in the library's form.
 func branchName(s hamba.Schema) string {
 	if r, ok := s.(*hamba.RefSchema); ok {
 		return r.Schema().FullName()
@@ -285,7 +285,7 @@ func branchName(s hamba.Schema) string {
 	return string(s.Type())
 }
 
-// judged returns what a value of the library should become: nil, a text, or for what is JSON the value that this parses to.
+// judged returns the expected field for a value of the library: nil, a text, or for JSON the value that it parses to.
 func judged(s hamba.Schema, v any, inJSON bool) any {
 	number := func(text string) any {
 		if inJSON {

@@ -16,13 +16,13 @@ import (
 	hamba "github.com/hamba/avro/v2"
 )
 
-// headed returns the header of a file with a schema, and no blocks.
+// headed returns the header of a file without blocks that has the schema.
 func headed(schema string) (*Header, error) {
 	data := fileOf(schema, "null", 0, nil)
 	return ReadHeader(bytes.NewReader(data), int64(len(data)))
 }
 
-// fileOf returns a file of at most one block, whose bytes are given.
+// fileOf returns a file of at most one block with the given bytes.
 func fileOf(schema, codec string, count int, packed []byte) []byte {
 	text := func(b []byte, s string) []byte { return append(appendNumber(b, int64(len(s))), s...) }
 	b := appendNumber([]byte(magic), 2)
@@ -44,7 +44,7 @@ func appendNumber(b []byte, v int64) []byte {
 	return append(b, byte(u))
 }
 
-// record returns a record's schema of fields v0, v1 and so on with the given types.
+// record returns the schema of a record with fields v0, v1 and so on of the given types.
 func record(types ...string) string {
 	var fields []string
 	for i, t := range types {
@@ -53,7 +53,7 @@ func record(types ...string) string {
 	return `{"type":"record","name":"r","fields":[` + strings.Join(fields, ",") + `]}`
 }
 
-// TestTexts has the text of values that are given as bytes.
+// TestTexts checks the texts of values that are given as bytes.
 func TestTexts(t *testing.T) {
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestTexts(t *testing.T) {
 		{logical("long", "local-timestamp-millis"), number(0), "1970-01-01 00:00:00"},
 		{logical("long", "local-timestamp-micros"), number(-1), "1969-12-31 23:59:59.999999"},
 		{logical("long", "local-timestamp-nanos"), number(-1), "1969-12-31 23:59:59.999999999"},
-		{logical("string", "timestamp-millis"), "\x02x", "x"}, // does not fit, so is none
+		{logical("string", "timestamp-millis"), "\x02x", "x"}, // the logical type does not fit and is ignored
 		{logical("long", "unheard-of"), number(5), "5"},
 		{logical("string", "uuid"), "\x04ab", "ab"},
 		{`{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}`, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff", "00112233-4455-6677-8899-aabbccddeeff"},
@@ -103,7 +103,7 @@ func TestTexts(t *testing.T) {
 		{decimal(17, 39, 1), "\xff" + strings.Repeat("\x00", 16), "-34028236692093846346337460743176821145.6"},
 		{decimal(16, 38, 0), "\x80" + strings.Repeat("\x00", 15), "-170141183460469231731687303715884105728"},
 		{decimal(130, 38, 2), strings.Repeat("\xff", 130), "-0.01"},
-		{decimal(2, 5, 2), "ab", "ab"}, // five digits do not fit into two bytes, so it is no decimal
+		{decimal(2, 5, 2), "ab", "ab"}, // five digits do not fit into two bytes: no decimal
 		{`{"type":"enum","name":"e","symbols":["A","B"]}`, "\x02", "B"},
 		{`{"type":"array","items":["null","double"]}`, "\x06\x02\x00\x00\x00\x00\x00\x00\xf8\x7f\x00\x02\x00\x00\x00\x00\x00\x00\xf8\x3f\x00", `["NaN",null,1.5]`},
 		{`{"type":"map","values":"bytes"}`, "\x01\x0e\x06a\"\n\x04\xff\x00\x00", `{"a\"\n":"/wA="}`},
@@ -125,7 +125,7 @@ func TestTexts(t *testing.T) {
 		if !slices.Equal(rows[0], []any{"6", want, want}) {
 			t.Errorf("%s: %q, want %q", c.schema, rows[0], want)
 		}
-		// Passed over, the value takes as many bytes.
+		// A skipped value takes the same number of bytes.
 		rows, err = readAll(t, file, []string{"v2"}, 0, int64(len(file)), Options{})
 		if err != nil || !slices.Equal(rows[0], []any{"6"}) {
 			t.Errorf("%s: %q %v", c.schema, rows, err)
@@ -133,7 +133,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestFaults has the places and the reasons of values that are none.
+// TestFaults checks the position and the reason in the error of an invalid value.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ schema, data, want string }{
 		{`"int"`, "\x80\x80\x80\x80\x10", "field v0: an int has more than 32 bits"},
@@ -167,7 +167,7 @@ const nested = `{"type":"record","name":"top","fields":[
 	{"name":"wait","type":{"type":"fixed","name":"d","size":12,"logicalType":"duration"}},
 	{"name":"金额","type":"string","aliases":["9x"]}]}`
 
-// TestColumns chooses by name and path, and refuses by name.
+// TestColumns checks that columns are chosen by name and by path, and that the error of a refused column has its name.
 func TestColumns(t *testing.T) {
 	schema := strings.ReplaceAll(nested, `,"default":"wrong"`, "")
 	schema = strings.ReplaceAll(schema, `"金额","type":"string","aliases":["9x"]`, `"x","type":"string"`)
@@ -225,11 +225,11 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestSchemas reads the schemas that are lawful or common, and refuses others by reason.
+// TestSchemas checks that valid or common schemas are read, and that others are refused with a reason.
 func TestSchemas(t *testing.T) {
 	for schema, want := range map[string]string{
 		record(`["string","null"],"default":null`): "",
-		record(`"int"`, `"r"`):                     "", // has no finite value, but a schema
+		record(`"int"`, `"r"`):                     "", // a valid schema without a finite value
 		`"string"`:                                 "values of type string, not records",
 		`[` + record(`"int"`) + `]`:                "values of type union, not records",
 		`{`:                                        "the schema is not JSON",
@@ -260,7 +260,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestDepth bounds a list of records within each other, wanted or not.
+// TestDepth checks that the depth of nested records is limited, whether or not they are read.
 func TestDepth(t *testing.T) {
 	schema := `{"type":"record","name":"r","fields":[{"name":"l","type":{"type":"record","name":"node","fields":[{"name":"next","type":["null","node"]}]}},{"name":"id","type":"int"}]}`
 	for n, want := range map[int]string{900: "", 1100: "more than 1000 deep"} {
@@ -275,7 +275,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestBombs takes neither time nor memory for counts of items that take no bytes, and for types that double.
+// TestBombs checks that huge counts of items without bytes, and types that double in size, take neither time nor
+// memory.
 func TestBombs(t *testing.T) {
 	fields := []string{`{"type":"record","name":"b0","fields":[{"name":"x","type":"null"}]}`}
 	for i := range 40 {
@@ -296,7 +297,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestNoAllocation takes records of every kind without allocating.
+// TestNoAllocation checks that reading records of every kind does not allocate.
 func TestNoAllocation(t *testing.T) {
 	data := sample(t, "fastavro/null.avro")
 	nest := sample(t, "fastavro/types.avro")

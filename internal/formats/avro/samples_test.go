@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// readAll returns the texts of chosen columns of a split, in order; nil is no value.
+// readAll returns the texts of the chosen columns of a split, in order; nil is NULL.
 func readAll(t testing.TB, data []byte, columns []string, from, to int64, o Options) ([][]any, error) {
 	t.Helper()
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
@@ -65,7 +65,7 @@ func sample(t testing.TB, name string) []byte {
 	return data
 }
 
-// TestSamples holds the files of fastavro and Spark to the rows that were given to these.
+// TestSamples compares the rows of files of fastavro and Spark with the rows that were written.
 func TestSamples(t *testing.T) {
 	for name, rows := range map[string]string{
 		"fastavro/null.avro": "rows.jsonl", "fastavro/deflate.avro": "rows.jsonl", "fastavro/snappy.avro": "rows.jsonl", "fastavro/bzip2.avro": "rows.jsonl",
@@ -104,7 +104,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestXZ has the name of the codec that is refused, and the columns all the same.
+// TestXZ checks that a header with a refused codec returns the codec's name and the columns.
 func TestXZ(t *testing.T) {
 	data := sample(t, "fastavro/xz.avro")
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
@@ -117,7 +117,7 @@ func TestXZ(t *testing.T) {
 	}
 }
 
-// TestTypes reads fastavro's file of many types.
+// TestTypes reads a file of fastavro with many types.
 func TestTypes(t *testing.T) {
 	data := sample(t, "fastavro/types.avro")
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))

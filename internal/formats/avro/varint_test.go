@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestLong reads numbers as Go's library writes them, which is zig-zag in seven bits a byte too, around every power of two, whole and cut off.
+// TestLong compares numbers with Go's library, whose varints are also zig-zag with seven bits a byte: around every power of two, whole and cut off.
 func TestLong(t *testing.T) {
 	const seed = 121
 	t.Logf("seed %d", seed)

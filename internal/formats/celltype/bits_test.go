@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// phoenix turns the bits of a number as PFloat and PDouble describe it: a sign that is set has all of them turned, one that is not is
-// turned alone, and one is added.
+// phoenix encodes the bits of a number as PFloat and PDouble describe it: if the sign bit is set, all bits are inverted, else only the sign bit; then
+// 1 is added.
 func phoenix(u uint64, size int) uint64 {
 	turned := u
 	for bit := range size {
@@ -23,8 +23,8 @@ func phoenix(u uint64, size int) uint64 {
 	return turned + 1
 }
 
-// TestBits holds numbers as Phoenix and HBase encode them to their descriptions, bit by bit, there and back: all of 16 bits, and random ones
-// around every power of two.
+// TestBits compares numbers in the encodings of Phoenix and HBase with their descriptions, bit by bit, in both directions: all numbers of 16 bits,
+// and random ones around every power of two.
 func TestBits(t *testing.T) {
 	const seed = 111
 	t.Logf("seed %d", seed)

@@ -29,7 +29,7 @@ func converterOf(t testing.TB, c Type) Converter {
 	return convert
 }
 
-// TestPhoenixBytes compares with what Phoenix 5.1.3 gave for the same texts.
+// TestPhoenixBytes compares converted texts with the bytes of Phoenix 5.1.3 for the same texts.
 func TestPhoenixBytes(t *testing.T) {
 	b, err := os.ReadFile("testdata/phoenix.txt")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestPhoenixBytes(t *testing.T) {
 	}
 }
 
-// TestHBaseBytes has HBase's own Bytes say what a text's bytes are.
+// TestHBaseBytes compares converted texts with the bytes of HBase's own class Bytes.
 func TestHBaseBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a JVM and HBase's jars")
@@ -95,7 +95,7 @@ func TestHBaseBytes(t *testing.T) {
 	}
 }
 
-// TestHBaseDecimal compares with big integers, which need no JVM.
+// TestHBaseDecimal compares decimals with big integers, which needs no JVM.
 func TestHBaseDecimal(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		text := rapid.StringMatching(`-?[0-9]{1,99}`).Draw(rt, "digits")
@@ -118,7 +118,7 @@ func TestHBaseDecimal(t *testing.T) {
 	})
 }
 
-// TestPhoenixOrder says that bytes of Phoenix's types sort as their values do.
+// TestPhoenixOrder checks that bytes of Phoenix's types sort like their values.
 func TestPhoenixOrder(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		a, b := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "b")
@@ -155,8 +155,8 @@ func TestDates(t *testing.T) {
 		{"timestamp", "yyyy-MM-dd HH:mm:ss[.SSS]", "", "2017-01-01 01:01:01", "2017-01-01T01:01:01Z"},
 		{"timestamp", "yyyy-MM-dd HH:mm:ss[.SSS]", "", "2017-01-01 01:01:01.123456", "2017-01-01T01:01:01.123456Z"},
 		{"timestamp", "'day 'd.M.yyyy' at 'H:m", "", "day 1.7.2020 at 9:05", "2020-07-01T09:05:00Z"},
-		{"timestamp", "", "Europe/Berlin", "2020-03-29 02:30:00", "2020-03-29T01:30:00Z"}, // skipped
-		{"timestamp", "", "Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25T00:30:00Z"}, // shown twice
+		{"timestamp", "", "Europe/Berlin", "2020-03-29 02:30:00", "2020-03-29T01:30:00Z"}, // skipped by the clock
+		{"timestamp", "", "Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25T00:30:00Z"}, // shown twice by the clock
 	} {
 		got, err := converterOf(t, Type{Type: c.typ, Layout: c.layout, Zone: c.zone})(nil, []byte(c.text))
 		at, _ := time.Parse(time.RFC3339Nano, c.want)
@@ -166,7 +166,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestConversionErrors has texts that are no values, and specs that are no types.
+// TestConversionErrors checks the errors for texts that are not values of their type, and for invalid types.
 func TestConversionErrors(t *testing.T) {
 	for _, c := range []struct{ typ, encoding, layout, text, want string }{
 		{"int", "", "", "12x", `value of 3 bytes is no whole number (type int)`},

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFixedDecimals have one scale, whatever the text's: the bytes are those of the text with all digits.
+// TestFixedDecimals checks that decimals of a fixed scale have the bytes of the text with all digits of that scale,
+// whatever scale the text has.
 func TestFixedDecimals(t *testing.T) {
 	for _, c := range []struct{ typ, text, full string }{
 		{"decimal(18,2)", "1.5", "1.50"}, {"decimal(18,2)", "-1.50", "-1.50"}, {"decimal(18,2)", "7", "7.00"}, {"decimal(18,2)", "1e3", "1000.00"}, {"decimal(18,2)", "0", "0.00"},

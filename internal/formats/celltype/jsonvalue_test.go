@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestJSONForm holds each type's form to values that the type's converter made.
+// TestJSONForm checks the JSON form of values that the type's converter made.
 func TestJSONForm(t *testing.T) {
 	for _, c := range []struct {
 		typ        Type
@@ -56,7 +56,8 @@ func TestJSONForm(t *testing.T) {
 	}
 }
 
-// TestJSONFormAny gives each type any bytes: what comes out is JSON, of the form's type or the bytes themselves.
+// TestJSONFormAny checks that any bytes of each type become valid JSON: a value of the form's type, or the bytes in
+// base64.
 func TestJSONFormAny(t *testing.T) {
 	types := []string{"text", "short", "int", "long", "float", "double", "boolean", "decimal", "date", "timestamp"}
 	testcheck.Check(t, func(t *rapid.T) {

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReverters: the text of a value's bytes makes the same bytes again, and what was written plainly is read as it was.
+// TestReverters checks that converting the text of a value's bytes gives the same bytes, and that plainly written texts
+// are returned unchanged.
 func TestReverters(t *testing.T) {
 	for _, c := range []struct {
 		spec Type

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestBad has the offset of the first bytes that are no character, and distinguishes
-// U+FFFD that was encoded from one that was not.
+// TestBad checks the offset of the first invalid bytes, and that an encoded U+FFFD is not one of them.
 func TestBad(t *testing.T) {
 	for _, test := range []struct {
 		charset, src, want string
@@ -63,8 +62,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestSafe has the bound of every set: below it all bytes are ASCII, and no byte
-// is part of another character.
+// TestSafe checks the bound of every set: all bytes below it are ASCII, and none of them is part of another character.
 func TestSafe(t *testing.T) {
 	want := map[string]byte{"gb18030": 0x30, "big5": 0x40, "shift_jis": 0x40, "euc-kr": 0x41, "utf-16": 0, "utf-16le": 0, "utf-16be": 0, "cp037": 0, "cp500": 0, "cp1047": 0, "cp1140": 0}
 	for _, name := range Names() {
@@ -87,7 +85,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// TestAppendAllocates holds Append to what dst has room for.
+// TestAppendAllocates checks that Append does not allocate if dst has room.
 func TestAppendAllocates(t *testing.T) {
 	src := bytes.Repeat([]byte("CK00001|"), 30)
 	for _, name := range Names() {
@@ -100,7 +98,7 @@ func TestAppendAllocates(t *testing.T) {
 			t.Errorf("%s: %v allocations for places", name, n)
 		}
 	}
-	// What is grown is in proportion to the text, not to the worst there may be.
+	// The buffer grows in proportion to the text, not to its longest possible result.
 	c := mustLookup(t, "gbk")
 	out, _ := c.Append(nil, bytes.Repeat(src, 1000))
 	if cap(out) > 2*len(out)+3*chunk+slack {
@@ -108,7 +106,7 @@ func TestAppendAllocates(t *testing.T) {
 	}
 }
 
-// TestGoroutines looks a set up and uses it at once from many.
+// TestGoroutines looks up and uses each set in many goroutines concurrently.
 func TestGoroutines(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {

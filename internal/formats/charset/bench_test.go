@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// checkRows are about a megabyte of rows of checks: Chinese names and remarks
-// among numbers, dates and codes, in GB18030.
+// checkRows returns about a megabyte of rows of checks: Chinese names and remarks among numbers, dates and codes, in
+// GB18030.
 func checkRows(b *testing.B) []byte {
 	var rows []byte
 	for i := 0; len(rows) < 1<<20; i++ {
@@ -25,7 +25,7 @@ func checkRows(b *testing.B) []byte {
 	return encoded
 }
 
-// inputs are texts by name, each in a set.
+// inputs returns texts by name, each with its set.
 func inputs(b *testing.B) map[string][2][]byte {
 	rows := checkRows(b)
 	chinese, err := simplifiedchinese.GB18030.NewEncoder().Bytes(bytes.Repeat([]byte("中国工商银行股份有限公司北京市分行营业部，支票结算业务专用凭证。"), 10000))
@@ -57,7 +57,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFields decodes value for value, and only those that are not ASCII need it.
+// BenchmarkFields decodes each field separately; only fields that are not ASCII need it.
 func BenchmarkFields(b *testing.B) {
 	c, rows := mustLookup(b, "gbk"), checkRows(b)
 	fields := bytes.FieldsFunc(rows, func(r rune) bool { return r == '|' || r == '\n' })
@@ -70,7 +70,7 @@ func BenchmarkFields(b *testing.B) {
 	}
 }
 
-// BenchmarkXText is what x/text makes of the check rows, to compare.
+// BenchmarkXText decodes the check rows with x/text, for comparison.
 func BenchmarkXText(b *testing.B) {
 	rows := checkRows(b)
 	dst := make([]byte, 3*len(rows))
@@ -122,7 +122,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkLookup is what the first Lookup of a set costs.
+// BenchmarkLookup measures the first Lookup of a set.
 func BenchmarkLookup(b *testing.B) {
 	for b.Loop() {
 		makeTables(gb18030, simplifiedchinese.GB18030)

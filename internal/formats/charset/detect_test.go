@@ -5,14 +5,13 @@ import (
 	"testing"
 )
 
-// TestDetect has the first guesses of what exporters wrote, and of texts in
-// which more than one set fits.
+// TestDetect checks the first guesses for texts of exporters, and for texts that are valid in several sets.
 func TestDetect(t *testing.T) {
 	encoded := func(name string) string { return string(export(t, name)) }
 	for _, test := range []struct {
 		name, head string
 		last       bool
-		want       string // the sets, a ! after a certain one
+		want       string // the sets, with ! if certain
 		reason     string
 	}{
 		{"nothing", "", true, "", ""},
@@ -54,7 +53,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDetectShares has the shares of common pairs between which commonShare lies.
+// TestDetectShares checks the shares of common pairs above and below commonShare.
 func TestDetectShares(t *testing.T) {
 	for _, name := range []string{"outfile-gbk.txt", "json-gbk.jsonl", "to_csv-gb18030.csv"} {
 		if g, fits := ofChinese(export(t, name), true); !fits {

@@ -17,9 +17,8 @@ func export(t testing.TB, name string) []byte {
 	return p
 }
 
-// TestExports reads what databases and engines wrote, as a whole and in pieces,
-// and compares it with the same in UTF-8. unlike is how many lines have ? for
-// characters that the set lacks.
+// TestExports reads files of databases and engines, as a whole and in pieces, and compares them with the same files in
+// UTF-8. unlike is the number of lines with ? for characters that the set lacks.
 func TestExports(t *testing.T) {
 	for _, test := range []struct {
 		file, charset, same string

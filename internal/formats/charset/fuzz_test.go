@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCharset holds the ways to read any bytes in any set to each other: as one
-// value, character by character where Starts and Align see them, and as a stream.
+// FuzzCharset compares three ways to read any bytes in any set: as one value, character by character at the boundaries
+// of Starts and Align, and as a stream.
 func FuzzCharset(f *testing.F) {
 	for i, name := range Names() {
 		f.Add(byte(i), []byte(name+"\x00\xd5\x5c\n\xb0\x7c\x81\x30\x81\x30\x8f\xb0\xa1\x80\xff"))
@@ -62,7 +62,7 @@ func FuzzCharset(f *testing.F) {
 			}
 			one, _ := c.Append(nil, p[i:n])
 			if c.form == eucJP && string(p[i:n]) == "\x8f\xfe" && n < len(p) {
-				one = []byte(replacement) // bytes that are no character, in two steps at the end of a text only, as x/text has them
+				one = []byte(replacement) // invalid bytes, which x/text reads in two steps only at the end of a text
 			}
 			pieces = append(pieces, one...)
 			i = n

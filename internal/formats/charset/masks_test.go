@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestMasks compares the masks of a block with a look at each byte: every byte at every place, between bytes that a sum could carry into.
+// TestMasks compares the masks of a block with a test of each byte: every byte at every place, between bytes that could carry into it.
 func TestMasks(t *testing.T) {
 	const seed = 41
 	t.Logf("seed %d", seed)
@@ -52,7 +52,8 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestUnits decodes UTF-16 of both orders, words of ASCII among it, as the library of Go does: all code units, at all places of a word.
+// TestUnits compares the decoding of UTF-16 of both byte orders, including words of ASCII, with Go's library: all code units, at all places of a
+// word.
 func TestUnits(t *testing.T) {
 	const seed = 42
 	t.Logf("seed %d", seed)

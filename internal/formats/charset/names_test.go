@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLookup has names as MySQL, PostgreSQL, Oracle, Java, Python and people write them.
+// TestLookup checks names in the spelling of MySQL, PostgreSQL, Oracle, Java, Python and users.
 func TestLookup(t *testing.T) {
 	for want, names := range map[string]string{
 		"utf-8":       "UTF-8 utf8 utf8mb4 utf8mb3 UTF_8 AL32UTF8",
@@ -42,7 +42,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestUnknown has errors that name what was meant, or all.
+// TestUnknown checks that the error of an unknown name suggests similar names, or else lists all.
 func TestUnknown(t *testing.T) {
 	for name, want := range map[string]string{
 		"gbl":                       `character set "gbl" is not known; did you mean gb18030?`,

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// pythonRows returns the rows of a file of testdata/python, which python.py explains.
+// pythonRows returns the rows of a file of testdata/python, whose format python.py describes.
 func pythonRows(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open("testdata/python/" + name + ".gz")
@@ -31,12 +31,11 @@ func pythonRows(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(all), "\xff"), "\xff")
 }
 
-// A difference is what Python and a set say of the same bytes, where they do
-// not say the same.
+// difference counts the byte sequences that Python and a set decode differently.
 type difference struct {
 	set                string
 	fewer, more, other int
-	others             string // of all that both decode
+	others             string // characters that both decode, differently
 }
 
 func (d *difference) add(c *Charset, python rune, src ...byte) {
@@ -59,9 +58,8 @@ func fourBytes(n int) []byte {
 	return []byte{0x81 + byte(n/12600), '0' + byte(n/1260%10), 0x81 + byte(n/10%126), '0' + byte(n%10)}
 }
 
-// TestPython compares all of what Python's codecs of pairs decode. Each set
-// decodes all that Python's does, but for four bytes of code page 932 that stand
-// alone; the few characters that differ are those on which vendors disagree.
+// TestPython compares all characters that Python's multibyte codecs decode. Each set decodes all of Python's characters
+// except four single bytes of code page 932; the few characters that differ are those on which vendors disagree.
 func TestPython(t *testing.T) {
 	for _, test := range []struct {
 		codec string
@@ -119,8 +117,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestPythonSingles compares all single sets. ISO 8859's parts but the first have
-// here nothing from 80 to 9F, and Windows' pages more control characters.
+// TestPythonSingles compares all single-byte sets. Except for part 1, this package's parts of ISO 8859 have no
+// characters from 80 to 9F, and its Windows pages have more control characters than Python's.
 func TestPythonSingles(t *testing.T) {
 	rows := pythonRows(t, "singles")
 	if len(rows) != 2*24 {

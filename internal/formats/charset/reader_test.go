@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestReaderEnds has what a stream begins and ends with.
+// TestReaderEnds checks how a stream handles byte order marks and incomplete characters at its end.
 func TestReaderEnds(t *testing.T) {
 	for _, test := range []struct {
 		charset, src, want, is, err string
@@ -52,8 +52,8 @@ func TestReaderEnds(t *testing.T) {
 	}
 }
 
-// TestReaderPieces reads random text, well and ill formed, in pieces of any
-// length, and compares it with the same decoded at once.
+// TestReaderPieces reads random text, valid and invalid, in pieces of any length, and compares it with the same text
+// decoded as a whole.
 func TestReaderPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	rounds := 12
@@ -85,7 +85,7 @@ func TestReaderPieces(t *testing.T) {
 	}
 }
 
-// pieces reads as much at a time as chance has it, nothing at times.
+// pieces reads p in pieces of random size, some of them empty.
 type pieces struct {
 	p []byte
 	r *rand.Rand
@@ -100,7 +100,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestReaderErrors passes errors of the stream on, after what came before.
+// TestReaderErrors checks that errors of the underlying reader are returned after the text before them.
 func TestReaderErrors(t *testing.T) {
 	broken := errors.New("broken")
 	src := io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("a\x00"), headSize)), iotest.ErrReader(broken))

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// walked returns the places in p where characters begin, by x/text.
+// walked returns the positions in p where characters begin, according to x/text.
 func walked(c *Charset, x *xtext, p []byte) []bool {
 	starts := make([]bool, len(p)+1)
 	starts[len(p)] = true
@@ -23,13 +23,13 @@ func walked(c *Charset, x *xtext, p []byte) []bool {
 	return starts
 }
 
-// checkStarts goes through p by blocks, and by Align, and compares.
+// checkStarts compares Starts, block by block, and Align with x/text.
 func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	t.Helper()
 	want := walked(c, x, p)
 	skip := 0
 	for at := 0; at < len(p); at += blockSize {
-		// No more than what is promised to be looked at.
+		// Only the bytes that Starts may read, by its documentation.
 		starts, next := c.Starts(p[at:min(at+blockSize+Ahead, len(p))], skip)
 		for i := range blockSize {
 			if got := (starts>>i)&1 != 0; got != (at+i < len(p) && want[at+i]) {
@@ -57,8 +57,8 @@ func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	}
 }
 
-// TestStarts compares the characters of random bytes and texts, as they are at
-// every place of a block, with those that x/text steps through.
+// TestStarts compares the boundaries of characters of random bytes and texts, at every place of a block, with those of
+// x/text.
 func TestStarts(t *testing.T) {
 	r := rand.New(rand.NewPCG(18030, 2))
 	texts := []string{"\xd5\x5c\n", "\xb0\x7c|", "\x81\x30\x81\x30", "\x84\x31\xa4\x37", "\xb0\xa1\xb0\xa1", "\x80\xb0\xa1", "\xb0\xff\xb0", "\x8f\xb0\xa1\xb0", "\xb1\xb1\x5c", "\xb0\x80", "\xc8\x41\x5a"}
@@ -82,7 +82,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestStartsSkipped has blocks without a byte from 80 on after a cut character.
+// TestStartsSkipped checks blocks without a byte above 7F after a cut character.
 func TestStartsSkipped(t *testing.T) {
 	c := mustLookup(t, "gbk")
 	p := bytes.Repeat([]byte("|"), blockSize+Ahead)
@@ -93,7 +93,7 @@ func TestStartsSkipped(t *testing.T) {
 	}
 }
 
-// TestStartsUnicode has the sets whose characters show themselves.
+// TestStartsUnicode checks sets whose characters have recognizable boundaries.
 func TestStartsUnicode(t *testing.T) {
 	p := bytes.Repeat([]byte("aé支😀"), 20)
 	for _, n := range []int{0, 3, 63, 64, 67, 100} {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// pairedSets returns the sets of more than single bytes, and x/text's.
+// pairedSets returns the multibyte sets with the encodings of x/text.
 func pairedSets() map[string]encoding.Encoding {
 	return map[string]encoding.Encoding{
 		"gb18030":   simplifiedchinese.GB18030,
@@ -39,13 +39,13 @@ func mustLookup(t testing.TB, name string) *Charset {
 	return c
 }
 
-// An xtext decodes one character after the other by x/text, given room for one.
+// xtext decodes one character after the other with x/text, by giving it room for only one.
 type xtext struct {
 	decoder *encoding.Decoder
 	buf     [4]byte
 }
 
-// next returns the first character of src and how many bytes it has.
+// next returns the first character of src and its number of bytes.
 func (x *xtext) next(src []byte) (text string, size int) {
 	for room := 1; ; room++ {
 		n, size, err := x.decoder.Transform(x.buf[:room], src, true)
@@ -58,13 +58,13 @@ func (x *xtext) next(src []byte) (text string, size int) {
 	}
 }
 
-// lax says that x/text takes a byte of p from 3A to 3F for a digit.
+// lax reports whether x/text takes a byte of p from 3A to 3F for a digit.
 func lax(c *Charset, p []byte) bool {
 	return c.form == gb18030 && len(p) >= 4 && p[1] >= 0x3a && p[1] < 0x40 && p[0] > 0x80
 }
 
-// compare holds the decoded src to x/text's, character by character: text, size
-// and what is bad. Where x/text has none, c may have one of private use.
+// compare compares the decoded src with x/text, character by character: the text, the size and the first invalid byte.
+// c may have a character of private use where x/text has none.
 func compare(t *testing.T, c *Charset, x *xtext, src []byte) {
 	t.Helper()
 	var want []byte
@@ -99,7 +99,7 @@ func compare(t *testing.T, c *Charset, x *xtext, src []byte) {
 	}
 }
 
-// TestPairs decodes every byte, and every pair with something after it or not.
+// TestPairs decodes every byte and every pair of bytes, with and without following bytes.
 func TestPairs(t *testing.T) {
 	for name, e := range pairedSets() {
 		c, x := mustLookup(t, name), &xtext{decoder: e.NewDecoder()}
@@ -118,8 +118,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestFours decodes every sequence of four bytes that looks like a character of
-// GB18030, and every one of three after 8F of EUC-JP.
+// TestFours decodes every sequence of four bytes that looks like a character of GB18030, and every sequence of three
+// bytes after 8F of EUC-JP.
 func TestFours(t *testing.T) {
 	if race.On {
 		t.Skip("decodes 1.6 million characters")
@@ -149,7 +149,7 @@ func TestFours(t *testing.T) {
 	}
 }
 
-// TestSingles decodes every byte of every single set, and finds ASCII below 80.
+// TestSingles decodes every byte of every single-byte set, and checks that bytes below 80 are ASCII.
 func TestSingles(t *testing.T) {
 	n := 0
 	for _, name := range Names() {
@@ -187,7 +187,7 @@ func TestSingles(t *testing.T) {
 	}
 }
 
-// randomText has runs of lead and trail bytes, of digits and of anything.
+// randomText returns runs of lead and trail bytes, of digits and of any bytes.
 func randomText(r *rand.Rand, n int) []byte {
 	p := make([]byte, 0, n+16)
 	for len(p) < n {

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// endless gives bytes until it is stopped, and then stands still at none.
+// endless is a reader without an end. It signals its calls, if the channel has room.
 type endless struct{ calls chan struct{} }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -21,7 +21,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestReadAhead: what comes is what the reader has, then its error, in any pieces.
+// TestReadAhead checks that the data of the underlying reader arrive unchanged, followed by its error, in pieces of any
+// size.
 func TestReadAhead(t *testing.T) {
 	r := testcheck.Rand(t)
 	failure := errors.New("the disk is gone")
@@ -49,7 +50,7 @@ func TestReadAhead(t *testing.T) {
 			a.Stop()
 		}
 	}
-	// Stop ends it where nothing is taken, and after a part.
+	// Stop ends it whether none or a part of the data was read.
 	for _, take := range []int{0, 1, readAheadBlock + 1} {
 		in := endless{make(chan struct{}, 1)}
 		a := ReadAhead(in)

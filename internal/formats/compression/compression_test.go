@@ -24,14 +24,14 @@ import (
 
 var errTooLarge = errors.New("more than there is")
 
-// limitsOf returns the limits of a file with room for a window.
+// limitsOf returns the limits of a file with memory for a window.
 func limitsOf(data []byte, window uint64) Limits {
 	return Limits{Size: int64(len(data)), Window: window, Exceeded: func(what string, need, have int64) error {
 		return fmt.Errorf("%s: %d of %d: %w", what, need, have, errTooLarge)
 	}}
 }
 
-// unpack returns the text of a file, as far as it comes.
+// unpack returns the text of a file up to the first error.
 func unpack(t testing.TB, name string, data []byte, as func(io.Reader) io.Reader) ([]byte, error) {
 	t.Helper()
 	r, stop, err := Named(name).Open(as(bytes.NewReader(data)), limitsOf(data, 64<<20))
@@ -46,23 +46,23 @@ func unpack(t testing.TB, name string, data []byte, as func(io.Reader) io.Reader
 
 func plainly(r io.Reader) io.Reader { return r }
 
-// goldens are "id,v\na,1\n" as the programs of the formats write it: zstd 1.5, lz4 1.9, xz 5.4, bzip2 1.0.
+// goldens are "id,v\na,1\n" written by the programs of the formats: zstd 1.5, lz4 1.9, xz 5.4, bzip2 1.0.
 var goldens = map[string]string{
 	"zst": "28b52ffd045849000069642c760a612c310a7b2a8f90",
 	"lz4": "04224d187c400900000000000000f00900008069642c760a612c310a0df3853a000000000df3853a",
 	"xz":  "fd377a585a000004e6d6b4460200210116000000742fe5a301000869642c760a612c310a0000000052fe0388994ac274000121096c18c5d51fb6f37d010000000004595a",
 	"bz2": "425a6839314159265359ce62ca84000003d980001000042000242001002000310c01069b44f604e545dc914e14243398b2a100",
-	// The one by its specification: a raw block of a chunk that is all literals, and the blocks of Hadoop likewise.
+	// Built from the specifications: Hadoop blocks with one raw chunk that is all literals.
 	"snappy":  "00000009" + "0000000b" + "0920" + "69642c760a612c310a",
 	hadoopLZ4: "00000009" + "0000000a" + "90" + "69642c760a612c310a",
 }
 
-// snappyHead is how long the chunk is with which a stream of snappy begins.
+// snappyHead is the length of the chunk that begins a snappy stream.
 const snappyHead = 10
 
 const goldenText = "id,v\na,1\n"
 
-// packers write a member by the library of each format.
+// packers write a member with the library of each format.
 var packers = map[string]func(w io.Writer) (io.WriteCloser, error){
 	"gz":      func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
 	"deflate": func(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriter(w), nil },
@@ -83,7 +83,7 @@ func pack(t testing.TB, name, text string) []byte {
 	return b.Bytes()
 }
 
-// member returns a text that a format packs, and its bytes.
+// member returns a text, and the bytes of a member with it.
 func member(t testing.TB, r *rand.Rand, name string) (text string, packed []byte) {
 	t.Helper()
 	if packers[name] == nil || r.IntN(4) == 0 && goldens[name] != "" {
@@ -98,7 +98,7 @@ func member(t testing.TB, r *rand.Rand, name string) (text string, packed []byte
 	return text, pack(t, name, text)
 }
 
-// TestMembers: any number of members is the text of all, however the file is read.
+// TestMembers checks that the text of a file is the text of all of its members, however the file is read.
 func TestMembers(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, c := range codecs {
@@ -121,8 +121,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestTruncated: of a file that ends within a member what comes is its beginning, and then an error that says so. One that ends behind a
-// member, a block of Hadoop's or a chunk of snappy's frames is a whole file that is shorter.
+// TestTruncated checks that a file that ends within a member returns the beginning of its text and then io.ErrUnexpectedEOF. A file that ends after a
+// member, a Hadoop block or a chunk of snappy frames is a shorter whole file.
 func TestTruncated(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, c := range codecs {
@@ -149,7 +149,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestDamaged: a bit that is another gives an error or the same text, where the format has a checksum of its text.
+// TestDamaged checks that a flipped bit causes an error or leaves the text unchanged, in formats that have a checksum of the text.
 func TestDamaged(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, c := range codecs {
@@ -157,7 +157,7 @@ func TestDamaged(t *testing.T) {
 			continue
 		}
 		text, data := member(t, r, c.name)
-		if c.name == "lz4" || c.name == "zst" { // those of the programs have checksums of all
+		if c.name == "lz4" || c.name == "zst" { // the programs write checksums of everything
 			text = goldenText
 			data, _ = hex.DecodeString(goldens[c.name])
 		}
@@ -171,7 +171,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestPadding: NUL bytes behind members of gzip and streams of bzip2, and words of them behind those of xz, are passed over.
+// TestPadding checks that NUL bytes after members of gzip and streams of bzip2, and multiples of four of them after streams of xz, are skipped.
 func TestPadding(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, name := range []string{"gz", "bz2", "xz"} {
@@ -199,7 +199,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestNames: endings and first bytes say which compression a file has.
+// TestNames checks that the compression of a file is known from its file name extension and its first bytes.
 func TestNames(t *testing.T) {
 	for name, want := range map[string][2]string{"a.csv.gz": {"a.csv", "gz"}, "a.zstd": {"a", "zst"}, "a.bz": {"a", "bz2"}, "a.snappy": {"a", "snappy"}, "a.zlib": {"a", "deflate"},
 		"a.csv": {"a.csv", ""}, "gz": {"gz", ""}, ".gz": {"", "gz"}, "a.lz4.txt": {"a.lz4.txt", ""}} {
@@ -235,7 +235,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNeed: what a file asks an unpacker to hold is known from its first bytes, and more than there is, is refused.
+// TestNeed checks that the memory that unpacking a file requires is known from its first bytes, and that a file that exceeds the limit is refused.
 func TestNeed(t *testing.T) {
 	var wide bytes.Buffer
 	z, err := zstd.NewWriter(&wide, zstd.WithWindowSize(32<<20), zstd.WithEncoderConcurrency(1))
@@ -282,7 +282,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestLengthsThatCannotBe: a block of Hadoop's that is longer than its file, or than it says, is damage or what was cut off.
+// TestLengthsThatCannotBe checks that a Hadoop block that is longer than its file or than its stated length is damage or a truncated file.
 func TestLengthsThatCannotBe(t *testing.T) {
 	block := func(n uint32, rest ...byte) []byte { return append(binary.BigEndian.AppendUint32(nil, n), rest...) }
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// pythonMembers prints texts of each length and how Python's own modules pack them, in hexadecimal.
+// pythonMembers prints texts of each length and their packed form by Python's own modules, in hexadecimal.
 const pythonMembers = `
 import bz2, gzip, lzma, random, zlib
 random.seed(%d)
@@ -24,7 +24,8 @@ for n in list(range(1, 40)) + [5000, 70000]:
         print(name, text.hex(), packed.hex())
 `
 
-// TestMembersOfPython: what Python packs is read, alone, twice, with NUL bytes behind it, and cut.
+// TestMembersOfPython checks that data that Python packs are read: alone, twice, with NUL bytes behind them, and cut
+// off.
 func TestMembersOfPython(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs python3, which -short leaves out")
@@ -55,7 +56,7 @@ func TestMembersOfPython(t *testing.T) {
 		}
 		cut := packed[:1+r.IntN(len(packed)-1)]
 		for _, data := range [][]byte{cut, append(bytes.Clone(cut), 0)} {
-			if bytes.Equal(data, packed) { // whose last byte is NUL
+			if bytes.Equal(data, packed) { // the last byte is NUL
 				continue
 			}
 			if got, err := unpack(t, f[0], data, plainly); err == nil || err == io.EOF || len(data) == len(cut) && !bytes.HasPrefix(text, got) {

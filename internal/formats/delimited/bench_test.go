@@ -7,7 +7,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// checkRow is like a row of the table check, in a dialect: 18 columns, some NULL or empty, one with Chinese text.
+// checkRow returns a row like those of the table check, in a dialect: 18 columns, some NULL or empty, one with Chinese
+// text.
 func checkRow(d *dialect.Dialect, awkward bool) string {
 	values := []string{"10473829", "C20171012000047", "R0012", "0.734", "N", "a hit of the second kind", "企业法人代表变更次数过多，需人工复核", "1", "", "CC-17", "pass", "system",
 		"2017-10-12 08:15:42", "system", "2017-10-12 08:15:42", "", "0", "7"}
@@ -53,7 +54,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// TestNoAllocation holds Scan to memory that it has.
+// TestNoAllocation checks that a repeated Scan does not allocate.
 func TestNoAllocation(t *testing.T) {
 	for name, d := range dialects(t) {
 		text := strings.Repeat(checkRow(d, true), 50)

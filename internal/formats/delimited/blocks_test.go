@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestBlocks follows a text in blocks of any size: as long as no quote stands where none may, a block that is followed from its
-// true state ends in the true state, and the record that begins in it is one that a scan of the whole text finds.
+// TestBlocks follows a text in blocks of any size. It checks that, as long as quotes are only at valid places, a block that is followed from its true
+// state ends in the true state, and that its first record is also found by a scan of the whole text.
 func TestBlocks(t *testing.T) {
 	gbk, err := charset.Lookup("gbk")
 	if err != nil {
@@ -61,15 +61,15 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// followed compares blocks of a size with the records of a scan, and says in how many a record began.
+// followed compares blocks of a size with the records of a scan, and returns the number of blocks in which a record began.
 func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size int) (seen int) {
 	t.Helper()
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
 	s := New(d, 3, set)
 	begins := map[int]bool{} // where records begin, good and bad ones
-	sound := len(text)       // up to here no fault of quoting was met
-	fault := len(text)       // where the first stands
+	sound := len(text)       // no quoting error before this position
+	fault := len(text)       // position of the first error
 	for at := 0; at < len(text); {
 		next, bad := s.Scan(data, at, len(text), true)
 		for _, start := range s.Starts {
@@ -113,7 +113,7 @@ func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size i
 	return seen
 }
 
-// blankAt says that a line is no record.
+// blankAt reports whether a line is not a record.
 func blankAt(d *dialect.Dialect, text string, at int) bool {
 	rest := text[at:]
 	return d.RecordSep == "" && (strings.HasPrefix(rest, "\n") || strings.HasPrefix(rest, "\r\n") || rest == "\r") ||

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// TestScannerOfGBK reads text in GB18030 as the plain reader reads the same text in UTF-8: second bytes of characters are no
-// separators and no escapes.
+// TestScannerOfGBK compares text in GB18030 with the plain reader's result for the same text in UTF-8: second bytes of characters are neither
+// separators nor escapes.
 func TestScannerOfGBK(t *testing.T) {
 	set, err := charset.Lookup("gb18030")
 	if err != nil {
@@ -65,9 +65,9 @@ func TestScannerOfGBK(t *testing.T) {
 			}
 		})
 	}
-	// What is no character is a fault, at its byte.
+	// Invalid characters are an error at their first byte.
 	s := New(preset(t, "csv", nil), 2, set)
-	// It ends no quote, nor the record.
+	// They end neither the quoted field nor the record.
 	quoted := append([]byte("a,b\n\"c\xff\xff\nd\",\"e\"\ng,h\n"), make([]byte, Slack)...)
 	if next, bad := s.Scan(quoted, 0, len(quoted)-Slack, true); bad == nil || bad.At != 6 || bad.Column != 0 || bad.Reason != reasonCharset || next != 16 {
 		t.Errorf("%d %+v", next, bad)

@@ -8,8 +8,8 @@ import (
 	"bulkload/internal/formats/charset"
 )
 
-// FuzzScan reads any bytes in any dialect: as the plain reader does, whole and in pieces. In a character set it must end, and
-// find the same in pieces.
+// FuzzScan compares any bytes in any dialect with the plain reader, as a whole and in pieces. In a character set the scan must end, and have the same
+// result in pieces.
 func FuzzScan(f *testing.F) {
 	all := dialects(f)
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// nullTokens are texts for NULL: every byte alone, those that people use, and random ones of 2 to 7 bytes.
+// nullTokens returns texts for NULL: every single byte, common ones, and random ones of 2 to 7 bytes.
 func nullTokens(r *rand.Rand) []string {
 	tokens := []string{"", `\N`, "NULL", "null", "NA", "N/A", "-1", "None", "nil", "#N/A", "(none)", "<null>", "(null)", "1234567", "\x00\x00", "\xff\xff\xff\xff\xff\xff\xff"}
 	for b := range 256 {
@@ -25,8 +25,8 @@ func nullTokens(r *rand.Rand) []string {
 	return tokens
 }
 
-// nearBy are fields that a fast comparison could take for the token: the token itself, it cut and made longer up to 16 bytes, and those
-// that differ from it in one bit of one byte.
+// nearBy returns fields that a fast comparison could confuse with the token: the token itself, shorter and longer forms of it up to 16 bytes, and
+// fields that differ from it in one bit of one byte.
 func nearBy(token string) (fields [][]byte) {
 	for n := range 17 {
 		for _, more := range []byte{0, 1, ' ', 'N', 0x7f, 0x80, 0xff} {
@@ -44,8 +44,8 @@ func nearBy(token string) (fields [][]byte) {
 	return fields
 }
 
-// TestNullWord holds the comparison of words to one of strings: for each text for NULL, fields of all lengths up to 16, all single bytes and
-// all neighbours by one bit, at all places of a word, between bytes that the comparison must not see.
+// TestNullWord compares the comparison of words with one of strings: for each text for NULL, fields of all lengths up to 16, all single bytes and all
+// neighbours by one bit, at all places of a word, between bytes that the comparison must ignore.
 func TestNullWord(t *testing.T) {
 	const seed = 29
 	t.Logf("seed %d", seed)
@@ -81,7 +81,7 @@ func TestNullWord(t *testing.T) {
 				switch r.IntN(3) {
 				case 0:
 					clear(data)
-				case 1: // what follows a short field continues as the token does
+				case 1: // the bytes after a short field continue like the token
 					for i := range 8 {
 						copy(data[from+i:], token)
 					}
@@ -106,8 +106,7 @@ func TestNullWord(t *testing.T) {
 	}
 }
 
-// TestNullWordOfScanner reads neighbours of each text for NULL as fields of records, in the middle and at the end, by the sweep and by the
-// longer way.
+// TestNullWordOfScanner reads neighbours of each text for NULL as fields of records, in the middle and at the end, by the sweep and by the slow path.
 func TestNullWordOfScanner(t *testing.T) {
 	const seed = 30
 	t.Logf("seed %d", seed)
@@ -118,7 +117,7 @@ func TestNullWordOfScanner(t *testing.T) {
 		for _, token := range nullTokens(rand.New(rand.NewPCG(seed, 2))) {
 			d := *d
 			if d.Null = []string{token}; d.Check() != nil || d.Escape != "" && Escaped([]byte(token), d.Escape[0]) {
-				continue // what follows it would be escaped
+				continue // it would escape the next byte
 			}
 			end := d.RecordSep
 			if end == "" {

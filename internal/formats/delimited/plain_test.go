@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// plainRecord is a record as the plain reader below has it: its values, nil for NULL, or a reason.
+// plainRecord is a record of the plain reader: its values, nil for NULL, or the reason of an error.
 type plainRecord struct {
 	at     int
 	values []any
 	bad    string
 }
 
-// plainRead returns a reader that looks at one byte after the other. It ends at the first bad record.
+// plainRead returns the records of a text, read byte by byte up to the first bad record.
 func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord) {
 	r := plainReader{d: d, text: text, cols: cols, end: d.RecordSep, cr: d.RecordSep == ""}
 	if r.cr {
@@ -49,19 +49,19 @@ func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord
 	return records
 }
 
-// plainReader reads a text of so many columns.
+// plainReader reads a text of cols columns.
 type plainReader struct {
 	d    *dialect.Dialect
 	text string
 	cols int
-	end  string // of a record
-	cr   bool   // CR LF ends one too
+	end  string // of records
+	cr   bool   // CR LF ends a record too
 
-	rest  bool // the value is the last one, and takes separators
+	rest  bool // the value is the last one, and may contain separators
 	ended bool // a separator ended the record
 }
 
-// plainValue is a value as it stands in the text, and without quotes and escapes.
+// plainValue is a value in its raw form, and without quotes and escapes.
 type plainValue struct {
 	raw, value []byte
 	quoted     bool
@@ -69,7 +69,7 @@ type plainValue struct {
 	bad        string
 }
 
-// ends returns the length of the end of a record at i, and -1 where there is none.
+// ends returns the length of the record separator at i, or -1 if there is none.
 func (r *plainReader) ends(i int) int {
 	switch {
 	case strings.HasPrefix(r.text[i:], r.end):
@@ -80,12 +80,12 @@ func (r *plainReader) ends(i int) int {
 	return -1
 }
 
-// separated says that a separator stands at i.
+// separated reports whether a field separator is at i.
 func (r *plainReader) separated(i int) bool {
 	return !r.rest && strings.HasPrefix(r.text[i:], r.d.FieldSep)
 }
 
-// blanks returns where the blanks at i end.
+// blanks returns the position after the blanks at i.
 func (r *plainReader) blanks(i int) int {
 	for r.d.Trim != dialect.TrimNone && i < len(r.text) && (r.text[i] == ' ' || r.text[i] == '\t') && !r.separated(i) {
 		i++
@@ -93,7 +93,8 @@ func (r *plainReader) blanks(i int) int {
 	return i
 }
 
-// record reads a record and says where the next one begins. Without values and without a reason it is none.
+// record reads a record and returns it with the position of the next one. A result without values and without a reason
+// is not a record.
 func (r *plainReader) record(at int) (plainRecord, int) {
 	record := plainRecord{at: at}
 	for i := at; ; {
@@ -136,13 +137,14 @@ func (r *plainReader) record(at int) (plainRecord, int) {
 	}
 }
 
-// noRecord says that the last line of a text is none: PostgreSQL's end of data, and a blank line of several columns.
+// noRecord reports whether the last line of a text is not a record: PostgreSQL's end of data, or a blank line if there
+// are several columns.
 func (r *plainReader) noRecord(line string) bool {
 	return r.d.Map == dialect.Postgres && strings.TrimSuffix(line, "\n") == `\.` ||
 		r.cr && r.cols > 1 && slices.Contains([]string{"\r", "\n", "\r\n"}, line)
 }
 
-// quoted reads a value whose quote stands at i.
+// quoted reads a value whose opening quote is at i.
 func (r *plainReader) quoted(i int) plainValue {
 	d, text := r.d, r.text
 	v := plainValue{quoted: true}
@@ -192,7 +194,7 @@ func (r *plainReader) quoted(i int) plainValue {
 	return v
 }
 
-// bare reads a value that begins at i without a quote.
+// bare reads an unquoted value that begins at i.
 func (r *plainReader) bare(i int) plainValue {
 	d, text := r.d, r.text
 	begin, escaped := i, -1 // the last byte that is

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// preset returns a dialect, changed.
+// preset returns a preset dialect, modified by change.
 func preset(t testing.TB, name string, change func(*dialect.Dialect)) *dialect.Dialect {
 	t.Helper()
 	d, err := dialect.Preset(name)
@@ -26,7 +26,7 @@ func preset(t testing.TB, name string, change func(*dialect.Dialect)) *dialect.D
 	return &d
 }
 
-// dialects returns the presets and some of what people make of them.
+// dialects returns the presets and some modified dialects.
 func dialects(t testing.TB) map[string]*dialect.Dialect {
 	all := map[string]*dialect.Dialect{
 		"multibyte":      preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = ",;,", "#;#\n" }),
@@ -66,7 +66,7 @@ func scanAll(t *testing.T, s *Scanner, text string, piece func(left int) int) (r
 		data := make([]byte, n-start+Slack)
 		copy(data, text[start:n])
 		for i := n - start; i < len(data); i++ {
-			data[i] = "\n,\"\\\t\x01"[i%6] // memory after the text means nothing
+			data[i] = "\n,\"\\\t\x01"[i%6] // bytes after the text are ignored
 		}
 		next, bad := s.Scan(data, 0, n-start, last)
 		for i, at := range s.Starts {
@@ -103,7 +103,8 @@ func scanAll(t *testing.T, s *Scanner, text string, piece func(left int) int) (r
 	}
 }
 
-// TestScanner has a plain reader as judge, in all dialects, for texts that are given in one piece and in pieces.
+// TestScanner compares the scanner with a plain reader, in all dialects, for texts that are given as a whole and in
+// pieces.
 func TestScanner(t *testing.T) {
 	rounds := 30000
 	if race.Reduced(t) {
@@ -137,7 +138,7 @@ func TestScanner(t *testing.T) {
 				if got := fmt.Sprintf("%#v", scanAll(t, s, text, func(left int) int { return min(left, r.IntN(9)) })); got != want {
 					t.Fatalf("%q of %d columns in pieces:\n%s, want\n%s", text, cols, got, want)
 				}
-				// Where a record ends, nothing that follows is waited for.
+				// At the end of a record the scanner does not wait for more data.
 				if records := plainRead(d, text, cols); len(records) > 1 {
 					n := records[1+r.IntN(len(records)-1)].at
 					data := append([]byte(text[:n]), make([]byte, Slack)...)

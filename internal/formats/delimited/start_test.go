@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestStart: the first record that begins at a place of a text or after it is the one that going from byte to byte finds. What is escaped ends
-// no record.
+// TestStart checks that Start finds the same first record at or after a position as a search byte by byte. An escaped separator does not end a
+// record.
 func TestStart(t *testing.T) {
 	r := testcheck.Rand(t)
 	for _, name := range []string{dialect.MySQLText, dialect.Hive, dialect.HiveEscaped, dialect.PostgresTxt} {
@@ -46,7 +46,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// recordStarts returns where the records after the first begin.
+// recordStarts returns the positions of the records after the first.
 func recordStarts(text, end, escape string) (starts []int) {
 	for i := 0; i < len(text); {
 		switch {

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// sweepDialects returns the sweep dialects that a sweep reads, and what people make of them.
+// sweepDialects returns the dialects that a sweep reads, and modified ones.
 func sweepDialects(t testing.TB) map[string]*dialect.Dialect {
 	mysql := func(change func(*dialect.Dialect)) *dialect.Dialect { return preset(t, dialect.MySQLText, change) }
 	return map[string]*dialect.Dialect{
@@ -32,7 +32,7 @@ func sweepDialects(t testing.TB) map[string]*dialect.Dialect {
 	}
 }
 
-// TestSweep has a plain reader as judge for text of many stretches, whose records are as they should be but for a few.
+// TestSweep compares the sweep with a plain reader for long texts whose records are well formed except for a few.
 func TestSweep(t *testing.T) {
 	rounds := 150
 	if race.Reduced(t) {
@@ -48,7 +48,7 @@ func TestSweep(t *testing.T) {
 			}
 			for range rounds {
 				cols := []int{2, 3, 18, 70, 200}[r.IntN(5)]
-				escapes := []int{2, 10, 1000, 100000}[r.IntN(4)] // a piece in so many has one
+				escapes := []int{2, 10, 1000, 100000}[r.IntN(4)] // one piece in this many has an escape
 				bad := r.IntN(4) == 0
 				var b strings.Builder
 				for size := r.IntN(40_000); b.Len() < size; {
@@ -83,7 +83,7 @@ func TestSweep(t *testing.T) {
 				}
 				text := b.String()
 				if d.Map == dialect.Postgres {
-					text = strings.ReplaceAll(text, `\041`, `\n`) // which the judge does not know
+					text = strings.ReplaceAll(text, `\041`, `\n`) // the plain reader does not know it
 				}
 				if cut := r.IntN(10); cut < len(text) && cut < 3 {
 					text = text[:len(text)-cut]
@@ -111,7 +111,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweeps holds sweeps to text of every exporter that they are for: they leave nothing to the longer way.
+// TestSweeps checks that sweeps read the whole text of every exporter for which they are meant, without the slow path,
+// and that other dialects do not use them.
 func TestSweeps(t *testing.T) {
 	for name, d := range sweepDialects(t) {
 		text := strings.Repeat(checkRow(d, false)+checkRow(d, true), 300)
@@ -143,7 +144,7 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// TestEscapeState compares masks of blocks with a look at each byte.
+// TestEscapeState compares masks of blocks with a test of each byte.
 func TestEscapeState(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for range race.Cases(t, 1_000_000) {
@@ -174,7 +175,7 @@ func TestEscapeState(t *testing.T) {
 			}
 			escaped = c == '\\' && !escaped
 		}
-		// In two calls, with what the first leaves to the second.
+		// In two calls, the second with the state of the first.
 		var e escapeState
 		half := r.IntN(blocks + 1)
 		first := e.apply(seps[:half], escapes[:half])
@@ -193,7 +194,7 @@ func one(is bool) uint64 {
 	return 0
 }
 
-// TestPlaces compares what is taken from masks with a look at each bit.
+// TestPlaces compares the positions derived from masks with a test of each bit.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	for range race.Cases(t, 1_000_000) {

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestASCII holds the look at words to one at each byte, for all lengths up to 24 and all places, between bytes that do not count.
+// TestASCII compares the test of whole words with one of each byte, for all lengths up to 24 and all places, between bytes that do not count.
 func TestASCII(t *testing.T) {
 	const seed = 31
 	t.Logf("seed %d", seed)
@@ -49,7 +49,7 @@ func TestASCII(t *testing.T) {
 	}
 }
 
-// TestWords has the loads of words, and what is 1 for 0 alone.
+// TestWords checks loads of words, the function that returns 1 only for 0, and whether the number of escapes at the end of a text is odd.
 func TestWords(t *testing.T) {
 	const seed = 32
 	t.Logf("seed %d", seed)
@@ -84,7 +84,7 @@ func TestWords(t *testing.T) {
 			t.Fatalf("at %d of %x: %x", at, p, got)
 		}
 	}
-	// Escapes at the end of a text are odd or even in number.
+	// The number of escapes at the end of a text is odd or even.
 	for n := range 70 {
 		text := append([]byte("\\x"), make([]byte, n)...)
 		for i := range n {
