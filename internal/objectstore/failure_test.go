@@ -17,7 +17,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// trip is a transport that answers as a function says.
+// trip is a transport whose answers come from a function.
 type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -33,7 +33,7 @@ func response(r *http.Request, status int, body string, header ...string) *http.
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
 }
 
-// impatient opens a bucket whose requests go to a function, and are repeated at once.
+// impatient opens a bucket whose requests go to a function, and are retried without a pause.
 func impatient(t *testing.T, name string, endpoints []string, log io.Writer, f trip) *Store {
 	t.Helper()
 	stores := &Stores{Endpoints: endpoints, Log: slog.New(slog.NewTextHandler(log, nil))}
@@ -52,7 +52,8 @@ func keys(t *testing.T) {
 	}
 }
 
-// TestFailures shows what is said of each answer: what, where, what to do, without a credential, and not after repeats.
+// TestFailures checks the message and the number of tries for each answer. Messages name the object, the reason and the
+// remedy, and never a credential.
 func TestFailures(t *testing.T) {
 	keys(t)
 	for _, c := range []struct {
@@ -90,7 +91,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestHeadSaysWhy asks for a byte where the answer to HEAD has no reason.
+// TestHeadSaysWhy checks that the reason of a failed HEAD request, whose answer has no body, is obtained by reading one
+// byte.
 func TestHeadSaysWhy(t *testing.T) {
 	keys(t)
 	s := impatient(t, "s3://b/x", []string{"s3=https://h"}, io.Discard, func(r *http.Request) (*http.Response, error) {
@@ -101,7 +103,8 @@ func TestHeadSaysWhy(t *testing.T) {
 	}
 }
 
-// TestNoCredentials: requests go without a signature, and the refusal says that none were found.
+// TestNoCredentials checks that requests without credentials are not signed, and that the error of a refusal says that
+// none were found.
 func TestNoCredentials(t *testing.T) {
 	keys(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
@@ -118,7 +121,8 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// TestRegion goes to where Amazon says that the bucket is, and signs for that region.
+// TestRegion checks that a request is repeated at the region that Amazon reports for the bucket, and signed for that
+// region.
 func TestRegion(t *testing.T) {
 	keys(t)
 	var hosts []string
@@ -135,7 +139,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestWrongBytes refuses answers that have not what was asked for.
+// TestWrongBytes checks that answers without the requested bytes are errors.
 func TestWrongBytes(t *testing.T) {
 	keys(t)
 	for _, c := range []struct {
@@ -158,7 +162,8 @@ func TestWrongBytes(t *testing.T) {
 	}
 }
 
-// TestUnreachable says where nothing answered; a wrong address after few tries.
+// TestUnreachable checks that the error names the address, and that an address that never answered is given up after
+// few tries.
 func TestUnreachable(t *testing.T) {
 	keys(t)
 	tries := 0
@@ -177,7 +182,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestStrangeKeys refuses what no path names, and takes what stands for a directory as one.
+// TestStrangeKeys checks that keys that no path can name are refused, and that an object that represents a directory is
+// read as a directory.
 func TestStrangeKeys(t *testing.T) {
 	keys(t)
 	list := ""

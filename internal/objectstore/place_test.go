@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestParse reads names, and refuses those that have credentials or are no path; no message shows a credential.
+// TestParse checks valid names, and that names with credentials or without a valid path are refused; no message has a
+// credential.
 func TestParse(t *testing.T) {
 	for name, want := range map[string]string{
 		"s3://b/a/b.csv":                         "s3://b/a/b.csv",
@@ -46,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseEndpoints reads addresses, and refuses what has credentials.
+// TestParseEndpoints checks valid addresses, and that addresses with credentials are refused.
 func TestParseEndpoints(t *testing.T) {
 	all, err := ParseEndpoints([]string{"s3=https://host:9000/?region=eu-1&style=virtual", "gs=http://127.0.0.1:1?credentials=none", "oss=http://s3.oss-cn-hangzhou.aliyuncs.com"})
 	if err != nil {

@@ -23,7 +23,7 @@ type released struct {
 	version string
 }
 
-// file returns the path of the only file whose name has this end.
+// file returns the path of the only file whose name has this suffix.
 func (r *released) file(t *testing.T, end string) string {
 	t.Helper()
 	found := ""
@@ -41,7 +41,7 @@ func (r *released) file(t *testing.T, end string) string {
 	return filepath.Join(r.dir, found)
 }
 
-// checkBill: SPDX's library reads the bill of materials, which has the modules of the program and no others.
+// checkBill checks with SPDX's library that the bill of materials lists the modules of the program and no others.
 func (r *released) checkBill(t *testing.T) {
 	t.Helper()
 	doc, err := spdxjson.Read(bytes.NewReader(read(t, r.file(t, ".spdx.json"))))
@@ -60,18 +60,18 @@ func (r *released) checkBill(t *testing.T) {
 	}
 }
 
-// ofPackages are files of each package.
+// ofPackages are files that each package contains.
 var ofPackages = []string{"/usr/bin/bulkload", "/usr/lib/systemd/system/bulkload@.service", "/usr/lib/systemd/system/bulkload@.timer", "/usr/lib/systemd/system/bulkload-serve.socket",
 	"/usr/lib/sysusers.d/bulkload.conf", "/etc/bulkload/environment", "/usr/share/man/man1/bulkload-run.1.gz", "/usr/share/bash-completion/completions/bulkload",
 	"/usr/share/doc/bulkload/examples/check.yaml", "/usr/share/doc/bulkload/THIRD-PARTY-NOTICES"}
 
-// checkPackages: dpkg and rpm, where they are, list what the packages have.
+// checkPackages checks the contents of the packages with dpkg and rpm, if they are installed.
 func (r *released) checkPackages(t *testing.T) {
 	t.Helper()
 	for _, c := range []struct {
 		end  string
 		list []string
-		line string // of a file, %s is its name
+		line string // the line of a file; %s is its name
 	}{
 		{".deb", []string{"dpkg-deb", "-c"}, `(?m)^-\S+ root/root .* \.%s$`},
 		{".rpm", []string{"rpm", "-qlvp"}, `(?m)^-\S+ .* root +root .* %s$`},
@@ -92,7 +92,7 @@ func (r *released) checkPackages(t *testing.T) {
 	}
 }
 
-// checkImage: the image is of one layer, which has the program as the archive has it, and certificates.
+// checkImage checks that the image has the program of the archive, and certificates.
 func (r *released) checkImage(t *testing.T) {
 	t.Helper()
 	root := t.TempDir()
@@ -106,7 +106,7 @@ func (r *released) checkImage(t *testing.T) {
 	}
 }
 
-// unpackImage writes the image's file system, and returns nothing but that.
+// unpackImage writes the image's file system below root.
 func (r *released) unpackImage(t *testing.T, root string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +132,8 @@ func (r *released) unpackImage(t *testing.T, root string) {
 	extract(t, content, root)
 }
 
-// extract writes the entries of a tar file below a directory, with their modes and owners as far as the test may.
+// extract writes the entries of a tar file below a directory, with their modes, and with their owners if the test has
+// the right to set them.
 func extract(t *testing.T, content io.Reader, dir string) {
 	t.Helper()
 	entries := tar.NewReader(content)

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// system is a root directory of Debian that packages are installed in, and that programs run in.
+// system is a root directory with Debian, to install packages and run programs in.
 type system struct {
 	t    *testing.T
 	root string
 }
 
-// debian returns a new one, copied from that which debootstrap makes once in the user's cache.
+// debian returns a new system, a copy of one that debootstrap creates once in the user's cache.
 func debian(t *testing.T) *system {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -44,11 +44,11 @@ func debian(t *testing.T) *system {
 	return &system{t, root}
 }
 
-// command runs a command and returns what it prints. The test ends if it fails.
+// command runs a command and returns its output. The test ends if the command fails.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	for _, v := range os.Environ() { // the tests' cluster is not that of the systems
+	for _, v := range os.Environ() { // the systems do not use the tests' cluster
 		if !strings.HasPrefix(v, "HADOOP_") && !strings.HasPrefix(v, "HBASE_") && !strings.HasPrefix(v, "BULKLOAD_") {
 			cmd.Env = append(cmd.Env, v)
 		}
@@ -70,18 +70,18 @@ func (s *system) bring(from string) string {
 	return to
 }
 
-// as returns a command of a user in the root directory.
+// as returns the arguments that run a command as a user in the root directory.
 func (s *system) as(user string, args ...string) []string {
 	return append([]string{"chroot", "--userspec=" + user, s.root}, args...)
 }
 
-// does runs a command of a user, and returns what it prints.
+// does runs a command as a user, and returns its output.
 func (s *system) does(user string, args ...string) string {
 	s.t.Helper()
 	return command(s.t, s.as(user, args...)...)
 }
 
-// versions makes two releases of this platform, an older one and that which README has.
+// versions makes two releases of this platform, an older one and the version of README.
 func versions(t *testing.T) (older, newer *released) {
 	t.Helper()
 	version, _ := readmeVersion(t)
@@ -96,16 +96,16 @@ func versions(t *testing.T) (older, newer *released) {
 	return older, newer
 }
 
-// installer installs packages of a kind.
+// installer installs packages of one kind.
 type installer struct {
 	end                     string
-	install, upgrade, erase func(s *system, file string) // file is not used to erase
+	install, upgrade, erase func(s *system, file string) // erase ignores file
 }
 
 func installers() []installer {
 	dpkg := func(s *system, file string) { s.does("root", "dpkg", "-i", s.bring(file)) }
 	rpm := func(how ...string) func(s *system, file string) {
-		// Debian's own database does not count for rpm, so dependencies are not asked for.
+		// rpm does not know Debian's own database, so dependencies are not checked.
 		return func(s *system, file string) {
 			command(s.t, append(append([]string{"rpm", "--root", s.root, "--nodeps"}, how...), file)...)
 		}
@@ -116,7 +116,7 @@ func installers() []installer {
 	}
 }
 
-// TestReleased makes two versions, and installs and runs what they consist of as their users do.
+// TestReleased makes two versions, and installs and runs their files like a user.
 func TestReleased(t *testing.T) {
 	if os.Getenv("BULKLOAD_RELEASE") == "" {
 		t.Skip("make test-release installs packages in a root directory of Debian, and runs the image in namespaces")
@@ -131,8 +131,8 @@ func TestReleased(t *testing.T) {
 	newer.runsReadme(t, installationsAsRoot())
 }
 
-// installs installs a package in a new Debian, uses it as its service would, changes its configuration, installs the next version over
-// it and removes it. What an administrator has written, and journals, stay.
+// installs installs a package in a new Debian, uses it like its service, changes its configuration, upgrades it to the next version and removes it.
+// Files that an administrator has written, and journals, stay.
 func (in installer) installs(t *testing.T, older, newer *released) {
 	s := debian(t)
 	in.install(s, older.file(t, in.end))
@@ -157,7 +157,7 @@ func (in installer) installs(t *testing.T, older, newer *released) {
 	}
 }
 
-// checkInstalled: the service's user builds HFiles of the sample that the package brings.
+// checkInstalled builds HFiles of the package's sample as the service's user.
 func (s *system) checkInstalled(version string) {
 	s.t.Helper()
 	if out := s.does("bulkload", "bulkload", "version"); !strings.HasPrefix(out, "bulkload "+version+" ") {
@@ -176,8 +176,8 @@ func (s *system) checkInstalled(version string) {
 	}
 }
 
-// upgradesDuringJobs installs a version over the one before while a job runs, which the old program completes, and resumes with the new
-// program a job that the old one was killed in. It needs the cluster that make test-release starts.
+// upgradesDuringJobs upgrades to the next version while a job runs. The old program completes that job, and the new program resumes a job in which
+// the old one was killed. It needs the cluster that make test-release starts.
 func upgradesDuringJobs(t *testing.T, older, newer *released) {
 	if os.Getenv("HADOOP_CONF_DIR") == "" {
 		t.Skip("make test-release starts a cluster")
@@ -214,7 +214,7 @@ func upgradesDuringJobs(t *testing.T, older, newer *released) {
 	if err := os.WriteFile(s.root+"/tmp/many.csv", manyRecords(t), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Slow uploads hold both in their build.
+	// Slow uploads keep both jobs in their build.
 	running, killed := program(job(table+"_a", "--upload-limit", "128KiB")...), program(job(table+"_b", "--upload-limit", "64KiB")...)
 	var out bytes.Buffer
 	for _, cmd := range []*exec.Cmd{running, killed} {
@@ -270,7 +270,7 @@ func manyRecords(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// waitForJournals waits until so many journals have a text.
+// waitForJournals waits until n journals contain a text.
 func (s *system) waitForJournals(n int, text string) {
 	s.t.Helper()
 	seen := ""
@@ -289,7 +289,7 @@ func (s *system) waitForJournals(n int, text string) {
 	}
 }
 
-// runsImage unpacks the image and runs it in namespaces of its own, as its user: there is nothing but the program, which knows time zones.
+// runsImage unpacks the image and runs it as its user in its own namespaces, where only the program exists; it knows time zones.
 func (r *released) runsImage(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o755); err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// readmeVersion returns the version that README's section Install has in its names, and its commands: those in the right column of the table.
+// readmeVersion returns the version in the names of README's section Install, and its commands: those in the right column of the table.
 func readmeVersion(t *testing.T) (version string, commands []string) {
 	t.Helper()
 	_, section, _ := strings.Cut(string(read(t, "../../README.md")), "\n## Install\n")
@@ -35,15 +35,15 @@ func readmeVersion(t *testing.T) (version string, commands []string) {
 	return m[1], commands
 }
 
-// An installation runs a command of README in the directory of a release, and sees what it has installed.
+// installation runs a command of README in the directory of a release, and checks the installed program.
 type installation func(t *testing.T, r *released, command string)
 
-// installations returns the installations of README by the program that does them, as far as neither root nor an engine of containers is needed.
+// installations returns the installations of README by the program that does them, as far as they need neither root nor a container engine.
 func installations() map[string]installation {
 	return map[string]installation{"pip": pipInstalls, "tar": tarUnpacks, "docker": imageHasTag, "skopeo": hasFiles, "helm": hasFiles, "dpkg": hasFiles, "rpm": hasFiles}
 }
 
-// runsReadme runs each command of README's section Install. A command that nothing here can run is an error, and so is one that README lacks.
+// runsReadme runs each command of README's section Install. A command without an installation, or an installation without a command, is an error.
 func (r *released) runsReadme(t *testing.T, by map[string]installation) {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Log("README has the files of linux/amd64")
@@ -72,7 +72,7 @@ func (r *released) runsReadme(t *testing.T, by map[string]installation) {
 	}
 }
 
-// hasFiles: the release has the files that the command names.
+// hasFiles checks that the release has the files that the command names.
 func hasFiles(t *testing.T, r *released, command string) {
 	for _, name := range regexp.MustCompile(`bulkload[-_][0-9][^ ]*`).FindAllString(command, -1) {
 		if !slices.Contains(r.names, name) {
@@ -81,7 +81,7 @@ func hasFiles(t *testing.T, r *released, command string) {
 	}
 }
 
-// shell runs a command of README in the directory of the release, with programs of a directory before others.
+// shell runs a command of README in the directory of the release, with a directory of programs first in PATH.
 func (r *released) shell(t *testing.T, programs, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", line)
@@ -110,7 +110,7 @@ func freshPython(t *testing.T) string {
 	return filepath.Join(venv, "bin")
 }
 
-// pipInstalls: pip puts the program of the release on PATH, and a package that runs it. Its tests pass.
+// pipInstalls checks that pip installs the program of the release on PATH, and a package that runs it and passes its tests.
 func pipInstalls(t *testing.T, r *released, command string) {
 	bin := freshPython(t)
 	r.shell(t, bin, command)
@@ -135,8 +135,8 @@ func pipInstalls(t *testing.T, r *released, command string) {
 	}
 }
 
-// loadsByPython: the package in a fresh Python with the libraries of data frames loads tables of the cluster that make test-release starts. Tools
-// of others find nothing wrong with its types and its wheel.
+// loadsByPython installs the package in a new Python with the libraries of data frames, and loads tables of the cluster that make test-release
+// starts. Public checkers must accept its types and its wheel.
 func (r *released) loadsByPython(t *testing.T) {
 	if os.Getenv("HADOOP_CONF_DIR") == "" {
 		t.Skip("make test-release starts a cluster")
@@ -153,7 +153,7 @@ func (r *released) loadsByPython(t *testing.T) {
 	}
 }
 
-// testPython runs the package's own tests with the package that is installed; the environment says on which cluster, if any.
+// testPython runs the package's own tests with the installed package; the environment names the cluster, if any.
 func testPython(t *testing.T, bin string, env ...string) {
 	t.Helper()
 	top, err := filepath.Abs("../..")
@@ -183,7 +183,7 @@ func tarUnpacks(t *testing.T, r *released, command string) {
 	}
 }
 
-// imageHasTag: docker would load the image by the name that README has, as its manifest.json says. An engine runs the command itself.
+// imageHasTag checks that docker would load the image under README's name, according to its manifest.json. If docker runs, it runs the command.
 func imageHasTag(t *testing.T, r *released, command string) {
 	dir := t.TempDir()
 	extract(t, bytes.NewReader(read(t, r.file(t, "linux-amd64.oci.tar"))), dir)
@@ -195,7 +195,7 @@ func imageHasTag(t *testing.T, r *released, command string) {
 	}
 }
 
-// installationsAsRoot returns all of them, in new root directories of Debian where packages are installed.
+// installationsAsRoot returns all installations; packages are installed in new root directories of Debian.
 func installationsAsRoot() map[string]installation {
 	by := installations()
 	by["dpkg"] = func(t *testing.T, r *released, command string) {
@@ -205,7 +205,7 @@ func installationsAsRoot() map[string]installation {
 		s.checkInstalled(r.version)
 	}
 	by["rpm"] = func(t *testing.T, r *released, command string) {
-		s := debian(t) // whose own database does not count for rpm, so dependencies are not asked for
+		s := debian(t) // rpm does not know its database, so dependencies are not checked
 		r.shell(t, "/bin", strings.Replace(command, "rpm ", "rpm --root "+s.root+" --nodeps ", 1))
 		s.checkInstalled(r.version)
 	}

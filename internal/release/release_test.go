@@ -38,7 +38,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestModules: a program has the standard library first, and each of its modules a licence.
+// TestModules checks that the first module of a program is the standard library, and that each module has a licence.
 func TestModules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
@@ -82,8 +82,8 @@ func TestChangesOf(t *testing.T) {
 	}
 }
 
-// TestRelease makes the files of this platform twice, from two clones of one commit, and uses one as its user would. The commit has what
-// the checkout has not committed: other tests, and people, may write to the checkout while this one runs.
+// TestRelease makes the files of this platform twice, from two clones of one commit, and uses one like a user. The commit includes the checkout's
+// uncommitted changes: other tests and developers may change the checkout while this test runs.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
@@ -151,7 +151,7 @@ func TestRelease(t *testing.T) {
 	r.runsReadme(t, installations())
 }
 
-// judgeChart has Helm's own loader read the packed chart. To compile Helm takes longer than all else of a release.
+// judgeChart checks the packed chart with Helm's own loader, in another module: compiling Helm takes longer than the rest of a release.
 func judgeChart(t *testing.T, root, chart, version string) {
 	t.Helper()
 	judge := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestPackaged$", ".")
@@ -161,7 +161,7 @@ func judgeChart(t *testing.T, root, chart, version string) {
 	}
 }
 
-// commitChanges commits in a clone what the checkout has not committed, if anything.
+// commitChanges commits the uncommitted changes of the checkout in a clone, if there are any.
 func commitChanges(t *testing.T, git func(dir string, args ...string) string, root, clone string) {
 	t.Helper()
 	list := git(root, "ls-files", "-z", "--modified", "--others", "--exclude-standard") + git(root, "diff", "--cached", "--name-only", "-z")
@@ -191,7 +191,7 @@ func commitChanges(t *testing.T, git func(dir string, args ...string) string, ro
 	git(clone, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "--allow-empty", "-m", "as in the checkout")
 }
 
-// useArchive does in an unpacked archive what its user does first.
+// useArchive does the first steps of a user with an unpacked archive.
 func useArchive(t *testing.T, dir, version string) {
 	program := filepath.Join(dir, "bulkload")
 	run := func(args ...string) string {
@@ -236,7 +236,7 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-// unpack unpacks an archive and returns the directory that is in it.
+// unpack unpacks an archive and returns its top directory.
 func unpack(t *testing.T, archive, to string) string {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(read(t, archive)))
@@ -247,7 +247,7 @@ func unpack(t *testing.T, archive, to string) string {
 	return filepath.Join(to, strings.TrimSuffix(filepath.Base(archive), ".tar.gz"))
 }
 
-// place writes an entry of a tar file, with its mode, and with its owner if the test may.
+// place writes an entry of a tar file with its mode, and with its owner if the test has the right to set it.
 func place(name string, h *tar.Header, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

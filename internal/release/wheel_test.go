@@ -46,7 +46,7 @@ provider_info = "thing:info"
 requires = ["x"]
 `
 
-// TestMetadata: a wheel has what pyproject.toml says, and a field that it would not have is an error.
+// TestMetadata checks that a wheel has the metadata of pyproject.toml, and that unsupported fields are errors.
 func TestMetadata(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -101,7 +101,8 @@ Description-Content-Type: text/markdown
 	}
 }
 
-// TestPureWheel: a package without the program has the files that git knows below src, whose names are those of modules, and is of no platform.
+// TestPureWheel checks that a wheel without the program has exactly the files below src that git knows, with the names of modules, and is independent
+// of the platform.
 func TestPureWheel(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"pyproject.toml": pyprojectText, "README.md": "# Thing\n", "tests/test_thing.py": "", "src/thing/__init__.py": "x = 1\n", "src/thing/data/a.json": "{}"} {
@@ -147,7 +148,7 @@ func TestPureWheel(t *testing.T) {
 	}
 }
 
-// checkWheels: RECORD has all files of each wheel with their sums, as pip wants it, and nothing in it depends on the time.
+// checkWheels checks that RECORD lists all files of each wheel with their checksums, as pip requires, and that no content depends on the time.
 func (r *released) checkWheels(t *testing.T, at time.Time) {
 	t.Helper()
 	wheels := 0

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// parse makes the checks of a list as a job file has it.
+// parse returns the checks of a list in the form of a job file.
 func parse(t testing.TB, text string) ([]*Check, []error) {
 	t.Helper()
 	var list []Asked
@@ -29,7 +29,7 @@ func must(t testing.TB, text string) []*Check {
 	return checks
 }
 
-// TestParse: what is wrong is said with the entry.
+// TestParse checks the errors for invalid expectations, which name the entry or the setting.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{column: a}]":                                "entry 1 (column a): it expects nothing",
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRowsOfEarlierJobs compares with the median of the newest jobs, by exact shares.
+// TestRowsOfEarlierJobs checks the comparison with the median of the newest jobs, with exact shares.
 func TestRowsOfEarlierJobs(t *testing.T) {
 	earlier := func(list ...int64) func(int) []int64 { return func(int) []int64 { return list } }
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestRowsOfEarlierJobs(t *testing.T) {
 	}
 }
 
-// TestOtherExpectationsOfTheSameCounts: bounds, severity and the order may change, what is counted may not.
+// TestOtherExpectationsOfTheSameCounts checks that bounds, severity and order may change between counting and judging, but not the values to count.
 func TestOtherExpectationsOfTheSameCounts(t *testing.T) {
 	was := must(t, "[{column: a, nulls: 1%}, {column: b, values: [x, y]}, {column: b, newest_within: 2d, layout: yyyyMMdd}, {column: a, unique: true}]")
 	c, err := NewCounter(was, []string{"a", "b"}, 1<<20, readAt)
@@ -131,7 +131,7 @@ func TestOtherExpectationsOfTheSameCounts(t *testing.T) {
 	}
 }
 
-// TestUniqueIsNeverWrong: where the memory does not suffice, a value that was there before is found or the answer is open.
+// TestUniqueIsNeverWrong checks that the result is undecided without memory for all values, and right otherwise.
 func TestUniqueIsNeverWrong(t *testing.T) {
 	checks := must(t, "[{column: a, unique: true}]")
 	for _, memory := range []int64{0, 100_000, 1 << 20} {
@@ -160,7 +160,7 @@ func TestUniqueIsNeverWrong(t *testing.T) {
 	}
 }
 
-// TestCountingDoesNotAllocate, but for values that are to be unique.
+// TestCountingDoesNotAllocate checks that only expectations of unique values allocate.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	checks := must(t, "[{column: a, nulls: 1%, values: [A, B], matches: '[A-Z]+[0-9]*', min: 5, max: x, newest_within: 2d, layout: yyyy-MM-dd}, {column: b, min: 5.5, matches: '.*'}]")
 	c, err := NewCounter(checks, []string{"a", "b"}, 0, readAt)
@@ -174,12 +174,12 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 			tally.Value(1, values[(i+1)%3], false)
 		}
 	}
-	if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // the detector has sync.Pool drop what regexp keeps there
+	if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // with the detector, sync.Pool drops the objects of regexp
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestMessages name expectations, columns and counts, and no value.
+// TestMessages checks that messages name expectations, columns and counts, but no values.
 func TestMessages(t *testing.T) {
 	checks := must(t, "[{rows: {min: 9}}, {column: a, nulls: 0, values: [A], unique: true, newest_within: 2d}, {column: a, matches: A, severity: warn}]")
 	c, err := NewCounter(checks, []string{"a"}, 1<<20, readAt)

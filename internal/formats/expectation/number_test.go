@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestFloat holds floats of numbers to math/big, and to the order of the numbers as far as they are apart.
+// TestFloat compares the floats of numbers with math/big, within a relative error of 1e-15.
 func TestFloat(t *testing.T) {
 	r := testcheck.Rand(t)
 	var digits, others [celltype.MaxDigits]byte

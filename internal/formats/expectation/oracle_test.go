@@ -16,10 +16,10 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// value is one of a record, nil for NULL.
+// value is a value of a record, nil for NULL.
 type value = *string
 
-// randomValue draws numbers in many forms, dates, words and what is near them.
+// randomValue draws numbers in many forms, dates, words and similar texts.
 func randomValue(r *rand.Rand) value {
 	words := []string{"A", "B", "C", "", "a", "AB", "x y", "é", "12abc", "-", ".", "1e", "0", "-0", "+0.0", "00", "1", "1.0", "01", "1e0", "10e-1", "-1", "100", "1e2", "99.99", "1e400", "-1e400",
 		"18446744073709551616", "18446744073709551616.000000000000000000001", "0.1", "0.10", ".1", "1.", "2026-11-20", "2026-11-25", "2026-11-26", "2026-02-30", "2026-1-1"}
@@ -70,7 +70,7 @@ var readAt = time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)
 
 var javaDecimal = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
-// plainCompare compares a value with a bound as a person would.
+// plainCompare compares a value with a bound, both as numbers if they are numbers, else as text.
 func plainCompare(v, bound string) int {
 	if javaDecimal.MatchString(v) && javaDecimal.MatchString(bound) {
 		a, _ := new(big.Rat).SetString(strings.TrimSuffix(v, "."))
@@ -80,7 +80,7 @@ func plainCompare(v, bound string) int {
 	return strings.Compare(v, bound)
 }
 
-// plainly says whether a column is as expected, by going over all of its values for each kind.
+// plainly computes the result of an expectation by a simple pass over all values of the column.
 func plainly(a Asked, all []value) (failed, checked int64, met bool) {
 	var values []string
 	for _, v := range all {
@@ -132,7 +132,7 @@ func plainly(a Asked, all []value) (failed, checked int64, met bool) {
 	return failed, checked, met
 }
 
-// TestRandomExpectations holds counting in parts by several goroutines, and judging, to a plain oracle.
+// TestRandomExpectations compares the result of counting in parts by several goroutines with that of a simple implementation.
 func TestRandomExpectations(t *testing.T) {
 	r := testcheck.Rand(t)
 	met := map[Kind][2]int{}
@@ -148,7 +148,7 @@ func TestRandomExpectations(t *testing.T) {
 		}
 		records := make([][3]value, r.IntN(60))
 		of := map[string][]value{}
-		alike := r.IntN(4) // columns of few kinds of values meet expectations too
+		alike := r.IntN(4) // columns with few kinds of values can meet expectations
 		for i := range records {
 			for c := range columns {
 				v := randomValue(r)
@@ -191,7 +191,7 @@ func TestRandomExpectations(t *testing.T) {
 
 func ptr(s string) *string { return &s }
 
-// countInParts counts records by parts that are read one by one, each by several goroutines. Values that are to be unique need one part.
+// countInParts counts records in parts that are read one after the other, each by several goroutines. Unique values need a single part.
 func countInParts(t *testing.T, r *rand.Rand, checks []*Check, columns []string, records [][3]value) (sum *Counts) {
 	t.Helper()
 	parts := 1 + r.IntN(3)
@@ -220,7 +220,7 @@ func countInParts(t *testing.T, r *rand.Rand, checks []*Check, columns []string,
 			})
 		}
 		wg.Wait()
-		b, err := json.Marshal(c.Counts()) // as parts and journals have them
+		b, err := json.Marshal(c.Counts()) // the form of parts and journals
 		testcheck.Must(t, err)
 		again := &Counts{}
 		testcheck.Must(t, json.Unmarshal(b, again))

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// pandasReads answers each line, an expectation and the values of its column, with how many values are not as expected, of how many, and
-// whether it is met.
+// pandasReads answers each line, an expectation and the values of its column, with the number of unexpected values, the number of checked values, and
+// whether the expectation is met.
 const pandasReads = `
 import sys, json, pandas as pd
 now = pd.Timestamp("2026-11-26T20:00:00")
@@ -38,8 +38,8 @@ for line in sys.stdin:
     print(json.dumps([int(bad.sum()), len(s), bool(met)]))
 `
 
-// TestPandas has pandas judge random columns: BULKLOAD_TEST_PANDAS=1, and in BULKLOAD_DIALECTS_PYTHON a python3 that has pandas, as
-// scripts/test-dialects installs it.
+// TestPandas compares the results for random columns with those of pandas. It needs BULKLOAD_TEST_PANDAS=1, and in BULKLOAD_DIALECTS_PYTHON a python3
+// with pandas, which scripts/test-dialects installs.
 func TestPandas(t *testing.T) {
 	if os.Getenv("BULKLOAD_TEST_PANDAS") == "" {
 		t.Skip("BULKLOAD_TEST_PANDAS=1 runs it, with pandas in BULKLOAD_DIALECTS_PYTHON")
@@ -51,7 +51,7 @@ func TestPandas(t *testing.T) {
 		a := randomAsked(r, "a")
 		kinds := [][]string{{"A", "B", "AB", "b", "x", "1", ""}, {"2026-11-26", "2026-11-25", "2026-11-23", "2026-10-01"}}
 		if a.Min+a.Max != "" {
-			if a.Min, a.Max = "", "17.25"; r.IntN(2) == 0 { // what both take as numbers
+			if a.Min, a.Max = "", "17.25"; r.IntN(2) == 0 { // texts that both read as numbers
 				a.Min, a.Max = "-3", ""
 			}
 			kinds = [][]string{{"-3.5", "-3", "-03.00", "0", "17.25", "17.26", "1e1", "1e2"}}

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestWrite: what is written is read back as it was, whatever the texts.
+// TestWrite checks that written expectations are read back unchanged, whatever their texts.
 func TestWrite(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 2000 {
@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// oddText returns one that YAML may take for something else.
+// oddText returns a text that YAML may read as another type.
 func oddText(r *rand.Rand) string {
 	words := []string{"no", "null", "~", "1", "007", "1.50", "1e3", "-", "a: b", "a #b", "'", `"`, `\N`, "\n", "\t x", "", " ", "é", "日本", "\x01", "\u2028", "\U0001F600", "[a]", "{a}", "*a", "&a", "!a", "%a", "@a", "2017-10-12", "check_id", "check_1", "0x1f", "1_000", "12:30:45", "\u0085", "<<", "=", "|", ">", "0", "5%"}
 	return words[r.IntN(len(words))] + map[bool]string{true: words[r.IntN(len(words))], false: ""}[r.IntN(2) == 0] + fmt.Sprint(map[bool]string{true: "x", false: ""}[r.IntN(3) == 0])

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// numberText draws a text that may be a number, with more digits than 64 bits have now and then.
+// numberText draws a text that may be a number, sometimes with more digits than 64 bits can hold.
 func numberText(r *rand.Rand) string {
 	digits := func(n int) (s string) {
 		for range n {
@@ -28,7 +28,8 @@ func numberText(r *rand.Rand) string {
 	return text + []string{"", "", "", "e2", "E-3", " ", "x"}[r.IntN(7)]
 }
 
-// TestSmallNumbers holds the short way of reading a number to the long one, which takes all that celltype does.
+// TestSmallNumbers compares the fast parser of small numbers with the general one, which reads all numbers that
+// celltype reads.
 func TestSmallNumbers(t *testing.T) {
 	r := testcheck.Rand(t)
 	small := 0
@@ -56,7 +57,8 @@ func TestSmallNumbers(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoNumber has numbers at the bounds.
+// TestWhatIsNoNumber checks numbers at the limits, and the errors for numbers beyond them and for texts that are not
+// numbers.
 func TestWhatIsNoNumber(t *testing.T) {
 	nines := strings.Repeat("9", 1000)
 	for text, want := range map[string]string{
@@ -78,7 +80,8 @@ func TestWhatIsNoNumber(t *testing.T) {
 	}
 }
 
-// FuzzExpression: no expression panics, whatever the record, and a second record gives what it gives alone.
+// FuzzExpression checks that no expression panics, whatever the record, and that a record has the same result after
+// other records.
 func FuzzExpression(f *testing.F) {
 	for _, x := range readPage(f).examples {
 		f.Add(x[0], []byte("1.5"), []byte(`{"a":[1]}`))
@@ -90,7 +93,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		p, err := Compile(e, Options{})
 		if err != nil {
-			return // such as a path of json
+			return // such as an invalid path of json
 		}
 		fields := func(v []byte) (list [][]byte) {
 			for range p.Columns() {
@@ -115,7 +118,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// TestSplitDecimal: the digits of a number are without zeros before them.
+// TestSplitDecimal checks that the digits of a number have no leading zeros.
 func TestSplitDecimal(t *testing.T) {
 	var buf [celltype.MaxDigits]byte
 	negative, digits, scale, err := celltype.SplitDecimal([]byte("-00120.50"), &buf)

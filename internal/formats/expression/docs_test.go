@@ -16,7 +16,7 @@ var testSalt = []byte("0123456789abcdef")
 type page struct {
 	text     string
 	record   map[string][]byte
-	examples [][2]string // the expression, and its value as in the page
+	examples [][2]string // the expression, and its value in the notation of the page
 }
 
 func readPage(t testing.TB) (p page) {
@@ -54,7 +54,7 @@ func readPage(t testing.TB) (p page) {
 	return p
 }
 
-// program compiles an expression, with the fields of a record for it.
+// program compiles an expression, and returns it with its fields of a record.
 func program(t testing.TB, text string, record map[string][]byte) (*Program, [][]byte) {
 	t.Helper()
 	e, err := keygen.ParseValue(text)
@@ -70,7 +70,7 @@ func program(t testing.TB, text string, record map[string][]byte) (*Program, [][
 	return p, fields
 }
 
-// TestPage runs the examples of the page, and holds its functions to the table of the code.
+// TestPage runs the examples of the page, and compares its functions with the table in the code.
 func TestPage(t *testing.T) {
 	p := readPage(t)
 	if len(p.record) != 8 || len(p.examples) < 50 {
@@ -102,7 +102,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestNothingAllocates guards the row path.
+// TestNothingAllocates checks that evaluating an expression for a record allocates nothing.
 func TestNothingAllocates(t *testing.T) {
 	p := readPage(t)
 	for _, x := range append(p.examples, [2]string{"add(99999999999999999999.5, amount)"}, [2]string{"divide(multiply(amount, 99999999999999999999), 3, 4) > 5"}) {

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// duckdbReads answers each line, an expression of SQL, with its values for all records; null for what DuckDB refuses, such as a sum of
+// duckdbReads answers each line, an expression of SQL, with its values for all records, or null if DuckDB refuses the expression, such as a sum of
 // more than its 38 digits.
 const duckdbReads = `
 import sys, json, duckdb
@@ -30,7 +30,7 @@ for line in lines:
         print('null')
 `
 
-// sql returns an expression in DuckDB's words, for a kind; empty for what DuckDB does in another way.
+// sql returns an expression of a kind in DuckDB's syntax, or an empty text if DuckDB computes it differently.
 func sql(e keygen.Expr, kind keygen.Kind) string {
 	from := keygen.KindOf(e)
 	text, ok := sqlOf(e, kind)
@@ -38,7 +38,7 @@ func sql(e keygen.Expr, kind keygen.Kind) string {
 	case !ok:
 		return ""
 	case from == kind && kind == keygen.KindNumber:
-		return text // with the scale that it has
+		return text // with its own scale
 	case from == keygen.KindNull || from == kind:
 		return "cast(" + text + " as " + map[keygen.Kind]string{keygen.KindText: "varchar", keygen.KindNumber: "decimal(12, 3)", keygen.KindBoolean: "boolean"}[kind] + ")"
 	case from == keygen.KindText && (text == "n" || text == "m"):
@@ -71,7 +71,7 @@ func sqlOf(e keygen.Expr, kind keygen.Kind) (string, bool) {
 	return "", false
 }
 
-// joinSQL has all of a list in parentheses.
+// joinSQL returns a list in parentheses, in DuckDB's syntax.
 func joinSQL(list []keygen.Expr, kind keygen.Kind, between string) (string, bool) {
 	var all []string
 	for _, e := range list {
@@ -178,7 +178,7 @@ func sqlCall(c keygen.Call, kind keygen.Kind, quote func(string) string) (string
 		name = c.Func
 	}
 	text := name + list
-	if c.Func == "least" || c.Func == "greatest" { // DuckDB passes over NULL
+	if c.Func == "least" || c.Func == "greatest" { // DuckDB ignores NULL
 		for _, a := range args {
 			text = "case when " + sql(a, max(kind2, keygen.KindText)) + " is null then null else " + text + " end"
 		}
@@ -186,8 +186,8 @@ func sqlCall(c keygen.Call, kind keygen.Kind, quote func(string) string) (string
 	return text, ok
 }
 
-// TestDuckDB has DuckDB evaluate random expressions over random records, as far as both mean the same by them: BULKLOAD_TEST_DUCKDB=1, and in
-// BULKLOAD_DIALECTS_PYTHON a python3 that has the module duckdb, as scripts/test-dialects installs it.
+// TestDuckDB compares random expressions over random records with DuckDB, as far as both define them in the same way. It needs
+// BULKLOAD_TEST_DUCKDB=1, and in BULKLOAD_DIALECTS_PYTHON a python3 with the module duckdb, which scripts/test-dialects installs.
 func TestDuckDB(t *testing.T) {
 	if os.Getenv("BULKLOAD_TEST_DUCKDB") == "" {
 		t.Skip("BULKLOAD_TEST_DUCKDB=1 runs it, with DuckDB in BULKLOAD_DIALECTS_PYTHON")

@@ -11,19 +11,19 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// plain is a value as the oracle has it: NULL, a text, a number n × 10^-scale, or a condition.
+// plain is a value of the oracle: NULL, a text, a number n × 10^-scale, or a condition.
 type plain struct {
 	null  bool
 	text  string
-	n     *big.Int // nil: the value is no number
+	n     *big.Int // nil: the value is not a number
 	scale int
 	truth bool
 }
 
-// errOracle is the err oracle of a record without a value; which one it is does not matter.
+// errOracle is the oracle's error for a record without a value; the tests do not compare its message.
 var errOracle = errors.New("no value")
 
-// oracle says in the plainest way what an expression is of a record: it walks over what was parsed, with strings and big integers.
+// oracle evaluates expressions on a record in the simplest way: it walks the parsed tree, with strings and big integers.
 type oracle map[string]*string
 
 func (o oracle) value(e keygen.Expr) (plain, error) {
@@ -49,7 +49,7 @@ func (o oracle) value(e keygen.Expr) (plain, error) {
 	return plain{}, fmt.Errorf("a %T", e)
 }
 
-// strict is NULL with the first argument that is, and asks no further.
+// strict passes the values of arguments to f. It returns the first NULL or error, without evaluating later arguments.
 func (o oracle) strict(args []keygen.Expr, f func([]plain) (plain, error)) (plain, error) {
 	var list []plain
 	for _, a := range args {
@@ -62,7 +62,7 @@ func (o oracle) strict(args []keygen.Expr, f func([]plain) (plain, error)) (plai
 	return f(list)
 }
 
-// numeric is strict with numbers: each is read as it is asked for.
+// numeric is strict for numbers: it parses each argument when it evaluates it.
 func (o oracle) numeric(args []keygen.Expr, f func([]plain) (plain, error)) (plain, error) {
 	var list []plain
 	for _, a := range args {
@@ -118,7 +118,7 @@ func (p plain) rat() *big.Rat {
 	return new(big.Rat).SetFrac(p.n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(p.scale)), nil))
 }
 
-// at returns a number at a scale, a half rounded away from 0.
+// at returns a number at a scale; halves are rounded away from 0.
 func at(r *big.Rat, scale int) plain {
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(scale, -scale))), nil)
 	factor := new(big.Rat).SetInt(ten)
@@ -147,7 +147,7 @@ func compare(a, b plain) int {
 	return strings.Compare(a.text, b.text)
 }
 
-// compared are values that are compared: if one is a number, all are.
+// compared returns the evaluation of compared values: if one of them is a number, all are read as numbers.
 func (o oracle) compared(args []keygen.Expr) func(args []keygen.Expr, f func([]plain) (plain, error)) (plain, error) {
 	for _, a := range args {
 		if keygen.KindOf(a) == keygen.KindNumber {
@@ -242,7 +242,7 @@ func (o oracle) positive(name string, args []keygen.Expr) (plain, error) {
 	return all(args, func(v []plain) (plain, error) { return yes(slices.Contains(signs, compare(v[0], v[1]))) })
 }
 
-// likeForm returns a regular expression of the pattern of like.
+// likeForm returns a regular expression for a pattern of like.
 func likeForm(pattern string) string {
 	form, escaped := `(?s)^`, false
 	for _, r := range pattern {

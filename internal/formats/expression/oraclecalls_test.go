@@ -158,7 +158,7 @@ func (o oracle) arithmetic(e keygen.Call, last int) (plain, error) {
 	return plain{}, fmt.Errorf("the oracle has no %s", e.Func)
 }
 
-// plainHMAC is HMAC-SHA-256 as RFC 2104 writes it, for a key of at most 64 bytes.
+// plainHMAC is HMAC-SHA-256 in the notation of RFC 2104, for a key of at most 64 bytes.
 func plainHMAC(key []byte, text string) string {
 	inner, outer := bytes.Repeat([]byte{0x36}, 64), bytes.Repeat([]byte{0x5c}, 64)
 	for i, b := range key {

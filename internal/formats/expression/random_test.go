@@ -16,7 +16,7 @@ type writer struct{ *rand.Rand }
 
 func (w writer) one(list ...string) string { return list[w.IntN(len(list))] }
 
-// list is so many expressions of a kind.
+// list returns least to most random expressions of a kind.
 func (w writer) list(kind keygen.Kind, least, most, depth int) string {
 	var all []string
 	for range least + w.IntN(most-least+1) {
@@ -162,7 +162,7 @@ func (w writer) record() map[string]*string {
 	return map[string]*string{"a": of(texts), "b": of(texts), "n": of(numbers), "m": of(numbers), "end": of(texts)}
 }
 
-// fieldsOf returns the fields that a program wants of a record.
+// fieldsOf returns the fields of a record in the order of the program's columns.
 func fieldsOf(p *Program, record map[string]*string) [][]byte {
 	fields := make([][]byte, len(p.Columns()))
 	for i, c := range p.Columns() {
@@ -173,8 +173,8 @@ func fieldsOf(p *Program, record map[string]*string) [][]byte {
 	return fields
 }
 
-// TestRandomExpressions holds random expressions over random records to the oracle. A program is used for several records: what one
-// leaves in its buffers must not show in the next.
+// TestRandomExpressions compares random expressions over random records with the oracle. A program is used for several records: data of one record
+// that stay in its buffers must not affect the next.
 func TestRandomExpressions(t *testing.T) {
 	w := writer{testcheck.Rand(t)}
 	values, nulls, bad, kept := 0, 0, 0, 0

@@ -18,7 +18,7 @@ var (
 	zonedForms = []*regexp.Regexp{regexp.MustCompile(`^((?:f[0-9])*)([a-f])([0-9])$`), regexp.MustCompile(`^((?:3[0-9])*)(3)([0-9])$`)}
 )
 
-// plainDecimal reads a number by the digits of its bytes in hexadecimal, as manuals print them, and writes it by way of a big one.
+// plainDecimal reads a number from the hexadecimal digits of its bytes, as manuals print them, and writes it with math/big.
 func plainDecimal(b []byte, p dialect.Position) (string, bool) {
 	text, digits, sign := hex.EncodeToString(b), "", ""
 	if p.Kind == dialect.Packed {
@@ -57,7 +57,7 @@ func plainDecimal(b []byte, p dialect.Position) (string, bool) {
 	return new(big.Rat).SetFrac(n, scale).FloatString(p.Scale), true
 }
 
-// TestMainframeNumbers holds packed and zoned decimals, and random bytes near them, to the plain reading.
+// TestMainframeNumbers compares packed and zoned decimals, and random bytes similar to them, with the plain reading.
 func TestMainframeNumbers(t *testing.T) {
 	r := testcheck.Rand(t)
 	good := 0

@@ -21,8 +21,8 @@ var checkNames = []string{
 	"status", "branch", "teller", "channel", "seq", "void", "image_key", "remark",
 }
 
-// checkLines are rows of checks: 18 members, most of them strings, some of them Chinese, some with escapes. With shuffle
-// each row has an order of its own; ascii writes all of Chinese as \u escapes.
+// checkLines returns rows of checks: 18 members, most of them strings, some of them Chinese, some with escapes. With
+// shuffle each row has its own order; with ascii all Chinese is written in \u escapes.
 func checkLines(rows int, shuffle, ascii bool) (buf []byte, ends []int) {
 	r := rand.New(rand.NewPCG(18, 11))
 	names := []string{"张三", "李四海", "Wang Xiaoming", "上海浦东发展有限公司", "ACME Trading Ltd", "王五"}
@@ -103,8 +103,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkFastjson makes the same row by valyala/fastjson: as it is, which takes a line for good that encoding/json
-// refuses (TestFastjsonIsLenient), and with its own check of a line before.
+// BenchmarkFastjson makes the same row with valyala/fastjson: alone, where it accepts lines that encoding/json refuses
+// (TestFastjsonIsLenient), and with its own validation of each line.
 func BenchmarkFastjson(b *testing.B) {
 	for _, c := range []struct {
 		name              string
@@ -157,7 +157,8 @@ func BenchmarkFastjson(b *testing.B) {
 	}
 }
 
-// BenchmarkJSONText only reads the tokens of the rows by jsontext, and BenchmarkValid only checks them by encoding/json.
+// BenchmarkJSONText only reads the tokens of the rows with jsontext, and BenchmarkValid only validates them with
+// encoding/json.
 func BenchmarkJSONText(b *testing.B) {
 	buf, ends := checkLines(2000, false, false)
 	r := bytes.NewReader(buf)

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestScanStringRandom holds the search in steps of eight bytes to one byte by byte: strings of 0 to 24 bytes of what is looked for and its
+// TestScanStringRandom compares the search in steps of eight bytes with one byte by byte: strings of 0 to 24 bytes of the special bytes and their
 // neighbours by one bit, at all places of a word.
 func TestScanStringRandom(t *testing.T) {
 	const seed = 71
@@ -19,7 +19,7 @@ func TestScanStringRandom(t *testing.T) {
 	line := make([]byte, 48)
 	for n := range race.Cases(t, 1_000_000) {
 		from, size := n%8, n/8%25
-		for range 12 { // of the bytes that are there, some change
+		for range 12 { // some of the earlier bytes change
 			i := r.IntN(len(line))
 			switch c := []byte{'"', '\\', 0x1f, 'a'}[r.IntN(4)]; r.IntN(8) {
 			case 0:
@@ -34,7 +34,7 @@ func TestScanStringRandom(t *testing.T) {
 		}
 		b := line[:from+size]
 		next, escaped, f := scanString(b, from)
-		// What it is byte by byte, up to the first byte that ends it or may not be in it.
+		// The expected result, byte by byte, up to the first byte that ends the string or is invalid in it.
 		i, escapes := from, false
 		for i < len(b) && b[i] >= 0x20 && b[i] != '"' {
 			if b[i] != '\\' {
@@ -55,7 +55,7 @@ func TestScanStringRandom(t *testing.T) {
 		case f == 0 || next > i && f != faultEndString:
 			t.Fatalf("%q: %d %s, want a fault at %d", b[from:], next-from, f, i-from)
 		}
-		// Go's reader takes what this one takes.
+		// Go's parser accepts each string that this one accepts.
 		if f == 0 && n%16 == 0 {
 			var text string
 			if err := json.Unmarshal([]byte(`"`+string(b[from:next])), &text); err != nil {
@@ -65,7 +65,7 @@ func TestScanStringRandom(t *testing.T) {
 	}
 }
 
-// TestHex has numbers of four digits, and each byte in each place.
+// TestHex checks numbers of four digits, with each byte in each place.
 func TestHex(t *testing.T) {
 	digits := "0123456789abcdefABCDEF"
 	for at := range 4 {
@@ -87,8 +87,8 @@ func TestHex(t *testing.T) {
 	}
 }
 
-// TestSkipNested holds the bit for each level, two million of them, to Go's own reader: objects and arrays within each other, closed as
-// they were opened, or one of them otherwise.
+// TestSkipNested compares the bits that record each level, two million in all, with Go's own parser: nested objects and arrays, with the matching
+// brackets or with one wrong bracket.
 func TestSkipNested(t *testing.T) {
 	const seed = 72
 	t.Logf("seed %d", seed)
@@ -100,7 +100,7 @@ func TestSkipNested(t *testing.T) {
 		}
 		var text, ends []byte
 		for level := range depth {
-			before := []string{"1", "{}", "[]", `{"x":[{}]}`, `[[],{"y":[]}]`}[r.IntN(5)] // at the same levels as what follows
+			before := []string{"1", "{}", "[]", `{"x":[{}]}`, `[[],{"y":[]}]`}[r.IntN(5)] // at the same levels as the text after it
 			if level+4 > maxDepth {
 				before = "0"
 			}

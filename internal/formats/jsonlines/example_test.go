@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// Rows are made of three members of each line.
+// Make rows of three members of each line.
 func Example() {
 	plan, err := jsonlines.Compile([]string{"id", "addr.city", "amount"})
 	if err != nil {
@@ -37,7 +37,7 @@ func Example() {
 	// JSON, byte 15 of the line, member "addr": the value is not an object, and a member of it is wanted
 }
 
-// A schema is found in one line.
+// Find the schema of one line.
 func ExampleNames() {
 	members, err := jsonlines.Names([]byte(`{"id":7,"addr":{"city":"Shanghai"},"tags":["a"],"v1.0":null}`))
 	if err != nil {

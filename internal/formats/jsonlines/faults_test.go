@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A faultyLine is a line with its fault, the place of it and the path of the member.
+// faultyLine is a line with its fault, the position of the fault and the path of the member.
 type faultyLine struct {
 	line   string
 	want   fault
@@ -15,7 +15,7 @@ type faultyLine struct {
 	path   string
 }
 
-// TestFaults has each fault with its place, and the path of the member.
+// TestFaults checks the position of each fault, and the path of the member.
 func TestFaults(t *testing.T) {
 	for _, c := range slices.Concat(wholeFaults(), endFaults(), shapeFaults(), valueFaults(), stringFaults(), memberFaults()) {
 		p := compile(t, "a", "b", "o.p").NewParser()
@@ -40,12 +40,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// deepest returns an array as deep as an array may be.
+// deepest returns an array of the greatest allowed depth.
 func deepest() string {
 	return strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)
 }
 
-// wholeFaults returns the whole faults of lines that are no object.
+// wholeFaults returns lines that are not an object.
 func wholeFaults() []faultyLine {
 	return []faultyLine{
 		{"", faultBlank, 0, ""},
@@ -69,7 +69,7 @@ func wholeFaults() []faultyLine {
 	}
 }
 
-// endFaults returns the end faults of lines that end within an object.
+// endFaults returns lines that end within an object.
 func endFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":1`, faultEnd, 6, ""},
@@ -87,7 +87,7 @@ func endFaults() []faultyLine {
 	}
 }
 
-// shapeFaults returns the shape faults of names, colons and commas.
+// shapeFaults returns lines with faults of names, colons and commas.
 func shapeFaults() []faultyLine {
 	return []faultyLine{
 		{`{a:1}`, faultName, 1, ""},
@@ -110,7 +110,7 @@ func shapeFaults() []faultyLine {
 	}
 }
 
-// valueFaults returns the value faults of words and numbers.
+// valueFaults returns lines with faults of words and numbers.
 func valueFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":}`, faultValue, 5, "a"},
@@ -135,7 +135,7 @@ func valueFaults() []faultyLine {
 	}
 }
 
-// stringFaults returns the string faults of the characters of strings.
+// stringFaults returns lines with faults in the characters of strings.
 func stringFaults() []faultyLine {
 	return []faultyLine{
 		{"{\"a\":\"tab\there\"}", faultControl, 9, "a"},
@@ -163,7 +163,7 @@ func stringFaults() []faultyLine {
 	}
 }
 
-// memberFaults returns the member faults of names that come twice, of paths and of depth.
+// memberFaults returns lines with faults of repeated names, of paths and of depth.
 func memberFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":1,"a":1}`, faultTwice, 7, "a"},

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// cases are lines of the kinds that JSON's test suites have: what parsers of other programs disagree about.
+// cases are lines like those of JSON's test suites, on which parsers of other programs disagree.
 var cases = []string{
 	`{"a":1}`, `{"a":{"b":"x","c":[1,{"d":null}]},"a.b":"y"}`, `{"a":"\u4e2d\ud83d\ude00","b":"中"}`, `{"b":1e5,"a":-0.0}`,
 	`{"a":[1,2`, `[{"a":1}]`, `[`, `{`, `"a"`, "\"\xf5\"", `{"a":1}{"a":2}`, `{"a":1,}`, `{"a":"` + "\t" + `"}`, `{"a":"\x"}`, `{"a":"\ud800"}`,
@@ -28,8 +28,8 @@ func fuzzWanted() [][]string {
 	return [][]string{{"a"}, {"b"}, {"a", "b"}, {"a.b"}, {"c", "d", "e"}, {""}}
 }
 
-// FuzzParse holds a line to jsontext and encoding/json: with members wanted, with all but one of them, and with none. A
-// parser that has read other lines must not differ.
+// FuzzParse compares a line with jsontext and encoding/json, for several lists of wanted members and for none. The
+// result must not depend on lines that the parser has read before.
 func FuzzParse(f *testing.F) {
 	for _, c := range cases {
 		f.Add([]byte(c))
@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// listMembers holds the names of a line to a parser of all of them.
+// listMembers compares the names of a line with a parser of all of these members.
 func listMembers(t *testing.T, line []byte) {
 	t.Helper()
 	members, err := Names(line)
@@ -79,8 +79,8 @@ func listMembers(t *testing.T, line []byte) {
 	}
 }
 
-// TestFastjsonIsLenient is why valyala/fastjson does not read the rows: it takes what encoding/json refuses, and changes
-// values. What is refused here and by fastjson's own check, which halves its speed, is marked.
+// TestFastjsonIsLenient shows why valyala/fastjson does not read the rows: it accepts lines that encoding/json refuses,
+// and changes values. The lines that fastjson's own validation, which halves its speed, also refuses are marked.
 func TestFastjsonIsLenient(t *testing.T) {
 	for _, c := range []struct {
 		line      string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// listed is members in one text.
+// listed returns members as one text.
 func listed(members []Member) string {
 	var parts []string
 	for _, m := range members {
@@ -49,7 +49,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesOfWriters has the schema of a nested line of Spark.
+// TestNamesOfWriters checks the schema of a nested line of Spark.
 func TestNamesOfWriters(t *testing.T) {
 	members, err := Names(readLines(t, "spark-nested.jsonl")[0])
 	const want = "id:number check_id:string name:string nested.a:number nested.tags:array m.CK00001:number amount:number n:number d:string ts:string flag:bool remark:string extra:string"

@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A wish is wanted members as a tree, for the oracle, which knows nothing of paths.
+// wish is a tree of wanted members, for the oracle, which does not parse paths.
 type wish struct {
 	field   int // -1: none
 	sub     map[string]*wish
-	literal map[string]int // of the top: fields whose value a member of the line may have, by its name
+	literal map[string]int // of the root: fields that a member of the line with this name can provide
 }
 
-// wishes returns the tree of lists of names, and the paths of the same.
+// wishes returns the tree and the paths of lists of names.
 func wishes(names [][]string) (tree *wish, paths []string) {
 	tree = &wish{field: -1, sub: map[string]*wish{}}
 	for field, list := range names {
@@ -54,7 +54,7 @@ func wishes(names [][]string) (tree *wish, paths []string) {
 	return tree, paths
 }
 
-// fields returns all that is wanted of a wish.
+// fields returns all fields of a wish.
 func (w *wish) fields() (all []int) {
 	if w.field >= 0 {
 		all = append(all, w.field)
@@ -65,16 +65,16 @@ func (w *wish) fields() (all []int) {
 	return all
 }
 
-// A met is what a line has of what is wanted.
+// met is the result of a line for the wanted members.
 type met struct {
 	row     []*string
-	path    map[int]bool    // fields whose path it has
-	through map[int]bool    // fields whose path leads through a value that is no object
+	path    map[int]bool    // fields whose path is in the line
+	through map[int]bool    // fields whose path leads through a value that is not an object
 	values  map[int]*string // of literals
 }
 
-// oracle returns a second implementation, by jsontext, which refuses invalid UTF-8 and halves of surrogate pairs as well.
-// A null is nil.
+// oracle is a second implementation, with jsontext, which also refuses invalid UTF-8 and halves of surrogate pairs. A
+// null is nil.
 func oracle(line []byte, tree *wish, columns int) ([]*string, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true))
 	if d.PeekKind() != '{' {
@@ -178,7 +178,7 @@ func oracleText(value jsontext.Value) (*string, error) {
 	return &text, nil
 }
 
-// texts are fields as the oracle has them.
+// texts returns fields in the form of the oracle's.
 func texts(buf []byte, fields []span.Span) []*string {
 	row := make([]*string, len(fields))
 	for i, f := range fields {
@@ -190,7 +190,7 @@ func texts(buf []byte, fields []span.Span) []*string {
 	return row
 }
 
-// parse parses a line that is between others in a buffer.
+// parse parses a line that has other lines around it in the buffer.
 func parse(t *testing.T, p *Parser, line []byte, columns int) ([]*string, error) {
 	t.Helper()
 	const before, behind = "{\"x\":\"\xff\"}\n", "\n\"}]\xff\\"
@@ -211,12 +211,12 @@ func parse(t *testing.T, p *Parser, line []byte, columns int) ([]*string, error)
 	return texts(grown, fields), nil
 }
 
-// beyond are the faults of lines that encoding/json takes.
+// beyond are the faults of lines that encoding/json accepts.
 var beyond = []fault{
 	faultArray, faultScalar, faultNoObject, faultWholeFile, faultDeep, faultMany, faultUTF8, faultSurrogate, faultTwice, faultThrough, faultBoth,
 }
 
-// judge holds one line to the oracle and to encoding/json.
+// judge compares one line with the oracle and with encoding/json.
 func judge(t *testing.T, p *Parser, line []byte, tree *wish, columns int) {
 	t.Helper()
 	row, err := parse(t, p, line, columns)

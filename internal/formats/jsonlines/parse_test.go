@@ -18,7 +18,7 @@ func compile(t testing.TB, paths ...string) *Plan {
 	return p
 }
 
-// shown returns a row in one text: null is -, other values are in quotes.
+// shown returns a row as one text: null is -, other values are in quotes.
 func shown(row []*string) string {
 	var b strings.Builder
 	for i, v := range row {
@@ -34,7 +34,7 @@ func shown(row []*string) string {
 	return b.String()
 }
 
-// TestValues has what each kind of value becomes, and what each kind of path finds.
+// TestValues checks the text of each kind of value, and the members that each kind of path finds.
 func TestValues(t *testing.T) {
 	for _, c := range []struct{ paths, line, want string }{
 		{"a b", `{"a":"x","b":""}`, `"x" ""`},
@@ -85,7 +85,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestMet has which fields some line had, as a member, by its path or with null.
+// TestMet checks that Met reports the fields that some line had, as a member, by its path or as null.
 func TestMet(t *testing.T) {
 	paths := []string{"a", "b", "o.p", "o.q", "x.y", "none", "o.none", "null"}
 	p := compile(t, paths...).NewParser()
@@ -114,7 +114,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestLearnedNames has names that were met with escapes, whose text in quotes is no string of JSON.
+// TestLearnedNames checks that a learned name is matched only as a valid JSON string, not as its unescaped text in quotes.
 func TestLearnedNames(t *testing.T) {
 	p := compile(t, `w"`, `v\\`).NewParser()
 	for range 2 {
@@ -123,7 +123,7 @@ func TestLearnedNames(t *testing.T) {
 				t.Errorf("%s: %v %v", line, row, err)
 			}
 			for wrong, want := range map[string]fault{`{"w"":1}`: faultColon, `{"q"":1}`: faultColon, `{"v\":1}`: faultEndString, `{"q\"":1,"q\u0022":1}`: faultTwice} {
-				_, _ = parse(t, p, []byte(line), 2) // its first name is the one expected
+				_, _ = parse(t, p, []byte(line), 2) // its first name is expected first in the next line
 				_, err := parse(t, p, []byte(wrong), 2)
 				var e *Error
 				if !errors.As(err, &e) || e.Reason != want.String() {
@@ -134,8 +134,7 @@ func TestLearnedNames(t *testing.T) {
 	}
 }
 
-// TestLevels has objects and arrays in turn within each other, deeper than one word of the stack has bits, and each of them
-// closed by the other's bracket.
+// TestLevels checks objects and arrays nested deeper than one word of the stack has bits, and that a wrong bracket at any level is an error.
 func TestLevels(t *testing.T) {
 	for levels := range 140 {
 		var open, end string
@@ -160,7 +159,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestNoValueInErrors has errors without a part of the line but its wanted names.
+// TestNoValueInErrors checks that errors have no part of the line except wanted names.
 func TestNoValueInErrors(t *testing.T) {
 	const secret = "sesame"
 	for _, line := range []string{
@@ -172,7 +171,7 @@ func TestNoValueInErrors(t *testing.T) {
 	}
 }
 
-// TestCalls has calls that are wrong, not lines.
+// TestCalls checks the errors for invalid arguments.
 func TestCalls(t *testing.T) {
 	p := compile(t, "a").NewParser()
 	buf, one := []byte(`{"a":1}`), make([]span.Span, 1)
@@ -186,7 +185,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestManyMembers has lines whose names are data: the parser forgets them, the bound holds, and names twice are found.
+// TestManyMembers checks lines whose names are data: the parser forgets them, their number is limited, and repeated names are found.
 func TestManyMembers(t *testing.T) {
 	p := compile(t, "id").NewParser()
 	line := func(from, n int, behind string) []byte {
@@ -226,7 +225,7 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// TestNothingAllocates reads lines in one order, in several, with members left out and with unwanted names.
+// TestNothingAllocates checks that lines in one or several orders, with members left out and with unwanted names, allocate nothing.
 func TestNothingAllocates(t *testing.T) {
 	buf, ends := checkLines(50, true, true)
 	buf = append(buf, `{"check_id":"1","sub":{"a":"\n","b":[{"c":1}]},"\u540d":null}`...)

@@ -9,26 +9,26 @@ import (
 	"testing"
 )
 
-// TestFirstPaths: the columns of a file without names are the members of its first lines.
+// TestFirstPaths checks that the columns of a file without names are the members of its first lines.
 func TestFirstPaths(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		last  bool
-		paths string // in order, with blanks between them
+		paths string // in order, separated by blanks
 		err   string
 	}{
 		{"", true, "", ""},
-		{`{"a":1`, false, "", ""}, // no line is whole
+		{`{"a":1`, false, "", ""}, // no complete line
 		{`{"a":1,"b":"x"}`, true, "a b", ""},
 		{"{\"a\":1}\n{\"b\":2,\"a\":null}\n", false, "a b", ""},
 		{"\n  \n{\"a\":1}\n", false, "a", ""},
 		{"{\"a\":{\"b\":1,\"c\":{\"d\":2}}}\n", false, "a.b a.c.d", ""},
-		{"{\"a\":null}\n{\"a\":{\"b\":1}}\n{\"a\":{}}\n", false, "a.b", ""}, // null and empty are no values of their own
+		{"{\"a\":null}\n{\"a\":{\"b\":1}}\n{\"a\":{}}\n", false, "a.b", ""}, // null and empty objects do not add a column
 		{"{\"a\":7}\n{\"a\":{\"b\":1}}\n", false, "a", ""},                  // a value and an object: as a whole
 		{"{\"a\":{\"b\":1}}\n{\"a\":[1]}\n", false, "a", ""},
 		{"{\"a.b\":1}\n", false, "a.b", ""},
 		{"{\"a.b\":1,\"a\":{\"c\":2}}\n", false, `a\.b a.c`, ""},
-		{"{\"a\":1}\n{oops}\n{\"b\":1}\n", false, "a b", ""}, // faults are left to the reading
+		{"{\"a\":1}\n{oops}\n{\"b\":1}\n", false, "a b", ""}, // faulty lines are ignored here and reported by the reader
 		{"{oops}\n", false, "", "no line of the first 1000 has paths to take for columns: line 1"},
 		{"{}\n{}\n", false, "", "the objects of its first lines are empty"},
 	} {

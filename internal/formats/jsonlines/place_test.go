@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestPlaces has places of each kind, in a text with what escapes and blanks there can be.
+// TestPlaces checks each kind of place in a text with all kinds of escapes and blanks.
 func TestPlaces(t *testing.T) {
 	const text = ` { "a" : { "b c" : [ 1 , "x\n\u00e9" , { } , [ ] , null ] , "\u0064" : -1.50e3 } , "t" : true , "a" : 7, "": {"":"empty"} } `
 	for place, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestRandomPlaces holds places in random texts to encoding/json.
+// TestRandomPlaces compares places in random texts with encoding/json.
 func TestRandomPlaces(t *testing.T) {
 	r := testcheck.Rand(t)
 	names := []string{"a", "b", "é", `q"\`, ""}

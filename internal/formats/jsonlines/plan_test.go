@@ -18,7 +18,7 @@ func readLines(t testing.TB, name string) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 }
 
-// TestCompile has paths that no plan is made of.
+// TestCompile checks the errors for invalid paths, and the limit of their depth.
 func TestCompile(t *testing.T) {
 	for paths, want := range map[string]string{
 		`a b a`:                              `"a": wanted twice`,

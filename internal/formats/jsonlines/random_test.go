@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRandom holds random lines, whole and with one byte changed, to jsontext and encoding/json.
+// TestRandom compares random lines, valid and with one byte changed, with jsontext and encoding/json.
 func TestRandom(t *testing.T) {
 	names := []string{"a", "b", "a.b", `x\`, "名称", "", "long name of a member", `q"`}
 	list := rapid.SliceOfN(rapid.SampledFrom(names), 1, 3)
-	list = rapid.OneOf(list, rapid.SliceOfN(rapid.SampledFrom(names[:3]), 1, 2)) // a path that is a name too is drawn often
+	list = rapid.OneOf(list, rapid.SliceOfN(rapid.SampledFrom(names[:3]), 1, 2)) // often draws a path that is also a name
 	testcheck.Check(t, func(r *rapid.T) {
 		wanted := rapid.SliceOfNDistinct(list, 0, 6, func(l []string) string { return strings.Join(l, "\x00") }).Draw(r, "wanted")
 		tree, paths := wishes(wanted)
@@ -34,7 +34,7 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// drawObject returns an object of random members, blanks and escapes, whose names mostly stand once.
+// drawObject returns an object of random members, blanks and escapes, whose names are mostly unique.
 func drawObject(r *rapid.T, names []string, depth int) string {
 	blank := func() string { return rapid.SampledFrom([]string{"", "", "", " ", "\t\r\n "}).Draw(r, "blank") }
 	text := func(s string) string {
@@ -82,7 +82,7 @@ func drawObject(r *rapid.T, names []string, depth int) string {
 	return b.String()
 }
 
-// TestScanString holds the search in steps of eight bytes to one byte by byte: every byte at every place.
+// TestScanString compares the search in steps of eight bytes with one byte by byte: every byte at every place.
 func TestScanString(t *testing.T) {
 	for length := range 20 {
 		for at := range length + 1 {
@@ -98,7 +98,7 @@ func TestScanString(t *testing.T) {
 				case c < 0x20:
 					want, place = faultControl, at
 				case c == '\\':
-					continue // TestFaults, FuzzParse
+					continue // see TestFaults and FuzzParse
 				case c >= 0x80:
 					want, place = faultUTF8, at
 				case at == length:

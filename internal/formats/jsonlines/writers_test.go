@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWritersRows holds the files of other programs to the rows that they were written from.
+// TestWritersRows compares the rows of other programs' files with the rows from which they were written.
 func TestWritersRows(t *testing.T) {
 	columns := []string{"id", "check_id", "name", "amount", "n", "d", "ts", "flag", "remark"}
 	for file, expected := range map[string]string{

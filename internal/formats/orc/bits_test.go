@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// plainBits is unpackBits, bit by bit.
+// plainBits does the work of unpackBits bit by bit.
 func plainBits(dst []int64, b []byte, width int) {
 	for i := range dst {
 		var v uint64
@@ -21,7 +21,7 @@ func plainBits(dst []int64, b []byte, width int) {
 	}
 }
 
-// TestBits holds the words that unpackBits loads to single bits, for each width that a run can have.
+// TestBits compares the words that unpackBits loads with single bits, for each width that a run can have.
 func TestBits(t *testing.T) {
 	r := testcheck.Rand(t)
 	for n := range race.Cases(t, 20_000) {
@@ -50,7 +50,7 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestDecimalBits has math/big as judge of numbers of up to 128 bits.
+// TestDecimalBits compares numbers of up to 128 bits with math/big.
 func TestDecimalBits(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range race.Cases(t, 20_000) {
@@ -71,12 +71,12 @@ func TestDecimalBits(t *testing.T) {
 	}
 }
 
-// streamOf returns a stream of these bytes, which is not packed.
+// streamOf returns an uncompressed stream of these bytes.
 func streamOf(b []byte) *stream {
 	return &stream{r: &source{raw: bytes.NewReader(b), limit: limited(1 << 20)}, end: int64(len(b))}
 }
 
-// TestRuns reads the examples of the specification, and runs that are damaged.
+// TestRuns reads the examples of the specification, and damaged runs.
 func TestRuns(t *testing.T) {
 	for _, tt := range []struct {
 		bytes          string
@@ -113,7 +113,7 @@ func repeat(v, step int64, n int) (all []int64) {
 	return all
 }
 
-// FuzzRuns reads any bytes as runs of numbers: no panic, and no number beyond the run.
+// FuzzRuns reads any bytes as runs of numbers, and checks that nothing panics and that no numbers exceed the run.
 func FuzzRuns(f *testing.F) {
 	f.Add([]byte("\x8e\x13\x2b\x21\x07\xd0\x1e\x00\x14\x70\x28\x32\x3c\x46\x50\x5a\x64\x6e\x78\x82\x8c\x96\xa0\xaa\xb4\xbe\xfc\xe8"), true, true)
 	f.Add([]byte("\xc6\x09\x02\x02\x22\x42\x42\x46"), false, true)

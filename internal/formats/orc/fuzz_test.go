@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// limited returns a limit of so many bytes.
+// limited returns a limit of n bytes.
 func limited(n int64) parquet.Limit {
 	return parquet.Limit{Bytes: n, Exceeded: func(what string, need, have int64) error {
 		return fmt.Errorf("%s needs %d, and there are %d", what, need, have)
@@ -36,7 +36,7 @@ func samples(t testing.TB) (files [][]byte) {
 	return files
 }
 
-// readAll reads all columns of a file, and those within structs by their paths, and counts the values.
+// readAll reads all columns of a file, and the members of structs by their paths, and returns the number of values.
 func readAll(data []byte, limit int64) (values int, err error) {
 	raw := bytes.NewReader(data)
 	m, err := Open(raw, int64(len(data)), limited(limit))
@@ -82,7 +82,7 @@ func readAll(data []byte, limit int64) (values int, err error) {
 	return values, nil
 }
 
-// FuzzORC reads any file: no panic, and no memory beyond the limit.
+// FuzzORC checks that no file causes a panic or takes memory beyond the limit.
 func FuzzORC(f *testing.F) {
 	for _, data := range samples(f) {
 		f.Add(data)
@@ -90,7 +90,7 @@ func FuzzORC(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { harmless(t, data) })
 }
 
-// harmless reads a file, which may be damaged, within a memory of 8 MiB.
+// harmless reads a file, which may be damaged, with at most 8 MiB of memory.
 func harmless(t *testing.T, data []byte) {
 	const limit = 8 << 20
 	used := testcheck.Allocated(func() { _, _ = readAll(data, limit) })
@@ -99,7 +99,7 @@ func harmless(t *testing.T, data []byte) {
 	}
 }
 
-// TestDamage changes bytes of files, most of them at the end, where the places and lengths are.
+// TestDamage changes bytes of files, most of them at the end, which has the offsets and lengths.
 func TestDamage(t *testing.T) {
 	r := testcheck.Rand(t)
 	files := samples(t)

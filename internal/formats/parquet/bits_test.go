@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestBitsAt reads numbers of each width at each bit, bit by bit.
+// TestBitsAt compares numbers of each width at each bit with a reading bit by bit.
 func TestBitsAt(t *testing.T) {
 	const seed = 81
 	t.Logf("seed %d", seed)
@@ -35,7 +35,7 @@ func TestBitsAt(t *testing.T) {
 	}
 }
 
-// TestHybrid reads numbers of each width that are written as runs of packed bits and of one value, in pieces.
+// TestHybrid reads numbers of each width that are written as bit-packed runs and as runs of one value, in pieces.
 func TestHybrid(t *testing.T) {
 	const seed = 82
 	t.Logf("seed %d", seed)
@@ -87,7 +87,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestFloat16 has all numbers of half precision, by their definition in whole numbers.
+// TestFloat16 compares all numbers of half precision with their definition, computed with integers.
 func TestFloat16(t *testing.T) {
 	for b := range 1 << 16 {
 		exp, frac := b/1024%32, b%1024

@@ -9,7 +9,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// TestUnpackLZ4 unpacks what writers have meant by LZ4.
+// TestUnpackLZ4 checks all formats that writers have stored as LZ4.
 func TestUnpackLZ4(t *testing.T) {
 	text := []byte(strings.Repeat("规则,0001;", 400))
 	block := func(b []byte) []byte {
@@ -43,7 +43,7 @@ func TestUnpackLZ4(t *testing.T) {
 		"own frame":  own.Bytes(),
 		"block":      block(text),
 	} {
-		for range 2 { // the second time what unpacks is used again
+		for range 2 { // the second time with the same buffers
 			dst := make([]byte, len(text))
 			if err := s.unpack(codecLZ4, dst, packed); err != nil || !bytes.Equal(dst, text) {
 				t.Errorf("%s: %v", name, err)
@@ -59,7 +59,7 @@ func TestUnpackLZ4(t *testing.T) {
 	}
 }
 
-// TestBitPackedLevels reads levels with their highest bits first: those of the example in parquet-format's Encodings.md.
+// TestBitPackedLevels reads levels whose highest bits come first: the example of parquet-format's Encodings.md.
 func TestBitPackedLevels(t *testing.T) {
 	data := []byte{0x05, 0x39, 0x77, 0, 0, 0, 0, 0, 0, 0, 0}
 	h, end, err := levelsAt(data[:3], 0, 7, encBitPacked, 8)
@@ -77,7 +77,8 @@ func TestBitPackedLevels(t *testing.T) {
 	}
 }
 
-// TestParquetTypes refuses logical and converted types that are unknown or do not fit the physical type.
+// TestParquetTypes checks that logical and converted types that are unknown or do not fit the physical type are
+// refused.
 func TestParquetTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -115,7 +116,7 @@ func TestParquetTypes(t *testing.T) {
 	}
 }
 
-// TestDictionaryPlaces finds dictionaries where old writers left them.
+// TestDictionaryPlaces checks that dictionaries are found where old writers put them.
 func TestDictionaryPlaces(t *testing.T) {
 	f := &File{size: 1000}
 	for name, tt := range map[string]struct {
@@ -142,7 +143,8 @@ func TestDictionaryPlaces(t *testing.T) {
 	}
 }
 
-// TestVariantGroups are one value, whose parts are no columns, where the schema says so or a name in Spark's row does.
+// TestVariantGroups checks that a group is one VARIANT value, whose parts are not columns, if the schema marks it, or
+// if it has the members of Spark's VARIANT.
 func TestVariantGroups(t *testing.T) {
 	leaf := func(name string) *schemaNode {
 		return &schemaNode{schemaElement: schemaElement{name: name, physical: physicalBytes, converted: -1}, leaves: 1}

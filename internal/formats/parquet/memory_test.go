@@ -30,7 +30,7 @@ func header(kind pageKind, unpacked, packed, values int, enc encoding) []byte {
 
 type pageKind int
 
-// readPages reads a column of one row group whose pages are given, and gives its number of values.
+// readPages reads a column of one row group with the given pages, and returns its number of values.
 func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64, pages ...[]byte) (values int, err error) {
 	data := bytes.Join(pages, nil)
 	f := &File{leaves: []leaf{{typ: typ}}, flat: 1,
@@ -54,7 +54,7 @@ func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64,
 	return values, nil
 }
 
-// limited returns a limit of so many bytes.
+// limited returns a limit of the given number of bytes.
 func limited(bytes int64) Limit {
 	return Limit{bytes, func(what string, need, have int64) error {
 		mebibytes := func(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
@@ -62,13 +62,13 @@ func limited(bytes int64) Limit {
 	}}
 }
 
-// deltaHead begins numbers in DELTA_BINARY_PACKED, and says how many there are.
+// deltaHead returns the beginning of count numbers in DELTA_BINARY_PACKED.
 func deltaHead(count int) []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4)
 	return append(binary.AppendUvarint(b, uint64(count)), 0)
 }
 
-// sameDeltas are count numbers 0 in as few bytes as there can be.
+// sameDeltas returns count numbers 0 in as few bytes as possible.
 func sameDeltas(count int) []byte {
 	b := deltaHead(count)
 	for left := count - 1; left > 0; left -= 128 {
@@ -77,7 +77,7 @@ func sameDeltas(count int) []byte {
 	return b
 }
 
-// zstdOf packs n zeros.
+// zstdOf compresses n zeros.
 func zstdOf(t *testing.T, n int) []byte {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
@@ -87,7 +87,8 @@ func zstdOf(t *testing.T, n int) []byte {
 	return w.EncodeAll(make([]byte, n), nil)
 }
 
-// TestPagesCannotAskForMemory reads pages whose headers or contents ask for far more than is in them.
+// TestPagesCannotAskForMemory checks that pages whose headers or contents require far more memory than they have bytes
+// are errors.
 func TestPagesCannotAskForMemory(t *testing.T) {
 	const room = 8 << 20
 	number := columnType{kind: kindInt, width: 8}
@@ -98,8 +99,8 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 	}
 	packed := zstdOf(t, 512<<20)
 	long := bytes.Repeat([]byte{'x'}, 64<<10)
-	// 20,000 values, each with all 64 KiB of the one before. The second number of each list is the first one of a
-	// miniblock of 17 bits, all others follow without a bit.
+	// 20,000 values, each with the 64 KiB of the previous one as its prefix. The second number of each list is the first
+	// one of a miniblock of 17 bits, all later miniblocks have width 0.
 	list := func(first, second int64) []byte {
 		b := binary.AppendVarint(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), 20_000), first)
 		b = append(binary.AppendVarint(b, 0), 17, 0, 0, 0)
@@ -112,7 +113,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		return b
 	}
 	prefixes := list(0, int64(len(long)))
-	// The lengths begin with that of the only value that has bytes of its own.
+	// The first length is that of the only value with its own bytes.
 	lengths := binary.AppendVarint(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), 20_000), int64(len(long)))
 	down := make([]byte, 32*17/8)
 	for i := 1; i < 32; i++ { // −65536 + 0, then −65536 + 65536
@@ -130,7 +131,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		name     string
 		typ      columnType
 		how      codec
-		unpacked int64 // as the footer has it
+		unpacked int64 // the size in the footer
 		rows     int
 		data     []byte
 		err      string
@@ -159,7 +160,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 	}
 }
 
-// TestPagesWithinTheBudgetAreRead reads what asks for no more than it has.
+// TestPagesWithinTheBudgetAreRead checks that pages within the memory limit are read.
 func TestPagesWithinTheBudgetAreRead(t *testing.T) {
 	const rows = 100_000
 	data := sameDeltas(rows)
@@ -169,7 +170,7 @@ func TestPagesWithinTheBudgetAreRead(t *testing.T) {
 	}
 }
 
-// TestFooterCannotAskForMemory: lists that say they have two billion elements.
+// TestFooterCannotAskForMemory checks that lists with a stated length of two billion elements do not allocate it.
 func TestFooterCannotAskForMemory(t *testing.T) {
 	for name, footer := range map[string][]byte{
 		"schema":     binary.AppendUvarint([]byte{0x15, 2, 0x19, 0xfc}, 1<<31-1),

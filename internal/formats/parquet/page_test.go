@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// FuzzParquetPage feeds the decoders with pages, whose damage a checksum or a packed page would hide from FuzzParquet.
+// FuzzParquetPage gives pages directly to the decoders, since FuzzParquet's damage is mostly found by checksums or in
+// compressed pages.
 func FuzzParquetPage(f *testing.F) {
 	f.Add([]byte{4, 0, 0, 0, 0x03, 0xff, 1, 0, 3, 0, 0, 0, 'a', 'b', 'c'}, byte(0), byte(0), uint16(8), true)
 	f.Add([]byte{128, 1, 4, 3, 2, 2, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, byte(5), byte(2), uint16(3), false)
@@ -76,7 +77,7 @@ func TestFloatText(t *testing.T) {
 	}
 }
 
-// TestDateText holds the calendar against the standard library's.
+// TestDateText compares the calendar with the standard library's.
 func TestDateText(t *testing.T) {
 	for day := int64(-720000); day < 2932896; day += 13 {
 		want := time.Unix(day*86400, 0).UTC().Format("2006-01-02")

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// variantText returns the JSON of a VARIANT of at most so many bytes.
+// variantText returns the JSON of a VARIANT, of at most most bytes.
 func variantText(meta, value string, most int) (string, error) {
 	names, err := parseVariantNames([]byte(meta))
 	if err != nil {
@@ -20,7 +20,7 @@ func variantText(meta, value string, most int) (string, error) {
 	return string(dst), err
 }
 
-// variants are examples by the specification, with metadata of the names a and bc.
+// variants are examples after the specification, with metadata of the names a and bc.
 var variants = []struct{ value, want string }{
 	{"\x00", "null"}, {"\x04", "true"}, {"\x08", "false"}, {"\x0c\xff", "-1"}, {"\x10\x00\x80", "-32768"}, {"\x14\x01\x00\x00\x00", "1"}, {"\x18\x00\x00\x00\x00\x00\x00\x00\x80", "-9223372036854775808"},
 	{"\x1c\x00\x00\x00\x00\x00\x00\xf8\x3f", "1.5"}, {"\x1c\x00\x00\x00\x00\x00\x00\xf8\x7f", `"NaN"`}, {"\x20\x02\xce\x04\x00\x00", "12.3"}, {"\x24\x00\xff\xff\xff\xff\xff\xff\xff\xff", "-1"},
@@ -34,7 +34,7 @@ var variants = []struct{ value, want string }{
 
 const variantMeta = "\x11\x02\x00\x01\x03abc"
 
-// TestVariantValues reads each type, and refuses what is cut anywhere or longer than allowed.
+// TestVariantValues reads each type, and checks that truncated values and values beyond the limit are errors.
 func TestVariantValues(t *testing.T) {
 	for _, tt := range variants {
 		if got, err := variantText(variantMeta, tt.value, 1<<20); err != nil || got != tt.want || !json.Valid([]byte(got)) {
@@ -49,7 +49,7 @@ func TestVariantValues(t *testing.T) {
 	if _, err := variantText(variantMeta, "\x40\x00\x01\x00\x00"+strings.Repeat("x", 256), 100); err != errLongJSON {
 		t.Error(err)
 	}
-	// Arrays of two that have the same place, of such arrays: short, and endless as JSON.
+	// Nested arrays whose two elements have the same offset: short, but endless as JSON.
 	bomb := "\x00"
 	for range 60 {
 		bomb = "\x03\x02\x00\x00" + string(rune(min(len(bomb), 127))) + bomb
@@ -68,7 +68,7 @@ func TestVariantValues(t *testing.T) {
 	}
 }
 
-// TestVariantDamage changes bytes of values: no panic, and JSON or an error.
+// TestVariantDamage changes bytes of values, and checks that the result is JSON or an error, without a panic.
 func TestVariantDamage(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range race.Cases(t, 100_000) {
@@ -97,7 +97,7 @@ func FuzzVariant(f *testing.F) {
 	})
 }
 
-// TestJavaNumbers are as Java writes them.
+// TestJavaNumbers checks that numbers are written in the format of Java.
 func TestJavaNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		f    float64

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzMerge counts values, which are the lines of a text, in two and in three parts, and holds them to plain counts.
+// FuzzMerge counts values, which are the lines of a text, in two and in three parts, and compares the result with plain
+// counts.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte("1\n2\n1.0\n-3e5"), uint16(2))
 	f.Add([]byte("2017-10-12\n2017/10/12\n\nx"), uint16(1))
@@ -15,7 +16,7 @@ func FuzzMerge(f *testing.F) {
 		var values []*string
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			if len(line) > mostKept {
-				return // its beginning alone is kept
+				return // only its beginning is kept
 			}
 			if v := string(line); bytes.HasPrefix(line, []byte("~")) {
 				values = append(values, nil)

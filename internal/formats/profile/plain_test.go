@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/formats/expectation"
 )
 
-// plain counts the values of one column the simple way.
+// plain counts the values of one column in the simplest way.
 type plain struct {
 	values          map[string]int64
 	nulls, empty, n int64
@@ -36,7 +36,7 @@ func newPlain(values []*string) *plain {
 	return p
 }
 
-// kind asks math/big and time.
+// kind determines the kind and the layout of the values with math/big and package time.
 func (p *plain) kind() (Kind, string) {
 	if p.n == 0 {
 		return None, ""
@@ -62,7 +62,7 @@ func (p *plain) kind() (Kind, string) {
 
 var goLayouts = []string{"2006-01-02", "2006/01/02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05.000", "2006-01-02T15:04:05.000"}
 
-// exactOf returns a number that the tests write, else nil.
+// exactOf returns a number in a notation that the tests use, or nil.
 func exactOf(v string) *big.Rat {
 	if strings.Trim(v, "0123456789.+-e") != "" {
 		return nil
@@ -74,13 +74,13 @@ func exactOf(v string) *big.Rat {
 	return r
 }
 
-// place returns a value in the histogram.
+// place returns the position of a value in the histogram.
 func (p *plain) place(kind Kind, layout, v string) float64 {
 	switch kind {
 	case Number:
 		var digits [celltype.MaxDigits]byte
 		n, _ := expectation.ParseNumber([]byte(v), &digits)
-		return n.Float() // which TestFloat holds to math/big
+		return n.Float() // TestFloat compares it with math/big
 	case Date:
 		at, _ := time.Parse(goLayouts[slices.Index(layouts, layout)], v)
 		return float64(at.UnixMilli())
@@ -88,7 +88,7 @@ func (p *plain) place(kind Kind, layout, v string) float64 {
 	return float64(len(v))
 }
 
-// before orders values: numbers by what they are, and then all by their bytes.
+// before reports whether a value sorts before another: numbers by value, then by their bytes.
 func (p *plain) before(kind Kind, a, b string) bool {
 	if kind == Number {
 		if c := exactOf(a).Cmp(exactOf(b)); c != 0 {
@@ -98,7 +98,7 @@ func (p *plain) before(kind Kind, a, b string) bool {
 	return a < b
 }
 
-// check holds a column of a profile to the plain counts.
+// check compares a column of a profile with the plain counts.
 func (p *plain) check(t testing.TB, c *Column) {
 	t.Helper()
 	kind, layout := p.kind()
@@ -156,8 +156,8 @@ func (p *plain) checkBars(t testing.TB, c *Column) {
 	}
 }
 
-// checkFrequent: counts are right but for the error that is said, which is as small as promised, and no value is left out that is more
-// frequent than one that is listed may be.
+// checkFrequent checks that the counts are exact within the stated error, that this error is within the promised bound, and that every value is
+// listed whose count exceeds the possible counts of listed ones.
 func (p *plain) checkFrequent(t testing.TB, c *Column) {
 	t.Helper()
 	if c.FrequentError > 2*p.n/MostValues || c.FrequentError > 0 && !c.Estimated {
@@ -181,7 +181,7 @@ func (p *plain) checkFrequent(t testing.TB, c *Column) {
 	}
 }
 
-// randomColumn returns one of many kinds: few values or many, evenly or skewed.
+// randomColumn returns a column of one of many kinds: few or many different values, evenly distributed or skewed.
 func randomColumn(r *rand.Rand, n int) []*string {
 	draw := randomValue(r)
 	nulls, empty := r.IntN(3), r.IntN(3)

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// randomValue draws values of one kind.
+// randomValue returns a function that draws values of one kind.
 func randomValue(r *rand.Rand) func() string {
 	most := []int{1, 3, 50, 1000, 1100, 5000, 1 << 40}[r.IntN(7)]
 	skew := []float64{1, 4, 20}[r.IntN(3)]
@@ -41,7 +41,7 @@ func randomValue(r *rand.Rand) func() string {
 	}[r.IntN(8)]
 }
 
-// count counts columns in parts that begin at these records.
+// count counts columns in parts that are separated at the given records.
 func count(t testing.TB, columns [][]*string, cuts []int) *Profile {
 	t.Helper()
 	n := len(columns[0])
@@ -53,7 +53,7 @@ func count(t testing.TB, columns [][]*string, cuts []int) *Profile {
 		if i > 0 {
 			from = cuts[i-1]
 		}
-		part.Reset() // as workers use them again
+		part.Reset() // workers reuse them
 		part.Records(int64(cut - from))
 		for c := range columns {
 			for _, v := range columns[c][from:cut] {
@@ -65,7 +65,7 @@ func count(t testing.TB, columns [][]*string, cuts []int) *Profile {
 	return total.Profile(names)
 }
 
-// TestPlain holds random columns, in random parts, to plain counts.
+// TestPlain compares random columns, counted in random parts, with plain counts.
 func TestPlain(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range race.Cases(t, 150) {
@@ -85,7 +85,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// sameInParts: but for the frequent values nothing depends on the parts; and all is the same once more.
+// sameInParts checks that only the frequent values depend on the parts, and that counting twice gives equal results.
 func sameInParts(t *testing.T, columns [][]*string, p *Profile) {
 	t.Helper()
 	text := func(p *Profile, all bool) string {
@@ -107,7 +107,8 @@ func sameInParts(t *testing.T, columns [][]*string, p *Profile) {
 	}
 }
 
-// TestDistinct: estimates are within the error that is said, of numbers of values from the first that is estimated on.
+// TestDistinct checks that estimated numbers of different values are within the stated error, from the least number
+// that is estimated.
 func TestDistinct(t *testing.T) {
 	var errors float64
 	n := 0
@@ -135,7 +136,8 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestManyColumns: of very many columns fewer values are counted, so that all fit into bounded memory.
+// TestManyColumns checks that fewer values are counted if there are very many columns, so that all fit into limited
+// memory.
 func TestManyColumns(t *testing.T) {
 	for columns, want := range map[int]int{1: 1024, 64: 1024, 65: 512, 1000: 64, 100_000: 64} {
 		if got := roomFor(columns); got != want {
@@ -159,7 +161,7 @@ func TestManyColumns(t *testing.T) {
 	}
 }
 
-// TestHidden: nothing of a value is left.
+// TestHidden checks that a hidden profile has no part of a value.
 func TestHidden(t *testing.T) {
 	w := New(2)
 	w.Records(100)
@@ -181,7 +183,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestBytes: what is no UTF-8 is counted by its bytes, and shown with marks.
+// TestBytes checks that invalid UTF-8 is counted by its bytes and shown as U+FFFD, and that long values are cut.
 func TestBytes(t *testing.T) {
 	values := []string{"\xff", "\xfe", "\xff", strings.Repeat("x", 2000)}
 	w := New(1)

@@ -8,7 +8,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestWorkForARejectIsConstant counts: what a bad record costs depends neither on how many there are nor on where it is.
+// TestWorkForARejectIsConstant checks that the cost of a bad record depends neither on the number of bad records nor on
+// its position.
 func TestWorkForARejectIsConstant(t *testing.T) {
 	f := NewFile(setting.RejectFile, filepath.Join(t.TempDir(), "r.jsonl"))
 	split, form := 0, &Form{Version: 1}
@@ -19,7 +20,7 @@ func TestWorkForARejectIsConstant(t *testing.T) {
 	f.spool.most = 64 << 10
 	const splits, each, workers = 40, 500, 4
 	for group := 0; group < splits; group += workers {
-		for i := range each { // workers go side by side
+		for i := range each { // workers write concurrently
 			for w := range workers {
 				split, e.Offset = group+w, int64(i)
 				if err := f.Write(split, form, e); err != nil {

@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestWhatComesMeanwhileIsNotReplaced: a file that comes to the place of the reject file while the records are read stays as it is, unless it is a
-// reject file, too. Nothing is left next to it.
+// TestWhatComesMeanwhileIsNotReplaced checks that a file that appears at the path of the reject file while the records are read is kept, unless it is
+// also a reject file or is empty. No temporary file is left.
 func TestWhatComesMeanwhileIsNotReplaced(t *testing.T) {
 	for what, tt := range map[string]struct {
 		text string

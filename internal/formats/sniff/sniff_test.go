@@ -12,20 +12,21 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// foreignHeads are the first bytes of files that cannot be read, as the programs of their formats write them.
+// foreignHeads are the first bytes of files in unsupported formats, as written by the formats' programs.
 var foreignHeads = map[string]string{
 	"a SequenceFile of Hadoop": "53455106196f72672e", "an RCFile of Hive": "5243460100", "an Excel workbook": "d0cf11e0a1b11ae10000", "a file of Arrow or Feather": "4152524f57310000ff",
 	"a database of SQLite": "53514c69746520666f726d6174203300", "packed with compress": "1f8b", "a zip archive": "504b0304140000", "a 7z archive": "377abcaf271c0004", "a RAR archive": "526172211a0700",
 	"packed with LZO": "894c5a4f000d0a1a0a10", "packed with lz4's legacy frame": "02214c18", "a dump of PostgreSQL that pg_restore reads": "5047444d50010e", "an HFile of HBase": hex.EncodeToString([]byte("DATABLK*")),
 }
 
-// TestForeign: a format that cannot be read is seen by its first bytes and by its ending, and no text is taken for one.
+// TestForeign checks that unsupported formats are recognized by their first bytes and by the file name extension, and that text is not mistaken for
+// one.
 func TestForeign(t *testing.T) {
 	for what, head := range foreignHeads {
 		b, err := hex.DecodeString(head)
 		testcheck.Must(t, err)
 		if what == "packed with compress" {
-			if k := ForeignContent(b); k != nil { // gzip, which differs in its second byte
+			if k := ForeignContent(b); k != nil { // gzip, whose second byte differs
 				t.Error(k.what)
 			}
 			b = []byte("\x1f\x9d\x90")
@@ -70,7 +71,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestWide holds the look at NUL bytes to texts in UTF-16 and in UTF-8.
+// TestWide compares the detection of UTF-16 by NUL bytes for texts in UTF-16 and in UTF-8.
 func TestWide(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 300 {
@@ -100,7 +101,8 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: text has another reading if another byte separates its columns, or \N stands alone; the message says where.
+// TestAmbiguous checks that text is ambiguous if another byte consistently separates its columns, or if a value is exactly \N; the message has the
+// position.
 func TestAmbiguous(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "id,v\na,1\n": "", "id\na\nb\n": "", "id;v\na;1\n": `';'`, "id\tv\na\t1\nb\t2\n": "TAB", "id|v\r\na|1\r\n": `'|'`, "id;v\na;1;2\n": "", "id;v\n": "", "id;v\n\n\na;1\n": `';'`,
@@ -112,7 +114,7 @@ func TestAmbiguous(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	// What may continue behind the head says nothing.
+	// A last line that may continue beyond the head is ignored.
 	if err := Ambiguous([]byte("id;v\na;1\nb"), false); err == nil {
 		t.Error("a last line that is a part is looked at")
 	}
@@ -121,7 +123,7 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestBareNullAlike holds the place of \N to a plain reading of random records.
+// TestBareNullAlike compares the position of \N with a simple search in random records.
 func TestBareNullAlike(t *testing.T) {
 	r := testcheck.Rand(t)
 	values := []string{"", "a", `\N`, `\NN`, `"\N"`, `",` + "\n" + `\N"`, `""`}
@@ -151,7 +153,7 @@ func TestBareNullAlike(t *testing.T) {
 	}
 }
 
-// TestHeaders: names that are none are found, by their places.
+// TestHeaders checks that invalid names in headers are found, with their positions.
 func TestHeaders(t *testing.T) {
 	for want, names := range map[string][]string{
 		"column 2 has a name of 4097 bytes": {"a", strings.Repeat("x", 4097)}, "column 1 has NUL bytes": {"a\x00"}, "columns 1 and 3 have the same name, of 2 bytes": {"ab", "c", "ab"}, "": {"a", "", "", "b"},
@@ -180,7 +182,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestBeginsObject: a brace, and then a name or nothing, after blanks.
+// TestBeginsObject checks that an object begins, after blanks, with a brace that a name, a closing brace or the end of the text follows.
 func TestBeginsObject(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "{": true, "{}": true, " \r\n\t{ \n\"a\"": true, BOM + "{\"": true, "{a": false, "[{": false, "x{\"": false, "{{": false} {
 		if BeginsObject([]byte(text)) != want {

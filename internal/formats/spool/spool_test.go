@@ -36,7 +36,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// fullAfter is a disk with room for so many bytes.
+// fullAfter is a disk with room for n bytes.
 type fullAfter struct{ n int }
 
 var errFull = errors.New("full")
@@ -73,12 +73,12 @@ func TestCopyFails(t *testing.T) {
 	}
 }
 
-// endless is so many bytes of zero.
+// endless is a reader without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestCopyMemory copies a stream that is far larger than what is held of it.
+// TestCopyMemory copies a stream that is far larger than the memory of the copy.
 func TestCopyMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestEveryByte compares every byte with every pattern, at every place of a block, between bytes that a sum could carry from or into.
+// TestEveryByte compares every byte with every pattern, at every place of a block, between bytes that could cause or take a carry.
 func TestEveryByte(t *testing.T) {
 	const seed = 64
 	t.Logf("seed %d", seed)
@@ -65,7 +65,7 @@ func TestEveryByte(t *testing.T) {
 	t.Logf("%d bytes", cases)
 }
 
-// TestBits compares what is made of masks with a look at each bit.
+// TestBits compares results derived from masks with a test of each bit.
 func TestBits(t *testing.T) {
 	const seed = 65
 	t.Logf("seed %d", seed)

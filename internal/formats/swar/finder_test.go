@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestFinder compares masks of several blocks with a look at each byte.
+// TestFinder compares masks of several blocks with a test of each byte.
 func TestFinder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range race.Cases(t, 1_000_000) {
@@ -21,7 +21,7 @@ func TestFinder(t *testing.T) {
 		for i := range text {
 			switch {
 			case r.IntN(2) == 0:
-				text[i] = wanted[r.IntN(3)] ^ [...]byte{0, 0, 1, 0x80}[r.IntN(4)] // neighbours are the hard ones
+				text[i] = wanted[r.IntN(3)] ^ [...]byte{0, 0, 1, 0x80}[r.IntN(4)] // neighbours are the hard cases
 			default:
 				text[i] = byte(r.Uint32())
 			}

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestMasks compares every mask with a look at each byte.
+// TestMasks compares every mask with a test of each byte.
 func TestMasks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range race.Cases(t, 1_000_000) {
@@ -16,7 +16,7 @@ func TestMasks(t *testing.T) {
 		want := [4]byte{byte(r.Uint32()), byte(r.Uint32()), '"', '\n'}
 		for i := range p {
 			if p[i] = byte(r.Uint32()); r.IntN(2) == 0 {
-				p[i] = want[r.IntN(4)] ^ byte(r.IntN(2)) // neighbours are the hard ones
+				p[i] = want[r.IntN(4)] ^ byte(r.IntN(2)) // neighbours are the hard cases
 			}
 		}
 		if r.IntN(4) == 0 {

@@ -8,13 +8,13 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// Keys of metadata, as the writers' documentation has them.
+// Keys of metadata in the writers' documentation.
 const (
 	version, legacy, legacy6, zone       = "org.apache.spark.version", "org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96", "org.apache.spark.timeZone"
 	hiveDateKey, hiveZoneKey, hiveOldKey = "writer.date.proleptic", "writer.time.zone", "writer.zone.conversion.legacy"
 )
 
-// saysOf returns a calendar in a word: gregorian, hybrid, its zone, or refused.
+// saysOf returns a calendar as one word: gregorian, hybrid, its zone, or refused.
 func saysOf(c *Calendar) string {
 	text := c.String()
 	if _, in, ok := strings.Cut(text, "hybrid in "); ok {
@@ -27,7 +27,7 @@ func saysOf(c *Calendar) string {
 	return text
 }
 
-// TestCalendarsOfWriters: how Spark and Hive have counted follows from what they say in their files.
+// TestCalendarsOfWriters checks that the calendars of Spark's and Hive's files are known from the files' metadata.
 func TestCalendarsOfWriters(t *testing.T) {
 	for _, c := range []struct {
 		meta                   map[string]string
@@ -77,7 +77,8 @@ func dayOf(year int, month time.Month, day int) int64 {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400
 }
 
-// TestOldDays: the day before 1582-10-15 is 1582-10-04 in the hybrid calendar, ten days earlier in the Gregorian one; a calendar that is not known refuses it.
+// TestOldDays checks days before 1582-10-15. The day before it is 1582-10-04 in the hybrid calendar, and 1582-10-14 in the Gregorian one; an unknown
+// calendar is refused.
 func TestOldDays(t *testing.T) {
 	change := dayOf(1582, 10, 15)
 	hybrid, unknown := &Calendar{}, ParquetCalendars(nil, "spark_schema").Dates
@@ -105,7 +106,7 @@ func TestOldDays(t *testing.T) {
 	}
 }
 
-// TestOrcClock: seconds count from 2015 by the writer's clock.
+// TestOrcClock checks that ORC's seconds count from 2015 by the writer's clock.
 func TestOrcClock(t *testing.T) {
 	base := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

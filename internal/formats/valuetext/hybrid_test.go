@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestHybridDay walks through the Julian calendar day by day, from the year -400 on.
+// TestHybridDay compares each day of the Julian calendar from the year -400 on with package time.
 func TestHybridDay(t *testing.T) {
 	year, month, day := 1, 1, 1
-	at := int64(-719164) // 0001-01-01, as Spark and Hive have it
+	at := int64(-719164) // 0001-01-01 of Spark and Hive
 	lengths := []int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 	for ; year > -400; year-- {
 		if at -= 365; (year-1)%4 == 0 {
@@ -43,7 +43,7 @@ func TestHybridDay(t *testing.T) {
 	}
 }
 
-// TestHybridSecond has the differences of Spark's own table at the instants where they change.
+// TestHybridSecond checks the differences of Spark's own table at the instants of their changes.
 func TestHybridSecond(t *testing.T) {
 	for _, tt := range []struct {
 		zone        string

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestInstants has package time as judge, for the years that both write with four digits.
+// TestInstants compares instants with package time, in the years that both write with four digits.
 func TestInstants(t *testing.T) {
 	r := testcheck.Rand(t)
 	zones := []*time.Location{nil, time.UTC}
@@ -47,7 +47,8 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// TestFloats are read back as the same number by strconv, and have an exponent outside of the given bounds alone.
+// TestFloats checks that strconv reads back the same number, and that only numbers outside of the given bounds have an
+// exponent.
 func TestFloats(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 20000 {
@@ -76,7 +77,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// TestFloors have math/big as judge.
+// TestFloors compares floored division with math/big.
 func TestFloors(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 20000 {

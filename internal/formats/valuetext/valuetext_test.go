@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestDecimal has math/big as judge, for numbers of any length in two's complement.
+// TestDecimal compares numbers of any length in two's complement with math/big.
 func TestDecimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
@@ -29,7 +29,7 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-// TestJSON is read back by encoding/json.
+// TestJSON checks that encoding/json reads back the same text.
 func TestJSON(t *testing.T) {
 	for _, s := range []string{"", "a\"b\\c", "\b\f\n\r\t\x00\x1f", "企业</>&\u2028"} {
 		var got string
@@ -39,7 +39,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestDecimal128 has math/big as judge, for numbers of two words and their edges.
+// TestDecimal128 compares numbers of two words, also at their limits, with math/big.
 func TestDecimal128(t *testing.T) {
 	const seed = 101
 	t.Logf("seed %d", seed)

@@ -73,7 +73,7 @@ func TestAdviceNamesSettings(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a full disk and a full share of it are one; a file that is too large is not.
+// TestDiskFull checks that a full disk and an exceeded quota count as a full disk, and that a file that is too large does not.
 func TestDiskFull(t *testing.T) {
 	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: false, syscall.EIO: false, io.ErrShortWrite: false} {
 		if got := DiskFull(fmt.Errorf("write: %w", err)); got != want {
@@ -85,7 +85,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestWrittenName: names are absolute, and errors of no file have none.
+// TestWrittenName checks that names are absolute, and that errors without a file have none.
 func TestWrittenName(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {

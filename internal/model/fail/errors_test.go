@@ -22,7 +22,7 @@ func kinds() []Kind {
 	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy, State}
 }
 
-// TestKindIsKept: an error keeps its kind, its message and its causes, however it is wrapped.
+// TestKindIsKept checks that an error keeps its kind, its message and its causes, however it is wrapped.
 func TestKindIsKept(t *testing.T) {
 	cause := fmt.Errorf("open x.csv: %w", fs.ErrNotExist)
 	for _, k := range kinds() {

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// held has a directory in memory with files; those of Writing are named below it.
+// held returns a file system in memory whose directory /out has the given files; their names may begin with Writing.
 func held(t *testing.T, files map[string]string) *hdfsio.Memory {
 	t.Helper()
 	fsys := hdfsio.NewMemory()
@@ -30,7 +30,7 @@ func held(t *testing.T, files map[string]string) *hdfsio.Memory {
 	return fsys
 }
 
-// listed returns what a directory has; nil: it is missing.
+// listed returns the names in a directory, or nil if it does not exist.
 func listed(t *testing.T, fsys hdfsio.FS, dir string) (names []string) {
 	t.Helper()
 	infos, err := fsys.ReadDir(t.Context(), dir)
@@ -62,13 +62,14 @@ func TestFileAsDirectory(t *testing.T) {
 	}
 }
 
-// TestClaim: a directory is taken if it is missing or empty, and again by the job that has it. Others stay as they are.
+// TestClaim checks that a missing or empty directory can be claimed, and claimed again by the job that holds it. Other
+// directories stay unchanged.
 func TestClaim(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		files   map[string]string
 		again   bool
-		refused string // empty: taken
+		refused string // empty: claimed
 	}{
 		{"missing", nil, false, ""},
 		{"ours", map[string]string{"_writing/claim": `{"token": "ours", "made": true}`, "part-00000.csv": "x", "_writing/part-00001.csv": "x"}, true, ""},
@@ -103,7 +104,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestOneClaims: of several jobs that claim a directory at once one has it, and its token is whole.
+// TestOneClaims checks that one of several jobs that claim a directory concurrently holds it, with a complete token.
 func TestOneClaims(t *testing.T) {
 	for _, fsys := range []hdfsio.FS{hdfsio.NewMemory(), hdfsio.Local{}} {
 		dir := path.Join(t.TempDir(), "out")
@@ -133,7 +134,8 @@ func TestOneClaims(t *testing.T) {
 	}
 }
 
-// TestRetain: files that records name with their sizes stay, others of the export go, and what is of others stays.
+// TestRetain checks that recorded files with the recorded size stay, that other files of the export are removed, and
+// that files that are not part of an export stay.
 func TestRetain(t *testing.T) {
 	fsys := held(t, map[string]string{"part-00000.csv": "123", "part-00001.csv": "12", "part-00002.csv": "1", ManifestName: "{}", "x": "x", "_writing/claim": `{"token": "ours"}`, "_writing/part-00003.csv": "1"})
 	d, err := Held(t.Context(), fsys, "/out", "ours")
