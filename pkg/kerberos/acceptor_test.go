@@ -27,7 +27,7 @@ import (
 
 const ours = "OURS.TEST"
 
-// serviceKeys returns a keytab as a service has it, with keys of other services and old ones.
+// serviceKeys returns the keytab of a service, with several key types and a key of another service.
 func serviceKeys(t testing.TB) (path string, kt *keytab.Keytab) {
 	t.Helper()
 	kt = keytab.New()
@@ -51,7 +51,7 @@ func serviceKeys(t testing.TB) (path string, kt *keytab.Keytab) {
 	return path, kt
 }
 
-// forged is what a KDC and a caller would have made.
+// forged describes a token as a KDC and a client would make it.
 type forged struct {
 	user, realm, service string
 	etype                int32
@@ -64,7 +64,7 @@ type forged struct {
 
 func name(s string) types.PrincipalName { return types.NewPrincipalName(1, s) }
 
-// token returns the one of Kerberos alone, and the request in it.
+// token returns the Kerberos token without SPNEGO, its request, and the session key.
 func (f forged) token(t testing.TB, kt *keytab.Keytab) ([]byte, *messages.APReq, types.EncryptionKey) {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
@@ -130,7 +130,7 @@ func gss(t testing.TB, oid asn1.ObjectIdentifier, parts ...[]byte) []byte {
 	return asn1tools.AddASNAppTag(slices.Concat(b, slices.Concat(parts...)), 0)
 }
 
-// offered returns a token in the frame of SPNEGO, of the first of some mechanisms.
+// offered returns a token in the frame of SPNEGO, for the first of some mechanisms.
 func offered(t testing.TB, token []byte, mechs ...asn1.ObjectIdentifier) []byte {
 	t.Helper()
 	b, err := asn1.Marshal(struct {
@@ -194,7 +194,7 @@ func TestAccept(t *testing.T) {
 			}
 		}
 	}
-	// Another acceptor of the same service, as after the keytab was read again.
+	// Another acceptor of the same service, as after the keytab is read again.
 	token, _, _ := forged{user: "ann", realm: ours}.token(t, kt)
 	if _, _, err := a.Accept(token, from); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestRefuse: a client with none, or another's, is unknown; the log says why, the caller gets no token.
+// TestRefuse checks that clients without a valid token of their own are refused: the error, for the log, has the reason, and the caller gets no
+// token.
 func TestRefuse(t *testing.T) {
 	path, kt := serviceKeys(t)
 	a, err := NewAcceptor(path, "HTTP", &Seen{})
@@ -343,7 +344,7 @@ func TestSeen(t *testing.T) {
 	}
 	for n := range 100 {
 		at := now.Add(time.Duration(n-50) * 6 * time.Second)
-		if err := s.first(key(n), at, at.Add(Skew)); !errors.Is(err, ErrSeen) { // the last moment at which it is good
+		if err := s.first(key(n), at, at.Add(Skew)); !errors.Is(err, ErrSeen) { // the last moment at which it is valid
 			t.Fatalf("token %d: %v", n, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write makes files in a directory.
+// write creates files in a directory.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -26,7 +26,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestConfig reads what distributions and administrators write, which gokrb5 alone refuses or passes over.
+// TestConfig reads configurations of distributions and administrators that gokrb5 alone refuses or ignores.
 func TestConfig(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// sessionKeys are of each type that is supported.
+// sessionKeys returns a key of each supported type.
 func sessionKeys() map[string]types.EncryptionKey {
 	keys := map[string]types.EncryptionKey{}
 	for id, size := range map[int32]int{17: 16, 18: 32, 19: 16, 20: 32} {
@@ -25,7 +25,7 @@ func sessionKeys() map[string]types.EncryptionKey {
 	return keys
 }
 
-// acceptor returns a context of the other side, as far as tokens go.
+// acceptor returns a context of the acceptor, sufficient for its tokens.
 func acceptor(t testing.TB, key types.EncryptionKey) *Context {
 	t.Helper()
 	out, err := newProtector(key, usageAcceptor, cipher.NewCBCEncrypter)
@@ -35,7 +35,7 @@ func acceptor(t testing.TB, key types.EncryptionKey) *Context {
 	return &Context{out: out, in: out}
 }
 
-// accepted returns a token as the acceptor sends it: what the acceptor's context seals says that the initiator sealed it.
+// accepted returns a token in the form that the acceptor sends: Context.Seal marks its tokens as the initiator's.
 func accepted(t testing.TB, key types.EncryptionKey, sequence uint64, data []byte, private bool) []byte {
 	t.Helper()
 	e, err := crypto.GetEtype(key.KeyType)
@@ -131,7 +131,7 @@ func TestTokensRefused(t *testing.T) {
 			whole := accepted(t, key, 7, []byte("something to read"), private)
 			for i := range whole {
 				if i == 6 || i == 7 {
-					continue // the rotation is not protected: another one is another token
+					continue // the rotation is not protected: a changed one is another form of the token
 				}
 				for bit := range 8 {
 					s, _ := newContext(key)

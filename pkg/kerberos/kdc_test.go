@@ -37,7 +37,7 @@ func (r *realm) admin(t *testing.T, query ...string) {
 	}
 }
 
-// keytab has the present keys of principals, which ktadd leaves as they are.
+// keytab writes the current keys of principals into a keytab, without changing them, and returns its path.
 func (r *realm) keytab(t *testing.T, name string, principals ...string) string {
 	t.Helper()
 	path := filepath.Join(r.dir, name)
@@ -73,7 +73,7 @@ func (r *realm) config(t *testing.T, replace ...string) *Config {
 	return c
 }
 
-// login fails the test when it fails.
+// login logs in, and ends the test if that fails.
 func login(t *testing.T, o Options) *Client {
 	t.Helper()
 	c, err := Login(o)
@@ -86,7 +86,7 @@ func login(t *testing.T, o Options) *Client {
 
 const hdfsService = "nn/localhost"
 
-// TestLogin logs in at a real KDC by a keytab and by a ticket cache, and has tickets of services.
+// TestLogin logs in at a real KDC with a keytab and with a ticket cache, and gets tickets of services.
 func TestLogin(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)
@@ -202,7 +202,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: another kind of error: %v", name, err)
 		}
 	}
-	// A keytab with some of the principal's types does, whichever the KDC would take first.
+	// A keytab with one of the principal's key types is enough, whatever type the KDC prefers.
 	for _, id := range []int32{17, 20} {
 		path := only(t, filepath.Join(r.dir, "all.keytab"), func(e *keytab.Keytab, i int) bool { return e.Entries[i].Key.KeyType == id })
 		login(t, Options{Principal: "types", Keytab: path, Config: conf})
@@ -217,7 +217,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// only returns a keytab of some entries of another one.
+// only returns a keytab with some entries of another one.
 func only(t *testing.T, path string, keep func(kt *keytab.Keytab, i int) bool) string {
 	t.Helper()
 	kt, err := loadKeytab(path)
@@ -261,7 +261,8 @@ func port(t *testing.T, r *realm) string {
 	return p
 }
 
-// TestKDCAway ends the KDC and starts it again: logins fail by name and may be retried; a user with a ticket can work.
+// TestKDCAway stops the KDC and starts it again. Meanwhile logins fail with an error that names the configuration and
+// may be retried, and valid tickets can still be used.
 func TestKDCAway(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	o := Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t)}
@@ -282,7 +283,7 @@ func TestKDCAway(t *testing.T) {
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
 		t.Errorf("a ticket that is valid: %v", err)
 	}
-	// One that is due is used on, and the KDC left alone for a while.
+	// A ticket that is due for renewal is used as long as it is valid, and the KDC is not asked again for a while.
 	c.mu.Lock()
 	due := *c.s.tickets[asked{hdfsService, ""}]
 	due.since, due.end = time.Now().Add(-24*time.Hour), time.Now().Add(time.Minute)

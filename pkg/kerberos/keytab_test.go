@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestNewestKey: of two versions of a key the one that was written later is used, and of equal times the one with the higher number.
+// TestNewestKey checks that the key version with the latest time is used, and of equal times the one with the highest number.
 func TestNewestKey(t *testing.T) {
 	type version struct {
 		at   time.Time

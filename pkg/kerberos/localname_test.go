@@ -27,13 +27,13 @@ func TestLocalNames(t *testing.T) {
 		}
 		user, isName := strings.CutPrefix(want, "= ")
 		switch {
-		case isName && strings.Contains(rules, "(?!") && errors.Is(err, ErrLocalRule): // no lookahead here
+		case isName && strings.Contains(rules, "(?!") && errors.Is(err, ErrLocalRule): // lookahead is not supported here
 		case isName && f[1] == "" && !ok && err == nil: // without rules the principal is not mapped here
 		case isName && (!ok || name != user || err != nil):
 			t.Errorf("line %d, %q of %s: %q, %t, %v, want %q", i+1, rules, principal, name, ok, err, user)
 		case isName:
 			named++
-		case want == "! PatternSyntaxException" && err == nil: // here a rule is looked at when it is come to
+		case want == "! PatternSyntaxException" && err == nil: // here a rule is compiled only when it is reached
 		case ok:
 			t.Errorf("line %d, %q of %s: %q, want %s", i+1, rules, principal, name, want)
 		case want == "! NoMatchingRule" && err != nil && !strings.Contains(err.Error(), "has a / or @"):

@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// referring returns a KDC that answers each request by an error, and counts them.
+// referring returns the port of a KDC that answers each request with an error, and counts the requests.
 func referring(t *testing.T, code int32, asked *atomic.Int32) (port string) {
 	t.Helper()
 	l := testcheck.Serve(t, func(nc net.Conn) {
@@ -34,8 +34,8 @@ func referring(t *testing.T, code int32, asked *atomic.Int32) (port string) {
 	return port
 }
 
-// TestReferrals: a login that a KDC refers to another realm ends by name after one request, and so does a ticket for a service of a realm
-// whose KDC is not configured.
+// TestReferrals checks that a login that the KDC refers to another realm fails after one request, with an error that names the principal, and that a
+// ticket for a service of a realm without a configured KDC fails with an error that names the realm.
 func TestReferrals(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	var asked atomic.Int32

@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestManyAsk has goroutines ask for tickets while all that they have ends every few seconds: none goes without, by keytab
-// (logging in again) and by ticket cache (renewed here, then written again by kinit).
+// TestManyAsk checks that concurrent goroutines always get tickets, although all tickets end every few seconds: with a keytab, which is used to log
+// in again, and with a ticket cache, which this package renews and kinit then rewrites.
 func TestManyAsk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("outlives tickets of 9 s")
@@ -28,7 +28,7 @@ func TestManyAsk(t *testing.T) {
 	}
 	cache := filepath.Join(r.dir, "cache")
 	kinit := func() {
-		// Another file takes its place, as those who keep tickets renewed do it.
+		// Another file replaces it, as programs do that keep tickets renewed.
 		r.kinit(t, "FILE:"+cache+".new", "-l", "9s", "-r", "27s", "-k", "-t", r.Keytab("loader"), "loader")
 		if err := os.Rename(cache+".new", cache); err != nil {
 			t.Error(err)
@@ -53,7 +53,7 @@ func TestManyAsk(t *testing.T) {
 			for i := range 8 {
 				service := []string{hdfsService, "hbase/localhost"}[i%2]
 				g.Go(func() {
-					// They ask at the same moments, some thousand times in a ticket's life: without pauses each would keep a processor busy.
+					// They ask at the same moments, some thousand times in a ticket's life. Without pauses each would use a whole processor.
 					for moments := time.NewTicker(5 * time.Millisecond); ctx.Err() == nil; <-moments.C {
 						ticket, _, err := c.Ticket(context.WithoutCancel(ctx), service, []string{"", testcluster.Realm}[i/2%2])
 						if err != nil {
@@ -70,7 +70,7 @@ func TestManyAsk(t *testing.T) {
 					}
 				})
 			}
-			if name == "cache" { // it is renewed for 27 s by this package, and written again before
+			if name == "cache" { // this package renews it for 27 s, and kinit rewrites it before that
 				g.Go(func() {
 					select {
 					case <-time.After(2 * life):
@@ -90,7 +90,7 @@ func TestManyAsk(t *testing.T) {
 	}
 }
 
-// TestCacheLives uses ticket caches that other programs renew, replace or let expire.
+// TestCacheLives uses ticket caches that other programs renew or replace, or that expire.
 func TestCacheLives(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)
@@ -102,7 +102,7 @@ func TestCacheLives(t *testing.T) {
 	if time.Until(end) > time.Hour || time.Until(renewable) < 20*time.Hour {
 		t.Errorf("it ends at %s, renewable until %s", end, renewable)
 	}
-	// ended makes all that the client has end, as time does.
+	// ended makes all tickets of the client expire, as if time had passed.
 	ended := func(till time.Duration) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func TestCacheLives(t *testing.T) {
 	if later, _ := c.Until(); !later.After(time.Now()) {
 		t.Errorf("renewed, it ends at %s", later)
 	}
-	// It is due, and was not renewed: this package does.
+	// The ticket is due, and no other program has renewed it, so this package does.
 	c.mu.Lock()
 	c.s.tgt.since, c.s.tgt.end = time.Now().Add(-time.Hour), time.Now().Add(time.Minute)
 	c.s.tickets = map[asked]*grant{}
@@ -147,7 +147,7 @@ func TestCacheLives(t *testing.T) {
 	}
 }
 
-// FuzzCache reads any bytes as a ticket cache: a login or an error, and no more memory than the bytes.
+// FuzzCache reads any bytes as a ticket cache, and checks that the result is a login or an error, without more memory than the bytes.
 func FuzzCache(f *testing.F) {
 	const principal = "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01R\x00\x00\x00\x01u"
 	const ticket = principal + principal + "\x00\x12\x00\x00\x00\x02kk" + "0123456789abcdef\x00flag" + "\x00\x00\x00\x01\x00\x02\x00\x00\x00\x01a" + "\x00\x00\x00\x00" + "\x00\x00\x00\x01t\x00\x00\x00\x00"

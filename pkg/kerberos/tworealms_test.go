@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestTwoRealms has a KDC of another realm that trusts the user's: a ticket for a service there comes by way of both, where [domain_realm]
-// names the realm, and where the caller does.
+// TestTwoRealms gets a ticket for a service in another realm, whose KDC trusts the user's realm, through both KDCs. The realm is known from
+// [domain_realm], or named by the caller.
 func TestTwoRealms(t *testing.T) {
 	const other, service = "OTHER.ORG", "nn/host.other.org"
 	r := startRealm(t, testcluster.Security{})
@@ -33,7 +33,7 @@ func TestTwoRealms(t *testing.T) {
 	there("kadmin.local", "addprinc", "-pw", "of both", trust)
 	r.admin(t, "addprinc", "-pw", "of both", trust)
 
-	ctx, cancel := context.WithCancel(context.Background()) // the test's own ends before its cleanup
+	ctx, cancel := context.WithCancel(context.Background()) // the test's own context ends before its cleanup
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestWriteCache: a login by keytab becomes a cache with which MIT's programs get tickets, and so does this package.
+// TestWriteCache checks that a login with a keytab can be written as a ticket cache, with which MIT's programs and this
+// package get tickets.
 func TestWriteCache(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)

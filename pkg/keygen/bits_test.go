@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// TestMurmur3OfBytes holds the hash to one whose blocks are put together of bytes, and its turns of shifts: all lengths up to 24, at all places of
-// a word. [TestMurmur3] has numbers of others.
+// TestMurmur3OfBytes compares the hash with a simple one whose blocks are built from bytes, and whose rotations are built from shifts: all lengths up
+// to 24, at all places of a word. [TestMurmur3] compares with HBase's values.
 func TestMurmur3OfBytes(t *testing.T) {
 	const seed = 91
 	t.Logf("seed %d", seed)
@@ -50,7 +50,7 @@ func TestMurmur3OfBytes(t *testing.T) {
 	}
 }
 
-// TestJavaHashOfUnits holds the hash to its definition over the units that Go's library makes of a text, of all planes.
+// TestJavaHashOfUnits compares the hash with its definition over the UTF-16 units that Go's library computes, for texts of all planes.
 func TestJavaHashOfUnits(t *testing.T) {
 	const seed = 92
 	t.Logf("seed %d", seed)
@@ -108,7 +108,7 @@ func TestAlphabet(t *testing.T) {
 	}
 }
 
-// TestDigits has every pair of bytes as hex digits, digests as numbers of hex digits, and whole numbers as Go's library reads them.
+// TestDigits compares hex digits with Go's library for every byte, digests with numbers parsed from their hex digits, and whole numbers with strconv.
 func TestDigits(t *testing.T) {
 	const seed = 94
 	t.Logf("seed %d", seed)
@@ -153,7 +153,7 @@ func TestDigits(t *testing.T) {
 			t.Fatalf("%q: %d, %v; want %d, %v", text, got, bad, want, err)
 		}
 	}
-	// Java's Long.hashCode: the upper half and the lower, one bit after the other.
+	// Java's Long.hashCode: the upper half XOR the lower one, bit by bit.
 	for range race.Cases(t, 1_000_000) {
 		v, want := r.Uint64(), uint32(0)
 		for i := range 32 {

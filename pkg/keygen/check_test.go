@@ -108,8 +108,7 @@ func TestUniqueness(t *testing.T) {
 	}
 }
 
-// TestCollisions shows that the answer "may collide" is no fancy: two records
-// with different ids and one key.
+// TestCollisions shows that the warning "may collide" is justified: two records with different ids have one key.
 func TestCollisions(t *testing.T) {
 	for spec, records := range map[string][2]exampleRow{
 		"a + id":       {{"a": "A1", "id": "23"}, {"a": "A12", "id": "3"}},
@@ -174,7 +173,7 @@ func TestShares(t *testing.T) {
 		{"reverse(a) + id", ten, nil, ""},
 		{"salt(a, 37) + id", digits(1, 36, "%02d"), even(37), ""},
 		{"md5hex(a)", digits(1, 99, "%02d"), nil, "the 97 others less"},
-		// a salt's region that has been split again is not a fault
+		// that the region of a salt has been split again is not an error
 		{"salt(a, 10) + md5hex(a)", append(digits(1, 8, "%d"), []byte("84"), []byte("88"), []byte("9")), nil, ""},
 	} {
 		r := checked(t, c.spec, CheckOptions{Regions: 10, Splits: c.splits})

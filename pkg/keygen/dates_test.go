@@ -12,8 +12,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestZones holds offsets to package time's, from before the first change of
-// the clocks to long after the last that is held.
+// TestZones compares offsets with package time, from before the first clock change to long after the last stored one.
 func TestZones(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"} {
@@ -46,8 +45,8 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestTimesThatClocksSkipOrRepeat: around each change of the clocks a local time is the instant that Java's LocalDateTime.atZone gives: the only
-// one that shows it, the earlier of two, and of none that of the distance from UTC before the change.
+// TestTimesThatClocksSkipOrRepeat checks local times around each clock change against Java's LocalDateTime.atZone: a repeated time is the earlier of
+// its two instants, and a skipped time is converted with the offset from before the change.
 func TestTimesThatClocksSkipOrRepeat(t *testing.T) {
 	skipped, repeated := 0, 0
 	for _, name := range []string{"Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"} {
@@ -91,7 +90,7 @@ func TestTimesThatClocksSkipOrRepeat(t *testing.T) {
 	}
 	d, err := NewDates("yyyy-MM-dd HH:mm", "Europe/Berlin")
 	testcheck.Must(t, err)
-	for text, want := range map[string]int64{"2026-03-29 02:30": 1774747800000, "2026-10-25 02:30": 1792888200000} { // as Java gives them
+	for text, want := range map[string]int64{"2026-03-29 02:30": 1774747800000, "2026-10-25 02:30": 1792888200000} { // the results of Java
 		if got, err := d.Millis([]byte(text)); err != nil || got != want {
 			t.Errorf("%s is %d, %v, not %d", text, got, err, want)
 		}
@@ -121,7 +120,7 @@ func TestDates(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(seed), 0))
 				var text []byte
 				for range 2000 {
-					// From 1990 to 2100: earlier distances from UTC have seconds.
+					// From 1990 to 2100: earlier offsets from UTC have seconds.
 					ns := (631152000 + rng.Int64N(3470688000)) * 1e9 / c.unit * c.unit
 					if c.unit < 1e9 {
 						ns += rng.Int64N(1e9) / c.unit * c.unit
@@ -153,7 +152,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestYearZero: there is no year 0. Java's DateTimeFormatter refuses it for yyyy too.
+// TestYearZero checks that the year 0 is refused, as Java's DateTimeFormatter refuses it for yyyy.
 func TestYearZero(t *testing.T) {
 	for _, layout := range []string{"yyyy-MM-dd", "yyyyMMdd", "dd.MM.yyyy HH:mm"} {
 		d, err := NewDates(layout, "")

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestReference holds docs/keys.md to the code: every function as it is
-// written, and every recipe.
+// TestReference checks that docs/keys.md has every function in its written form, and every recipe.
 func TestReference(t *testing.T) {
 	b, err := os.ReadFile("../../docs/keys.md")
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A spec is parsed, checked against what is known of the records, and compiled
-// into a program that makes keys.
+// Parse a spec, check it against the properties of the records, and compile it into a program that makes keys.
 func Example() {
 	expr, err := keygen.Parse("salt(check_id, 10) + md5hex(check_id) + id")
 	if err != nil {
@@ -54,7 +53,7 @@ func Example() {
 	// no key: column check_id: key column is empty
 }
 
-// A report explains a spec part by part.
+// Print a report that explains a spec part by part.
 func ExampleCheck() {
 	expr, err := keygen.Parse("salt(user) + user + reverse(day)")
 	if err != nil {
@@ -73,8 +72,7 @@ func ExampleCheck() {
 	// reverse(day) 8 to 8 bytes of any bytes
 }
 
-// Where a spec makes no sense the error says at which byte, and what may have
-// been meant.
+// The error for an invalid spec has the position, and a suggestion.
 func ExampleParse_error() {
 	_, err := keygen.Parse("salt(a) + md5hx(a)")
 	if e, ok := errors.AsType[*keygen.SyntaxError](err); ok {

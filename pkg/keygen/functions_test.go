@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// examples has a call of every function with what it gives. Digests are those
-// of md5sum, sha1sum, sha256sum and zlib; murmur3 that of HBase's class.
+// examples returns calls of every function with their results. The digests are those of md5sum, sha1sum, sha256sum and
+// zlib; murmur3 is that of HBase's class.
 func examples() []example {
 	const user = "TheRealMT"
 	r := map[string]string{"s": "A208848994", "u": user, "t": "1483203661000", "d": "2017-01-01 01:01:01", "p": "13812345678",
@@ -98,7 +98,7 @@ func TestShapesHold(t *testing.T) {
 	}
 }
 
-// TestNothingAllocates guards the row path: no function may allocate.
+// TestNothingAllocates checks that no function allocates.
 func TestNothingAllocates(t *testing.T) {
 	for _, x := range examples() {
 		p, fields := program(t, x)
@@ -127,8 +127,7 @@ func TestZonesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTextsAsPlain holds functions of text to what they are in terms of
-// slices of runes and package strings.
+// TestTextsAsPlain compares functions of text with simple implementations that use slices of runes and package strings.
 func TestTextsAsPlain(t *testing.T) {
 	mapped := func(fn func(rune) rune) func(string, int, int) (string, bool) {
 		return func(s string, _, _ int) (string, bool) { return strings.Map(fn, s), s != "" }

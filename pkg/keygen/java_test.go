@@ -22,7 +22,7 @@ func judge(t *testing.T, requests []byte) *answers {
 	return &answers{t: t, b: testcheck.Java(t, bytes.NewReader(requests), "testdata/Judge.java")}
 }
 
-// answers are read one after the other.
+// answers are the judge's answers, which are read one after the other.
 type answers struct {
 	t *testing.T
 	b []byte
@@ -45,7 +45,7 @@ func appendString(dst, s []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(dst, uint32(len(s))), s...)
 }
 
-// randomText is text of all planes, with ASCII, Chinese and emoji the most.
+// randomText returns text of all planes, mostly ASCII, Chinese and emoji.
 func randomText(r *rand.Rand) []byte {
 	n := r.IntN(40)
 	switch r.IntN(1000) {
@@ -65,7 +65,7 @@ func randomText(r *rand.Rand) []byte {
 		case 2:
 			c = 0x1f300 + rune(r.IntN(0x300))
 		case 3:
-			c = rune(r.IntN(0x21)) // what trim takes off
+			c = rune(r.IntN(0x21)) // characters that trim removes
 		default:
 			c = rune(0x20 + r.IntN(0x5f))
 		}
@@ -77,7 +77,7 @@ func randomText(r *rand.Rand) []byte {
 	return b
 }
 
-// one makes the key of one column, called v, which may be empty.
+// one returns a function that makes the key of a spec from one column, called v, which may be empty.
 func one(t *testing.T, spec string) func(v []byte) []byte {
 	t.Helper()
 	e, err := Parse(spec)
@@ -97,8 +97,8 @@ func one(t *testing.T, spec string) func(v []byte) []byte {
 	}
 }
 
-// TestTextsAsJava holds 100,000 random texts to String.hashCode,
-// MessageDigest, CRC32, StringBuilder.reverse and String.trim.
+// TestTextsAsJava compares 100,000 random texts with String.hashCode, MessageDigest, CRC32, StringBuilder.reverse and
+// String.trim.
 func TestTextsAsJava(t *testing.T) {
 	const texts = 100_000
 	r := rand.New(rand.NewPCG(7, 11))
@@ -150,8 +150,8 @@ func TestTextsAsJava(t *testing.T) {
 	}
 }
 
-// TestDatesAsJava holds local dates of several zones to java.time, hours that
-// a change of the clocks repeats or skips among them.
+// TestDatesAsJava compares local dates of several zones with java.time, including hours that a clock change repeats or
+// skips.
 func TestDatesAsJava(t *testing.T) {
 	const layoutText = "yyyy-MM-dd HH:mm:ss.SSS"
 	r := rand.New(rand.NewPCG(3, 4))

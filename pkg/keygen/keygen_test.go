@@ -210,7 +210,7 @@ func FuzzJavaHash(f *testing.F) {
 	})
 }
 
-// TestAppendDoesNotAllocate guards the row path.
+// TestAppendDoesNotAllocate checks that making a key does not allocate.
 func TestAppendDoesNotAllocate(t *testing.T) {
 	e, err := Parse("salt(buss_no + business_type) + md5hex(buss_no, business_type) + id")
 	if err != nil {

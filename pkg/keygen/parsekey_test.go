@@ -24,7 +24,7 @@ func parserOf(t testing.TB, spec string) *KeyParser {
 	return p
 }
 
-// parsedSpecs are specs and the columns that their keys give.
+// parsedSpecs returns specs, and for each the columns that its keys contain.
 func parsedSpecs() map[string]string {
 	return map[string]string{
 		"id":                                     "id",
@@ -39,8 +39,7 @@ func parsedSpecs() map[string]string {
 	}
 }
 
-// TestKeyParser: what a record's key gives back are the record's columns, or the key has a second cut; a random key is taken
-// only where its columns make it.
+// TestKeyParser checks that the parser returns the columns from which a key was made, unless the key can be cut in two ways.
 func TestKeyParser(t *testing.T) {
 	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -72,7 +71,7 @@ func TestKeyParser(t *testing.T) {
 			}
 			key, err := program.Append(nil, list)
 			if errors.Is(err, ErrUTF8) {
-				continue // a salt of characters
+				continue // the salt requires valid UTF-8
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +95,7 @@ func TestKeyParser(t *testing.T) {
 	}
 }
 
-// randomSpec returns a spec of any parts. Some cannot be taken apart.
+// randomSpec returns a spec of random parts. The keys of some specs cannot be parsed.
 func randomSpec(r *rand.Rand) string {
 	columns := []string{"a", "b", "c"}
 	one := func() string { return columns[r.IntN(len(columns))] }
@@ -116,8 +115,8 @@ func randomSpec(r *rand.Rand) string {
 	return strings.Join(parts, " + ")
 }
 
-// TestRandomKeyParsers builds keys by random specs of random columns: what comes back is the columns, unless the key can be cut
-// in two ways. Nothing else is ever taken out of a key.
+// TestRandomKeyParsers makes keys with random specs and columns, and checks that the parser returns these columns, unless the key can be cut in two
+// ways, and that it accepts no other keys.
 func TestRandomKeyParsers(t *testing.T) {
 	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -154,7 +153,7 @@ func TestRandomKeyParsers(t *testing.T) {
 			}
 			key, err := program.Append(nil, list)
 			if err != nil {
-				continue // a column that may not be empty
+				continue // a column that must not be empty
 			}
 			keys++
 			switch err := p.Parse(key, values); {

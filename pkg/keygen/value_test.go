@@ -59,7 +59,7 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-// TestKeysRefuseValues: a key that has what keys do not have is refused by name; names of columns stay what they were.
+// TestKeysRefuseValues checks that the error for an operator that keys do not support names it, and that its words can still be names of columns.
 func TestKeysRefuseValues(t *testing.T) {
 	for spec, want := range map[string]string{
 		"a = b": "a key has no =", "a <> b": "a key has no !=", "md5hex(a and b)": "a key has no and", "a is null": "a key has no is", "a like 'x'": "a key has no like",
@@ -96,7 +96,8 @@ func TestUnknownColumnOfValue(t *testing.T) {
 	}
 }
 
-// FuzzParseValue: the parser never panics, its errors are short, and what an expression prints is read as an equal one of the same kind.
+// FuzzParseValue checks that the parser never panics, that its errors are short, and that a printed expression is parsed as an equal expression of
+// the same kind.
 func FuzzParseValue(f *testing.F) {
 	for _, text := range []string{
 		"a", "upper(trim(name)) = 'X' and not (b > 1 or c is not null)", "case when a in ('x', 'y') then 1 else coalesce(b, -2.50) end", "a between 'x' and 'y'",

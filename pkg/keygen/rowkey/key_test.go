@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeyReadsItsOlderText: what earlier versions wrote into plans and manifests reads as it did, and is written as HBase
-// writes it.
+// TestKeyReadsItsOlderText checks that texts of earlier versions in plans and manifests are still read, and are written
+// in HBase's form.
 func TestKeyReadsItsOlderText(t *testing.T) {
 	for text, want := range map[string]string{
 		`a\,b`: "a,b", `a\\x41`: `a\x41`, `\xaa\x0A\\\,`: "\xaa\n\\,", `a,b`: "a,b", `\x5Cx41`: `\x41`, "": "",

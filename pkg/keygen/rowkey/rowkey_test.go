@@ -54,7 +54,8 @@ func TestTextIsHBases(t *testing.T) {
 	}
 }
 
-// TestTextIsReadAsHBaseReadsIt: what is read at all gives HBase's bytes, and everything that is printed is read.
+// TestTextIsReadAsHBaseReadsIt checks that every accepted text gives HBase's bytes, and that every printed text is
+// accepted.
 func TestTextIsReadAsHBaseReadsIt(t *testing.T) {
 	var texts []string
 	for _, k := range everyKey() {
@@ -92,7 +93,7 @@ func TestEveryKeyIsReadBack(t *testing.T) {
 	}
 }
 
-// TestEscapesThatHBaseTakesForTextAreRefused names what to write instead.
+// TestEscapesThatHBaseTakesForTextAreRefused checks that the errors for such escapes name the right escape.
 func TestEscapesThatHBaseTakesForTextAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`\xaa`: `\xAA`, `\xAa`: `\xAA`, `a\xfe`: `\xFE`, `\,`: `\x2C`, `\\`: `\x5C`, `\`: `\x5C`, `\x4`: `\xNN`, `\xG0`: `\xNN`, `\n`: `\xNN`,
@@ -103,7 +104,7 @@ func TestEscapesThatHBaseTakesForTextAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzParse reads anything without a panic, and reads again what it prints.
+// FuzzParse checks that no text causes a panic, and that a printed key is read back.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", `a\x00\xFF`, `\xaa`, `\,`, `\`, "ä"} {
 		f.Add(s)

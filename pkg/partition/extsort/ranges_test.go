@@ -30,7 +30,7 @@ func TestRangesAreTheRegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		// Rows are in stripes of the input: an arena may have keys that no other has.
+		// Rows are added in stripes: one arena may have keys that no other has.
 		fillRapid(t, s, workers, rapid.SampledFrom([]int{1, 50, 200}).Draw(t, "stripe"), rows)
 		n := rapid.IntRange(1, 100).Draw(t, "rows of a range")
 		var got []testRow
