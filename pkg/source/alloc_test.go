@@ -9,8 +9,8 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// TestAllocations reads 20,000 rows with a reader whose buffers have grown: what is allocated depends on splits, not on
-// rows.
+// TestAllocations reads 20,000 rows with a reader whose buffers have grown, and checks that allocations depend on the
+// number of splits, not of rows.
 func TestAllocations(t *testing.T) {
 	race.Plain(t)
 	rows := checkRows(20_000)

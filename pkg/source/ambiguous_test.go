@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAmbiguousText: text that nothing says anything about is no CSV where its beginning has another reading, and settings decide.
+// TestAmbiguousText checks that text without settings is not read as CSV if its beginning may be another format, and that a setting decides.
 func TestAmbiguousText(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"id\tname\n1\ta\n", "with TAB as often in each"},

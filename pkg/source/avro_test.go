@@ -18,7 +18,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// toAvro makes a file of records of texts, in blocks of so many records; "" is NULL where null says so.
+// toAvro returns a file of records of texts, with a given number of records in each block. With null, "" is NULL.
 func toAvro(t testing.TB, columns []string, rows [][]string, codec ocf.CodecName, block int, null bool) []byte {
 	t.Helper()
 	typ := `"string"`
@@ -52,7 +52,8 @@ func toAvro(t testing.TB, columns []string, rows [][]string, codec ocf.CodecName
 	return b.Bytes()
 }
 
-// TestAvroEqualsDump reads the same rows from both, of all codecs, in blocks and splits of many sizes.
+// TestAvroEqualsDump reads rows with all codecs, in blocks and splits of many sizes, and compares them with the rows
+// that were written.
 func TestAvroEqualsDump(t *testing.T) {
 	rows := checkRows(300)
 	for i, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate, ocf.Snappy, ocf.ZStandard} {
@@ -73,7 +74,7 @@ func TestAvroEqualsDump(t *testing.T) {
 	}
 }
 
-// loadAvro reads a file and sees that what batches say of it adds up: bytes to those of the file, numbers to those of the
+// loadAvro reads a file and checks the data of its batches: their bytes add up to the file's, and their numbers to the
 // records of each split.
 func loadAvro(t testing.TB, o Options, name string, data []byte) (rows [][]string, err error) {
 	in, err := Open(t.Context(), memory("/"+name, data), []string{"/" + name}, o)
@@ -114,7 +115,7 @@ func loadAvro(t testing.TB, o Options, name string, data []byte) (rows [][]strin
 	return rows, nil
 }
 
-// TestAvroEverySplitSize cuts a small file everywhere, and reads it with several workers.
+// TestAvroEverySplitSize splits a small file at every position, and reads it with several workers.
 func TestAvroEverySplitSize(t *testing.T) {
 	rows := checkRows(20)
 	for i := range rows {
@@ -165,7 +166,7 @@ func TestAvroEverySplitSize(t *testing.T) {
 		}
 		sums = append(sums, sum)
 	}
-	// Another value in one block is another checksum of its split alone.
+	// A changed value in one block changes only the checksum of its split.
 	changed := bytes.Clone(data)
 	changed[bytes.LastIndex(changed, []byte(rows[19][2]))]++
 	in, err = Open(t.Context(), memory("/x.avro", changed), []string{"/x.avro"}, Options{SplitSize: 300})
@@ -196,7 +197,7 @@ func readAvroAll(t testing.TB, in *Input) (n int, err error) {
 	return n, nil
 }
 
-// nestedSchema has a column of every kind that matters to choosing.
+// nestedSchema has a column of every kind that affects the choice of columns.
 const nestedSchema = `{"type":"record","name":"r","fields":[
 	{"name":"id","type":"long"},
 	{"name":"addr","type":["null",{"type":"record","name":"a","fields":[{"name":"city","type":"string"},{"name":"zip","type":"int"}]}]},
@@ -223,7 +224,7 @@ func nested(t *testing.T) []byte {
 	marker := [16]byte([]byte("a marker of text"))
 	var records []byte
 	for _, r := range []nestedRecord{{1, &address{"上海", 200000}, []string{"a", "b"}, 1500, [12]byte{}}, {2, nil, nil, 0, [12]byte{}}} {
-		// The library has a type of its own for durations.
+		// The library has its own type for durations.
 		data, err := hamba.Marshal(hamba.MustParse(strings.Replace(nestedSchema, `,"logicalType":"duration"`, "", 1)), map[string]any{
 			"id": r.ID, "addr": r.Addr, "tags": r.Tags, "at": r.At, "span": r.Span})
 		if err != nil {
@@ -285,7 +286,7 @@ func TestAvroColumns(t *testing.T) {
 	}
 }
 
-// TestAvroOfPolars reads a file whose record has the empty name, as fastavro reads it.
+// TestAvroOfPolars reads a file whose record has an empty name, with the result of fastavro.
 func TestAvroOfPolars(t *testing.T) {
 	rows, err := chosenRows(t, Options{}, "../../testdata/source/avro/polars.avro")
 	const want = `[map["at":"2026-03-05 08:09:10.123456" "d":"2026-03-05" "flag":"true" "id":"1" "name":"a" "s":"{\"p\":1,\"q\":\"z\"}" "tags":"[\"a\",\"b\"]" "x":"1.5"]` +
@@ -295,14 +296,15 @@ func TestAvroOfPolars(t *testing.T) {
 	}
 }
 
-// TestAvroBadRecord: the place is the block and the number in it, and the values are a line of CSV, which is read again.
+// TestAvroBadRecord checks that the position of a bad record is its block and its number there, and that its values are
+// kept as a line of CSV, which is read again.
 func TestAvroBadRecord(t *testing.T) {
 	var rows [][]string
 	for i := range 20 {
 		rows = append(rows, []string{strconv.Itoa(i), "a,\"b\"\n" + strconv.Itoa(i)})
 	}
 	data := toAvro(t, []string{"id", "text"}, rows, ocf.Null, 8, false)
-	second := bytes.Index(data, []byte("\"b\"\n8")) - 8 // count, length of two bytes, length, id, length, two bytes
+	second := bytes.Index(data, []byte("\"b\"\n8")) - 8 // before it: count, length of two bytes, length, id, length, two bytes
 	in, err := Open(t.Context(), memory("/x.avro", data), []string{"/x.avro"}, Options{ChunkSize: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -337,7 +339,7 @@ func TestAvroBadRecord(t *testing.T) {
 	}
 }
 
-// TestAvroDamage: a block that is damaged ends the file, and its error has the place; nothing of it has a value.
+// TestAvroDamage checks that a damaged block ends the reading of the file, with an error that names the file.
 func TestAvroDamage(t *testing.T) {
 	data := toAvro(t, checkColumns, checkRows(100), ocf.Snappy, 10, false)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -381,10 +383,11 @@ func loadBytesAvro(t testing.TB, o Options, data []byte) ([]string, error) {
 	return rows, nil
 }
 
-// TestAvroMemory: a block beyond a reader's memory is a MemoryError, and with what it asks for it is read.
+// TestAvroMemory checks that a block that exceeds a reader's memory is a MemoryError, and that the memory that it
+// requests is enough.
 func TestAvroMemory(t *testing.T) {
 	large := [][]string{{"1", strings.Repeat("x", 3<<20)}, {"2", "y"}}
-	for _, rows := range [][][]string{large, {{"0", "small"}, large[0]}} { // at opening, when it is the first; at reading
+	for _, rows := range [][][]string{large, {{"0", "small"}, large[0]}} { // the error is returned at opening for the first block, else at reading
 		data := toAvro(t, []string{"id", "text"}, rows, ocf.Snappy, 1, false)
 		_, err := loadBytesAvro(t, Options{Memory: 8 << 20}, data)
 		e, ok := errors.AsType[*MemoryError](err)
@@ -422,7 +425,7 @@ func TestAvroRefusals(t *testing.T) {
 	}
 }
 
-// BenchmarkAvro reads the rows of BenchmarkDump; MB/s are of what the blocks unpack to.
+// BenchmarkAvro reads the rows of BenchmarkDump; MB/s count the unpacked bytes of the blocks.
 func BenchmarkAvro(b *testing.B) {
 	rows := checkRows(benchRows)
 	size := int64(len(toAvro(b, checkColumns, rows, ocf.Null, 400, false)))
@@ -432,7 +435,8 @@ func BenchmarkAvro(b *testing.B) {
 	}
 }
 
-// FuzzAvro reads damaged files in one split and in several: nothing panics, and where both are read, they are the same.
+// FuzzAvro reads damaged files in one split and in several, and checks that nothing panics and that both have the same
+// rows unless one fails.
 func FuzzAvro(f *testing.F) {
 	rows := checkRows(12)
 	for i, codec := range []ocf.CodecName{ocf.Null, ocf.Deflate, ocf.Snappy, ocf.ZStandard} {

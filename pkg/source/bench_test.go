@@ -15,8 +15,7 @@ import (
 
 var checkColumns = strings.Fields("id check_id rule_no index_value rule_type hit_condition rule_desc hit_ind artificial_ver_result cause_code opinin create_by create_date update_by update_date remarks del_flag trunc_no")
 
-// checkRows makes records like those of the check table: short fields, many empty, Chinese free text with commas,
-// quotes and line feeds.
+// checkRows returns records like those of the check table: short fields, many empty, Chinese free text with commas, quotes and line feeds.
 func checkRows(n int) [][]string {
 	phrases := []string{"客户本人已核实", "收入证明不足", "age < 22 or age > 55", "手机号实名认证通过", "资料不全，退回补件", "n/a", "系统自动通过", "overdue_days > 30"}
 	joints := []string{"；", " ", "\n", ", ", "\""}
@@ -62,7 +61,7 @@ func toCSV(rows ...[]string) []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	if err := w.WriteAll(rows); err != nil {
-		panic(err) // a buffer takes all
+		panic(err) // a buffer never fails
 	}
 	return b.Bytes()
 }
@@ -78,8 +77,8 @@ func processor(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// benchmark reads the file of size bytes, one split after the other, on one core. cpu-MB/s is by processor time, which other programs
-// disturb less.
+// benchmark reads a file with text bytes of text, one split after the other, on one core. cpu-MB/s is per processor time, on which other programs
+// have less effect.
 func benchmark(b *testing.B, path string, o Options, text int64) {
 	in, err := Open(b.Context(), disk, []string{path}, o)
 	if err != nil {
@@ -116,7 +115,7 @@ func BenchmarkCSV(b *testing.B) {
 	data := toCSV(append([][]string{checkColumns}, checkRows(benchRows)...)...)
 	path := writeFile(b, "check.csv", data)
 	b.Run("source", func(b *testing.B) { benchmark(b, path, Options{}, int64(len(data))) })
-	// The standard library's reader on the same file, for the factor between them.
+	// The standard library's reader on the same file, to compare.
 	b.Run("stdlib", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		b.ReportAllocs()

@@ -71,7 +71,7 @@ func TestRejectFile(t *testing.T) {
 		for w := range 4 {
 			wg.Go(func() {
 				for i := range 100 {
-					split := w*10 + i/10 // of ten records, in order
+					split := w*10 + i/10 // each of ten records, in order
 					if run == 1 {
 						split = 39 - split
 					}

@@ -20,8 +20,8 @@ import (
 
 const calendarsDir = "../../testdata/source/calendars/"
 
-// TestCalendarsOfSpark reads dates and timestamps from the year 1 on that Spark wrote by the hybrid calendar and by the Gregorian
-// one in several time zones. The texts are those that Spark reads from the same files, in UTC.
+// TestCalendarsOfSpark reads dates and timestamps from the year 1, which Spark wrote in the hybrid and the Gregorian calendar in several time zones,
+// and compares them with Spark's own reading of the files, in UTC.
 func TestCalendarsOfSpark(t *testing.T) {
 	texts, err := filepath.Glob(calendarsDir + "*.jsonl")
 	if err != nil || len(texts) < 5 {
@@ -94,8 +94,8 @@ func writeOld(t *testing.T, root string, meta map[string]string, day, i96day int
 	return path
 }
 
-// TestCalendarsOfHive reads old dates and INT96 as Hive's metadata says. The days, the seconds and the local time of them are those of
-// Hive 4.0.1's NanoTimeUtils and CalendarUtils.
+// TestCalendarsOfHive reads old dates and INT96 according to Hive's metadata. The expected days, seconds and local times are those of Hive 4.0.1's
+// NanoTimeUtils and CalendarUtils.
 func TestCalendarsOfHive(t *testing.T) {
 	for _, tt := range []struct {
 		zone, legacy string
@@ -129,7 +129,7 @@ func TestCalendarsOfHive(t *testing.T) {
 	}
 }
 
-// TestCalendarsUnknown refuses old values, and no others, of files that do not say how they count them.
+// TestCalendarsUnknown checks that only old values are refused if a file does not state its calendar.
 func TestCalendarsUnknown(t *testing.T) {
 	const old = -719164 // a day, which reads 0001-01-01 in the hybrid calendar and 0000-12-30 in the Gregorian
 	v2, v3, row := map[string]string{"org.apache.spark.version": "2.4.8"}, map[string]string{"org.apache.spark.version": "3.5.7"}, map[string]string{"org.apache.spark.sql.parquet.row.metadata": "{}"}
@@ -146,7 +146,7 @@ func TestCalendarsUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		root       string
 		meta       map[string]string
-		d, i, t, l string // the texts; without one they are refused
+		d, i, t, l string // the texts; empty: refused
 	}{
 		{"schema", nil, "0000-12-30", "0000-12-30 00:00:00", "0000-12-30 00:00:00", "0000-12-30 00:00:00"},
 		{"spark_schema", v3, "0000-12-30", "0000-12-30 00:00:00", "0000-12-30 00:00:00", "0000-12-30 00:00:00"},
@@ -182,7 +182,7 @@ func TestCalendarsUnknown(t *testing.T) {
 	}
 }
 
-// TestCalendarsAreIdentity has one checksum of a file's plan, whenever it is opened, and others of files that count otherwise.
+// TestCalendarsAreIdentity checks that the checksum of a file's plan is the same at each opening, and differs for files with other calendars.
 func TestCalendarsAreIdentity(t *testing.T) {
 	sums := map[uint32]string{}
 	for _, zone := range []string{"Asia/Shanghai", "UTC", "+08:00", ""} {
@@ -206,12 +206,12 @@ func TestCalendarsAreIdentity(t *testing.T) {
 	}
 }
 
-// TestCalendarsOfAvro reads old dates and timestamps as the metadata of Spark and Hive says.
+// TestCalendarsOfAvro reads old dates and timestamps according to the metadata of Spark and Hive.
 func TestCalendarsOfAvro(t *testing.T) {
 	for _, tt := range []struct {
 		record string
 		meta   map[string]string
-		d, t   string // the texts; without one they are refused
+		d, t   string // the texts; empty: refused
 	}{
 		{"r", nil, "0000-12-30", "0000-12-30 00:00:00"},
 		{"topLevelRecord", nil, "", ""},

@@ -24,7 +24,7 @@ const (
 	hadoopLZ4 = "hadoop-lz4"
 )
 
-// packedSample returns a file that another program packed.
+// packedSample returns a file that another program compressed.
 func packedSample(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(packedDir, name))
@@ -34,7 +34,7 @@ func packedSample(t testing.TB, name string) []byte {
 	return data
 }
 
-// unpacked returns all of a file's text.
+// unpacked returns the whole text of a file, and its compression.
 func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string, error) {
 	t.Helper()
 	m := &memFile{"/" + name, data}
@@ -53,7 +53,7 @@ func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string
 	return text, f.compression, errors.Join(err, src.Close())
 }
 
-// packedSamples are the files that are read, with the name of their compression.
+// packedSamples are the files to read, with the names of their compressions.
 var packedSamples = map[string]string{
 	"one.csv.bz2": "bz2", "two.csv.bz2": "bz2", "hadoop-4096.csv.bz2": "bz2",
 	"one.csv.xz": "xz", "two.csv.xz": "xz", "blocks.csv.xz": "xz",
@@ -62,7 +62,8 @@ var packedSamples = map[string]string{
 	"two.csv.deflate": "deflate", "hadoop-4096.csv.deflate": "deflate", "hadoop-262144.csv.deflate": "deflate",
 }
 
-// TestPackedByOthers reads what other programs packed: by its ending, and by its magic where there is one.
+// TestPackedByOthers reads files that other programs compressed, recognized by the file name extension, and by the
+// first bytes if the format has a magic.
 func TestPackedByOthers(t *testing.T) {
 	text := packedSample(t, "text.csv")
 	for name, how := range packedSamples {
@@ -79,7 +80,7 @@ func TestPackedByOthers(t *testing.T) {
 			inputs = append(inputs, "part-00000")
 		}
 		for _, as := range inputs {
-			again := func(RowError) error { return nil } // the header of all but the first
+			again := func(RowError) error { return nil } // the headers of all files but the first
 			rows, err := loadBytes(t, Options{Memory: 600 << 20, Reject: again}, as, data)
 			if n := bytes.Count(want, []byte("\n")) - bytes.Count(want, []byte("id,name,note\n")); err != nil || len(rows) != n || rows[0].Values[1] != "n"+rows[0].Values[1][1:] {
 				t.Errorf("%s as %s: %d records, %v", name, as, len(rows), err)
@@ -97,8 +98,8 @@ func TestPackedByOthers(t *testing.T) {
 	}
 }
 
-// TestPackedByOthersTruncated cuts files at every place: the text that comes is the text's beginning, and is the whole or
-// ends with an error, but where the format has no end: after a block, or a stream.
+// TestPackedByOthersTruncated cuts files at many positions, and checks that the text is a beginning of the whole text
+// that ends with an error. There is no error only where the format marks no end: after a block, or a stream.
 func TestPackedByOthersTruncated(t *testing.T) {
 	for name, how := range packedSamples {
 		if strings.HasPrefix(name, "eight") || strings.HasPrefix(name, "one") || strings.Contains(name, "262144") {
@@ -133,14 +134,14 @@ func TestPackedByOthersTruncated(t *testing.T) {
 				t.Fatalf("%s, cut at %d: %v", name, n, err)
 			}
 		}
-		most := 1 // the end of the first stream
+		most := 1 // at the end of the first stream
 		switch how {
 		case "snappy", hadoopLZ4:
-			most = len(text)/2048 + 2 // blocks
+			most = len(text)/2048 + 2 // after each block
 		case "sz", "lz4":
-			most = 4 // chunks; skippable frames
+			most = 4 // after chunks, or skippable frames
 		case "xz":
-			most = 4 // padding after a stream, in fours
+			most = 4 // within padding after a stream, at multiples of four bytes
 		}
 		if silent > most {
 			t.Errorf("%s: %d of its beginnings are read without an error", name, silent)
@@ -148,8 +149,8 @@ func TestPackedByOthersTruncated(t *testing.T) {
 	}
 }
 
-// TestPackedByOthersDamaged changes bytes: what comes is the text, or an error that names the file and place. Blocks of
-// Hadoop have no checksum, so there only panics and lengths are looked for.
+// TestPackedByOthersDamaged changes bytes, and checks that the text is unchanged, or that there is an error that names
+// the file. Hadoop's blocks have no checksum, so for them the test only finds panics and wrong lengths.
 func TestPackedByOthersDamaged(t *testing.T) {
 	text := packedSample(t, "text.csv")
 	r := rand.New(rand.NewPCG(1, 2))
@@ -177,7 +178,8 @@ func TestPackedByOthersDamaged(t *testing.T) {
 	}
 }
 
-// TestDictionaryBeyondTheBudgetIsRefused, in the first block and in a later stream, before it is allocated.
+// TestDictionaryBeyondTheBudgetIsRefused checks that a dictionary that exceeds the memory is refused before it is
+// allocated, in the first block and in a later stream.
 func TestDictionaryBeyondTheBudgetIsRefused(t *testing.T) {
 	pack := func(dict int) []byte {
 		var b bytes.Buffer
@@ -194,7 +196,7 @@ func TestDictionaryBeyondTheBudgetIsRefused(t *testing.T) {
 		return b.Bytes()
 	}
 	large, small := pack(256<<20), packedSample(t, "one.csv.xz")
-	const budget = 72 << 20 // one.csv.xz asks for 8 MiB, and an eighth is for later ones
+	const budget = 72 << 20 // one.csv.xz requires 8 MiB, and an eighth is reserved for later streams
 	for name, data := range map[string][]byte{"first": large, "second": append(bytes.Clone(small), large...)} {
 		var err error
 		used := testcheck.Allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.xz", data) })
@@ -205,13 +207,13 @@ func TestDictionaryBeyondTheBudgetIsRefused(t *testing.T) {
 			t.Errorf("%s: %d bytes were allocated", name, used)
 		}
 	}
-	again := func(RowError) error { return nil } // the header of the second
+	again := func(RowError) error { return nil } // the header of the second stream
 	if got, err := loadBytes(t, Options{Memory: budget, Reject: again}, "x.csv.xz", append(bytes.Clone(small), small...)); err != nil || len(got) != 2400 {
 		t.Errorf("%d records, %v", len(got), err)
 	}
 }
 
-// TestLyingLengths: lengths of blocks and chunks that the file cannot hold take no memory.
+// TestLyingLengths checks that lengths of blocks and chunks that exceed the file are errors, and allocate nothing.
 func TestLyingLengths(t *testing.T) {
 	for name, data := range map[string]string{
 		"x.snappy": "\x7f\xff\xff\xff\x7f\xff\xff\xffabc", "y.snappy": "\x00\x00\x00\x05\x00\x00\x00\x05\xff\xff\xff\xff\x07", "z.lz4": "\x7f\xff\xff\xff\x00\x00\x00\x02ab",
@@ -228,7 +230,8 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// TestForeignFormatsAreRefused by their endings and by how they begin, with what to do.
+// TestForeignFormatsAreRefused checks that unsupported formats are refused by their file name extensions and by their
+// first bytes, and that the error says how to convert them.
 func TestForeignFormatsAreRefused(t *testing.T) {
 	tar := make([]byte, 1024)
 	copy(tar[257:], "ustar\x0000")
@@ -270,7 +273,7 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 	}
 }
 
-// howOf returns what has to be in the message about a format: the program that converts it.
+// howOf returns the program that the message about a format must name, which converts the format.
 func howOf(format string) string {
 	return map[string]string{
 		"a SequenceFile": "STORED AS PARQUET SELECT * FROM", "an RCFile": "STORED AS PARQUET SELECT * FROM",
@@ -281,7 +284,8 @@ func howOf(format string) string {
 	}[format]
 }
 
-// FuzzPacked unpacks anything by each compression: no panic, no end, no memory beyond what the file may take.
+// FuzzPacked unpacks any bytes with each compression, and checks that nothing panics, that the text ends, and that the
+// memory stays within the limit of the file.
 func FuzzPacked(f *testing.F) {
 	endings := []string{"bz2", "xz", "lz4", "snappy", "sz", "deflate"}
 	for name := range packedSamples {

@@ -106,16 +106,16 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// text draws a string of the bytes that matter to a parser of CSV.
+// text draws a string of the characters that are special to a parser of CSV.
 func text(alphabet string) *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]rune(alphabet)), 0, 12), func(r []rune) string { return string(r) })
 }
 
-// TestCSVRoundTrip writes records as the standard library does, in several forms, and reads them back.
+// TestCSVRoundTrip writes records in several forms of CSV, and reads them back.
 func TestCSVRoundTrip(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		cols := rapid.IntRange(1, 5).Draw(t, "cols")
-		// Long values reach beyond the blocks of the scanner.
+		// Long values are longer than the blocks of the scanner.
 		value := rapid.OneOf(text("ab,\"\n\r规"), rapid.Map(rapid.IntRange(0, 200), func(n int) string { return strings.Repeat("x\"", n/3) + strings.Repeat(",", n%3) }))
 		rows := rapid.SliceOfN(rapid.SliceOfN(value, cols, cols), 0, 30).Draw(t, "rows")
 		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
@@ -157,7 +157,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	})
 }
 
-// outcome is all that reading gave: records, and bad records.
+// outcome is the whole result of reading: records, bad records, and the error.
 type outcome struct {
 	Good []record
 	Bad  []string
@@ -177,8 +177,8 @@ func read(t *rapid.T, name string, data []byte, o Options) (out outcome) {
 	return out
 }
 
-// TestSplitsOfCSV holds every way to cut any text, well formed or not, against reading it in one piece: the same records
-// at the same places, the same bad records with the same numbers, the same error.
+// TestSplitsOfCSV compares all ways to split any text, well formed or not, with reading it as a whole: the same records at the same positions, the
+// same bad records with the same numbers, and the same error.
 func TestSplitsOfCSV(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		data := []byte(rapid.OneOf(text("a,\"\n"), text("ab,,\"\"\n\n\r"), rapid.Map(rapid.SliceOfN(text("a,\"\n\r"), 0, 20), func(s []string) string { return strings.Join(s, "\n") })).Draw(t, "data"))
@@ -192,8 +192,8 @@ func TestSplitsOfCSV(t *testing.T) {
 	})
 }
 
-// FuzzCSV holds the scanner against encoding/csv: the same records before the first fault, and a fault where it has one.
-// Inputs with a carriage return are left out, because encoding/csv changes CR LF within quotes, and those that can have stray records.
+// FuzzCSV compares the scanner with encoding/csv: the same records, and bad records at the same places. Inputs with a carriage return are skipped,
+// because encoding/csv changes CR LF within quotes, and so are inputs that may have stray records.
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,b\n1,2\n"), 3, 5)
 	f.Add([]byte("\"a\"\"\",\n\n,\"\n\"\n"), 1, 1)
@@ -227,7 +227,7 @@ func FuzzCSV(f *testing.F) {
 		}
 		got, err := loadBytes(t, o, "x.csv", data)
 		if row, ok := errors.AsType[*RowError](err); ok && strings.Contains(row.Reason, "not closed") {
-			bad = append(bad, int64(len(rows))) // which ends the reading, as it ends the file
+			bad = append(bad, int64(len(rows))) // it ends the reading and is the last record of the file
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -241,12 +241,12 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// mayStray says that records of some bytes can be strays, in files whose columns have names of their own.
+// mayStray reports whether the data may have stray records, in files whose columns have their own names.
 func mayStray(data []byte) bool {
 	return bytes.Contains(data, bom) || bytes.IndexByte(data, sub) >= 0 || bytes.Contains(data, []byte("first column"))
 }
 
-// isForeign reports whether a file's bytes are those of a format that is refused.
+// isForeign reports whether the data are in a format that is refused.
 func isForeign(data []byte) bool {
 	return sniff.ForeignContent(data) != nil ||
 		bytes.HasPrefix(data, []byte(orc.Magic)) && orc.Ends(data, data[max(0, len(data)-4):])

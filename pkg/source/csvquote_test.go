@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// judged reads a CSV text with a budget, at several splits and chunks, which must come to the same.
+// judged reads a CSV text with a budget, in several sizes of splits, which must have the same result.
 func judged(t *testing.T, text, spec string, o Options) (rows [][]string, b *Budget, in *Input, err error) {
 	t.Helper()
 	first := ""
@@ -38,7 +38,8 @@ func judged(t *testing.T, text, spec string, o Options) (rows [][]string, b *Bud
 	return rows, b, in, err
 }
 
-// TestUnclosedQuoteIsFatal has a quote that is closed nowhere: all that follows is within it, so no budget allows it.
+// TestUnclosedQuoteIsFatal checks that a quote that is never closed is an error with any budget: the rest of the file
+// is within it.
 func TestUnclosedQuoteIsFatal(t *testing.T) {
 	many := "id,v\n" + strings.Repeat("1,a\n", 9) + "2,\"b\n" + strings.Repeat("3,c\n", 1000)
 	for name, text := range map[string]string{"many": many, "last": "id,v\n1,2\n3,\"4", "doubled": "id,v\n1,\"\"\"\n", "first": "id,v\n\"1,2\n3,4\n"} {
@@ -52,14 +53,15 @@ func TestUnclosedQuoteIsFatal(t *testing.T) {
 			}
 		}
 	}
-	// A record that is longer than the greatest within its quotes is the same: what is behind it is not known.
+	// A quoted record that exceeds the greatest length is also an error: its end is unknown.
 	_, b, _, err := judged(t, many, "100%", Options{MaxRecord: 512})
 	if err == nil || errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "longer than 512 bytes: most likely a quote is not closed") || b.Bad() != 0 {
 		t.Errorf("too long: %d bad, %v", b.Bad(), err)
 	}
 }
 
-// TestBadRecordIsChargedByItsLines has quotes that close at another record's.
+// TestBadRecordIsChargedByItsLines checks that a bad record counts as many bad records as it has lines, if its quotes
+// close in another record.
 func TestBadRecordIsChargedByItsLines(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -136,7 +138,7 @@ func TestLineEndsOfCROnlyAreRefused(t *testing.T) {
 	}
 }
 
-// utf16 writes a text in UTF-16.
+// utf16Text returns a text in UTF-16.
 func utf16Text(s string, little bool) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// exporterSample is a file of testdata/source/dialects, how it is read and what must come out: its README says what the fields mean.
+// exporterSample is a file of testdata/source/dialects, with its settings and the expected rows; its README describes the fields.
 type exporterSample struct {
 	Path, Format string
 	Read         struct {
@@ -54,7 +54,7 @@ func readSamples(t *testing.T) []exporterSample {
 	return m.Samples
 }
 
-// dialect returns how a sample is read, as its manifest says.
+// dialect returns the dialect of a sample, from its manifest.
 func (s *exporterSample) dialect() dialect.Dialect {
 	r := &s.Read
 	d := dialect.Dialect{Name: "sample", FieldSep: r.Separator, RecordSep: r.RecordEnd, Quote: r.Quote, Escape: r.Escape, Map: dialect.Literal,
@@ -75,7 +75,7 @@ func (s *exporterSample) dialect() dialect.Dialect {
 	return d
 }
 
-// expectedRows are rows by column, as a sample's file of them says.
+// expectedRows returns the expected rows of a sample, by column, from a file of them.
 func expectedRows(t *testing.T, name string) []map[string]any {
 	t.Helper()
 	f, err := os.Open(exporterSamples + name)
@@ -96,7 +96,7 @@ func expectedRows(t *testing.T, name string) []map[string]any {
 	}
 }
 
-// rowsOf reads an input: each row's values by column, nil for NULL.
+// rowsOf reads an input, and returns each row's values by column, nil for NULL.
 func rowsOf(t *testing.T, in *Input) ([]map[string]any, error) {
 	t.Helper()
 	var rows []map[string]any
@@ -121,7 +121,7 @@ func rowsOf(t *testing.T, in *Input) ([]map[string]any, error) {
 	return rows, nil
 }
 
-// TestExporters reads what exporters wrote, in splits of several sizes.
+// TestExporters reads files of exporters, in splits of several sizes.
 func TestExporters(t *testing.T) {
 	for _, s := range readSamples(t) {
 		if s.Format != "text" {
@@ -165,7 +165,7 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// TestEndOfPostgres has the mark of the end of data, which is no record at the end and one anywhere else, wherever a chunk ends.
+// TestEndOfPostgres checks that PostgreSQL's mark of the end of data is ignored at the end and is a record anywhere else, wherever a chunk ends.
 func TestEndOfPostgres(t *testing.T) {
 	d, err := dialect.Preset(dialect.PostgresTxt)
 	if err != nil {

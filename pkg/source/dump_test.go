@@ -87,7 +87,7 @@ func plainDump(data []byte, f, r byte) [][]string {
 	return rows
 }
 
-// TestSplitsOfDump holds every way to cut any bytes against the standard library, for any two separators.
+// TestSplitsOfDump compares all ways to split any bytes with the standard library, for any two separators.
 func TestSplitsOfDump(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		seps := rapid.SliceOfNDistinct(rapid.Byte(), 3, 3, rapid.ID[byte]).Draw(t, "separators and a byte")
@@ -95,7 +95,7 @@ func TestSplitsOfDump(t *testing.T) {
 		o := Options{Format: FormatDump, FieldSep: SepOf(seps[0]), RecordSep: SepOf(seps[1]), Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "cols")],
 			SplitSize: int64(rapid.IntRange(1, len(data)+1).Draw(t, "split")), ChunkSize: rapid.IntRange(1, 100).Draw(t, "chunk")}
 		if compression.Begins(data) != "" {
-			return // the first bytes say that it is a packed file
+			return // the first bytes are those of a compressed file
 		}
 		got := read(t, "x", data, o)
 		if otherText(data, seps[1]) {
@@ -123,7 +123,7 @@ func TestSplitsOfDump(t *testing.T) {
 	})
 }
 
-// otherText is text with line feeds, and nowhere a separator of records.
+// otherText reports whether data is text with line feeds and without any record separator.
 func otherText(data []byte, record byte) bool {
 	return bytes.HasSuffix(data, []byte("\n")) && bytes.IndexByte(data, record) < 0
 }

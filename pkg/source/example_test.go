@@ -18,7 +18,7 @@ func resolve(path string) (source.FS, string, error) {
 	return hdfsio.Local{}, name, err
 }
 
-// An input is opened once and read split by split; bad records go to Reject.
+// Open an input once and read it split by split; bad records are given to Reject.
 func Example() {
 	dir, err := os.MkdirTemp("", "export")
 	if err != nil {
@@ -42,7 +42,7 @@ func Example() {
 
 func read(ctx context.Context, dir string) error {
 	in, err := source.Open(ctx, resolve, []string{dir}, source.Options{
-		Reject: func(e source.RowError) error { // e.Raw is the record, lent until this returns
+		Reject: func(e source.RowError) error { // e.Raw is the record, valid until this returns
 			fmt.Printf("%s: record %d at byte %d: %s\n", filepath.Base(e.Path), e.Record, e.Offset, e.Reason)
 			return nil // go on; an error would end the reading
 		},
@@ -55,7 +55,7 @@ func read(ctx context.Context, dir string) error {
 	for split := range in.Splits() {
 		err := r.Read(ctx, split, func(b *source.Batch) error {
 			for row := range b.Rows {
-				// The batch is lent: copy what is to stay.
+				// The batch is valid only during the call: copy values to keep them.
 				fmt.Printf("%s is called %s\n", b.Field(row, 0), b.Field(row, 1))
 			}
 			return nil
@@ -68,8 +68,7 @@ func read(ctx context.Context, dir string) error {
 	return nil
 }
 
-// A budget allows so many bad records; the error that says that there are more
-// has the record that was one too many.
+// A budget allows a fixed number of bad records. The error of a budget that is exceeded has the first record beyond it.
 func ExampleBudget() {
 	dir, err := os.MkdirTemp("", "export")
 	if err != nil {

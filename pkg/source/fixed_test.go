@@ -32,7 +32,7 @@ func fixed(t *testing.T, change func(*dialect.Dialect), positions ...string) *di
 	})
 }
 
-// TestFixed reads records of fixed columns: lines and records that nothing separates, with all kinds of positions and blanks, and bad ones.
+// TestFixed reads records of fixed columns: lines and unseparated records, with all kinds of positions and blanks, and bad records.
 func TestFixed(t *testing.T) {
 	people := []string{"id=1-4", "name=5-10", "sex=11", "city=13-16"}
 	for _, tt := range []struct {
@@ -82,8 +82,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestFixedEBCDIC reads random unloads of a mainframe, records of fixed length that nothing separates, in any splits, and reads their bad records
-// again from the reject file.
+// TestFixedEBCDIC reads random unseparated records of a mainframe, of fixed length, in any splits, and reads their bad records again from the reject
+// file.
 func TestFixedEBCDIC(t *testing.T) {
 	r := testcheck.Rand(t)
 	for range 40 {

@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/formats/rejects"
 )
 
-// fixedWidth is a format that is no part of the program: lines whose columns begin at fixed places. It shows what a further format takes.
+// fixedWidth is a format that is not part of the program: lines whose columns begin at fixed positions. It shows how to add a format.
 type fixedWidth struct{}
 
 // fixedColumns are the columns with their ends.
@@ -84,8 +84,8 @@ func (t *widthReader) parse(n, _ int, last bool) (int, error) {
 	return start, r.flush(k, start)
 }
 
-// TestFurtherFormat reads files of a format that one file and one line of the registry add: in splits, packed, mixed with CSV and in another order of
-// columns, with bad records that are read again from the reject file, and with checksums.
+// TestFurtherFormat reads files of a format that needs only one file and one line of the registry: in splits, compressed, together with CSV and with
+// another order of columns, with bad records that are read again from the reject file, and with checksums.
 func TestFurtherFormat(t *testing.T) {
 	var text strings.Builder
 	var want [][]string
@@ -132,7 +132,7 @@ func TestFurtherFormat(t *testing.T) {
 	t.Run("rejects", func(t *testing.T) { readFixedRejects(t, rejects) })
 }
 
-// readFixedRejects reads bad records again, as which they are bad.
+// readFixedRejects reads bad records again, and checks that they are still bad.
 func readFixedRejects(t *testing.T, f *RejectFile) {
 	if n, err := f.Finish(); err != nil || n != 10 {
 		t.Fatalf("%d rejects, %v", n, err)

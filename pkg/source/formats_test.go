@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/jsonlines"
 )
 
-// TestExportersOfJSONAndAvro reads what other programs wrote as JSON lines and Avro, in splits of several sizes.
+// TestExportersOfJSONAndAvro reads JSON lines and Avro files of other programs, in splits of several sizes.
 func TestExportersOfJSONAndAvro(t *testing.T) {
 	read := 0
 	for _, s := range readSamples(t) {

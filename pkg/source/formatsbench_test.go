@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// BenchmarkText reads the rows of the check table as exporters of text write them, from the file to its batches, on one core. A
-// scanner for separators alone (plain) is what NULL and escapes are compared with.
+// BenchmarkText reads the rows of the check table in the forms of text exporters, from the file to its batches, on one core. The scanner for
+// separators alone (plain) shows the cost of NULL and escapes.
 func BenchmarkText(b *testing.B) {
 	rows := checkRows(benchRows)
 	tabs := strings.NewReplacer("\n", " ", "\t", " ", `\`, "/")

@@ -16,13 +16,13 @@ func disk(name string) (FS, string, error) {
 	return testcheck.Disk{}, abs, err
 }
 
-// writeFile makes a file below a fresh directory and returns its path.
+// writeFile creates a file in a new directory and returns its path.
 func writeFile(t testing.TB, name string, data []byte) string {
 	t.Helper()
 	return testcheck.WriteFile(t, name, data)
 }
 
-// record is a copy of one record of a batch, with its place.
+// record is a copy of one record of a batch, with its position.
 type record struct {
 	Path   string
 	Offset int64
@@ -63,7 +63,7 @@ func readAll(ctx context.Context, in *Input) ([]record, error) {
 	return all, nil
 }
 
-// values returns the records without their places.
+// values returns the records without their positions.
 func values(records []record) [][]string {
 	var v [][]string
 	for _, r := range records {
@@ -72,7 +72,7 @@ func values(records []record) [][]string {
 	return v
 }
 
-// showRows appends each row to got, its values with slashes between them and - for NULL.
+// showRows appends each row to got, with slashes between its values and - for NULL.
 func showRows(t *testing.T, in *Input, got *[]string) (err error) {
 	r := in.NewReader()
 	for i := range in.Splits() {

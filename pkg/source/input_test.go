@@ -179,7 +179,8 @@ func TestMixedFiles(t *testing.T) {
 	}
 }
 
-// TestRejects: bad records are in splits of their own, and still have their number in the file; good ones are read.
+// TestRejects checks that bad records have their number in the file, in whichever split they are, and that good records
+// are read.
 func TestRejects(t *testing.T) {
 	var data strings.Builder
 	var want []string
@@ -260,7 +261,7 @@ func TestEmitErrorAndCancel(t *testing.T) {
 	}
 }
 
-// TestChangedFile: a file that is cut or changed after it was listed is no shorter input.
+// TestChangedFile checks that a file that is truncated or changed after it was listed is an error, not a shorter input.
 func TestChangedFile(t *testing.T) {
 	m := &memFile{"/x.csv", []byte("a,b\n1,2\n3,4\n5,6\n7,8\n")}
 	resolve := func(name string) (FS, string, error) { return m, name, nil }
@@ -283,7 +284,8 @@ func TestChangedFile(t *testing.T) {
 	}
 }
 
-// TestRecheckSaysWhatChanged of a file in a directory, also when it is then left out there.
+// TestRecheckSaysWhatChanged checks the error for a changed file in a directory, also if the directory's listing now
+// leaves the file out.
 func TestRecheckSaysWhatChanged(t *testing.T) {
 	for what, tt := range map[string]struct {
 		change func(name string) error

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// toJSON makes lines of all columns, in order.
+// toJSON returns lines with all columns, in order.
 func toJSON(columns []string, rows [][]string) []byte {
 	var b bytes.Buffer
 	for _, row := range rows {
@@ -32,7 +32,7 @@ func memory(name string, data []byte) Resolve {
 	return func(path string) (FS, string, error) { return &memFile{name, data}, path, nil }
 }
 
-// writeIn makes a file in a directory.
+// writeIn creates a file in a directory.
 func writeIn(t testing.TB, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -50,7 +50,7 @@ func mend(t *testing.T, path, old, text string) {
 	writeIn(t, filepath.Dir(path), filepath.Base(path), string(bytes.ReplaceAll(data, []byte(old), []byte(text))))
 }
 
-// TestJSONEqualsDump reads the same rows from both, in splits of any size.
+// TestJSONEqualsDump reads rows in splits of any size, and compares them with the rows that were written.
 func TestJSONEqualsDump(t *testing.T) {
 	rows := checkRows(300)
 	data := toJSON(checkColumns, rows)
@@ -67,7 +67,7 @@ func TestJSONEqualsDump(t *testing.T) {
 	}
 }
 
-// TestJSONLines are small files: what comes out, and what is bad where.
+// TestJSONLines checks the rows of small files, and the positions and reasons of bad records.
 func TestJSONLines(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
@@ -176,7 +176,7 @@ func TestJSONDetected(t *testing.T) {
 		f, err := Open(t.Context(), memory("/x", []byte(in)), []string{"/x"}, Options{Columns: []string{"a", "b"}, Missing: MissingNull, Extra: ""})
 		if err != nil {
 			if want == FormatCSV {
-				continue // the names are others
+				continue // the columns have other names
 			}
 			t.Errorf("%q: %v", in, err)
 			continue
@@ -187,7 +187,7 @@ func TestJSONDetected(t *testing.T) {
 	}
 }
 
-// TestJSONFiles: the columns are those of the first file; a reject file is read again.
+// TestJSONFiles checks that the columns are those of the first file, and that a reject file is read again.
 func TestJSONFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeIn(t, dir, "1.jsonl", `{"a":1,"b":"x"}`+"\n"+`{"a":2`+"\n")
@@ -222,7 +222,7 @@ func TestJSONFiles(t *testing.T) {
 	}
 }
 
-// BenchmarkJSON reads the rows of BenchmarkDump; MB/s are of JSON.
+// BenchmarkJSON reads the rows of BenchmarkDump; MB/s count the JSON text.
 func BenchmarkJSON(b *testing.B) {
 	data := toJSON(checkColumns, checkRows(benchRows))
 	path := writeFile(b, "check.jsonl", data)
@@ -232,7 +232,8 @@ func BenchmarkJSON(b *testing.B) {
 	})
 }
 
-// FuzzJSON: the size of splits and chunks does not show, and encoding/json agrees on what a line holds.
+// FuzzJSON checks that the result does not depend on the sizes of splits and chunks, and that encoding/json reads the
+// same values.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte("{\"a\":1,\"b\":\"x\\n\"}\n\n{\"b\":null}\r\n{\"a\":[1,{}]}"), uint16(3), uint16(9))
 	f.Add([]byte("\ufeff {\"a\":\"\\ud83d\\ude00\"}\n{\"a\":2\nx\n[{"), uint16(1), uint16(1))

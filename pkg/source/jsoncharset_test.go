@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// TestExportersOfJSON reads the JSON lines that exporters wrote, in splits of several sizes.
+// TestExportersOfJSON reads JSON lines of exporters, in splits of several sizes.
 func TestExportersOfJSON(t *testing.T) {
 	seen := 0
 	for _, s := range readSamples(t) {
@@ -49,7 +49,7 @@ func TestExportersOfJSON(t *testing.T) {
 	}
 }
 
-// trailText is text whose second bytes in GBK are all those that mean something in JSON.
+// trailText returns text whose second bytes in GBK include all bytes that are special in JSON.
 func trailText(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -110,8 +110,8 @@ func TestJSONOfCharsets(t *testing.T) {
 	}
 }
 
-// TestBadJSONOfCharsets has lines with bytes that are no character, and with faults after others that are. They are read again
-// after they were corrected.
+// TestBadJSONOfCharsets checks the reasons of lines with invalid bytes, and of lines with errors after valid characters. The lines are corrected and
+// read again.
 func TestBadJSONOfCharsets(t *testing.T) {
 	data := []byte("{\"a\":\"\xd5\x5c\"}\n{\"a\":\"\x81\"}\n{\"a\":\"\xd5\x5c\",}\n{\"a\":\"\xd5\x5c!\"}\n")
 	for _, chunk := range []int{0, 3} {
@@ -132,7 +132,7 @@ func TestBadJSONOfCharsets(t *testing.T) {
 		if err != nil || !strings.Contains(string(file), `"charset":"`+set.Name()+`"`) {
 			t.Fatalf("%s, %v", file, err)
 		}
-		// The first is removed, and the comma of the second: {"a":"誠"}
+		// The first line is removed, and the comma of the second: {"a":"誠"}
 		lines := strings.SplitAfter(string(file), "\n")
 		again := lines[0] + strings.Replace(lines[2], `eyJhIjoi1VwiLH0=`, `eyJhIjoi1VwifQ==`, 1)
 		if again == lines[0]+lines[2] {
@@ -176,8 +176,8 @@ func BenchmarkJSONOfGBK(b *testing.B) {
 	}
 }
 
-// TestASCII holds the look at words to one at each byte: all lengths up to 24 at all places of a word, and every byte at every place, between
-// bytes that do not count.
+// TestASCII compares the test of whole words with one of each byte: all lengths up to 24 at all places of a word, and every byte at every place,
+// between bytes that do not count.
 func TestASCII(t *testing.T) {
 	for from := range 8 {
 		for n := range 25 {

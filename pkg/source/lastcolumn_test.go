@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestLastColumn reads records whose last column ends with a separator, as in the files of TPC-H, or takes the rest of the record, as with Hive's
-// serialization.last.column.takes.rest, and takes both NULL and an empty text for NULL in files of Oracle's programs.
+// TestLastColumn reads records whose last column ends with a separator, as in files of TPC-H, or takes the rest of the record, as with Hive's
+// serialization.last.column.takes.rest. It also reads files of Oracle's programs, with NULL and empty texts as NULL.
 func TestLastColumn(t *testing.T) {
 	abc := []string{"a", "b", "c"}
 	bars := func(last dialect.Last) func(*dialect.Dialect) {

@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// TestLastLines leaves out as many lines as `head -n -N` does, from files and from streams.
+// TestLastLines checks that the last N lines of files and streams are left out as by `head -n -N`.
 func TestLastLines(t *testing.T) {
 	head := func(text string, n int) string {
 		lines := strings.SplitAfter(text, "\n")

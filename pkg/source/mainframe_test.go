@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestMainframeRecords reads records of an unload with numbers among texts of EBCDIC. A record with other nibbles is bad, by its column, and is read again from the file of
-// bad records.
+// TestMainframeRecords reads records with numbers among texts in EBCDIC. A record with invalid nibbles is bad, with the name of its column, and is
+// read again from the reject file.
 func TestMainframeRecords(t *testing.T) {
 	records := []string{"\xc1\xc2\xf0\xf0\xf1\xd5\x12\x34\x5c.", "\xc3 \xf0\xf0\xf0\xd0\x00\x00\x0d.", "\xc1\xc2\xf0\xf0\xf1\xd5\x12\x34\x56.", "\xc1\xc2\xf0\x40\xf1\xd5\x12\x34\x5c.", "\xc4\xc4\xf9\xf9\xf9\xf9\x0a\x15\x2f."}
 	records[1] = strings.Replace(records[1], " ", "\x40", 1)
@@ -48,7 +48,7 @@ func TestMainframeRecords(t *testing.T) {
 	}
 }
 
-// TestMainframePositions reads what follows the place of a number, and refuses what is none.
+// TestMainframePositions checks the kinds of numbers that may follow a position, and that invalid ones are refused.
 func TestMainframePositions(t *testing.T) {
 	for _, text := range []string{"a=1-10:packed", "a b=7:zoned", "x=y=3-5:packed(2)", "n=1-4:zoned(4)"} {
 		if p, err := dialect.ParsePosition(text); err != nil || p.String() != text {

@@ -14,7 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestZstdWindowBeyondTheBudgetIsRefused names the file and what it needs, before the window is allocated.
+// TestZstdWindowBeyondTheBudgetIsRefused checks that the error names the file and the required memory, and that the
+// window is not allocated.
 func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 	text := toCSV(append([][]string{checkColumns}, checkRows(2000)...)...)
 	window := func(size int) []byte {
@@ -23,7 +24,7 @@ func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// In pieces: a frame of one write knows its size, and needs no larger window.
+		// In pieces: a frame that is written at once states its size, and needs no larger window.
 		for part := range slices.Chunk(text, 100_000) {
 			if _, err := w.Write(part); err != nil {
 				t.Fatal(err)
@@ -60,7 +61,8 @@ func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 	}
 }
 
-// TestReaderMemoryCountsTheWindow: what a job plans with includes the largest window.
+// TestReaderMemoryCountsTheWindow checks that the memory of a reader, which jobs plan with, includes the largest
+// window.
 func TestReaderMemoryCountsTheWindow(t *testing.T) {
 	path := writeFile(t, "a.csv.zst", append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 14 << 3}, 0x21, 0x00, 0x00, 'a', '\n', '1', '\n')) // a window of 16 MiB, one raw block
 	in, err := Open(t.Context(), disk, []string{path}, Options{})
@@ -72,7 +74,8 @@ func TestReaderMemoryCountsTheWindow(t *testing.T) {
 	}
 }
 
-// TestManyColumns opens files of 20,000 columns and of 40,000: twice the columns take twice the work, not four times.
+// TestManyColumns opens files of 20,000 columns and of 40,000, and checks that twice the columns take twice the work,
+// not four times.
 func TestManyColumns(t *testing.T) {
 	names := make([]string, 40_000)
 	for i := range names {

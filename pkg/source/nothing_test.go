@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestNothing: text that holds nothing has no records and no bad ones, whatever it is read as, packed or not, with its columns given, named
-// by what is made of them, or unknown.
+// TestNothing checks that text without content has no records and no bad records, with all dialects, compressed or not, with given columns and with
+// those of IfEmpty.
 func TestNothing(t *testing.T) {
 	texts := map[string]string{"nothing": "", "a line feed": "\n", "blank lines": "\r\n\n", "a mark": "\ufeff", "a mark and a line feed": "\ufeff\n"}
 	files := map[string]map[string][]byte{}
@@ -25,7 +25,7 @@ func TestNothing(t *testing.T) {
 		for _, header := range []dialect.Header{"", dialect.HeaderNo, dialect.HeaderFirst, dialect.HeaderMatch} {
 			for what, text := range texts {
 				if d != nil && d.RecordSep == "\x10" && text != "" {
-					continue // a record of a dump
+					continue // in a dump this is a record
 				}
 				o := Options{IfEmpty: []string{"k", "v"}, Reject: func(e RowError) error { return &e }}
 				if d != nil {
@@ -55,7 +55,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestNoBytes: a file of 0 bytes is empty, whatever compression its name says.
+// TestNoBytes checks that a file of 0 bytes is empty, whatever compression its name has.
 func TestNoBytes(t *testing.T) {
 	for _, ending := range []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".bz", ".xz", ".lz4", ".sz", ".snappy", ".deflate", ".zlib"} {
 		got, err := loadBytes(t, Options{IfEmpty: []string{"k"}}, "x.csv"+ending, nil)
@@ -70,7 +70,7 @@ func withEmpty(o Options) Options {
 	return o
 }
 
-// TestNamesAreNeeded: what is known of the columns of an input without records is not taken for those of one with some.
+// TestNamesAreNeeded checks that Options.IfEmpty does not name the columns of an input with records.
 func TestNamesAreNeeded(t *testing.T) {
 	for _, name := range []string{"hive", "mysql", "postgres"} {
 		o := Options{IfEmpty: []string{"k"}, Dialect: dialectOf(t, name, nil)}

@@ -11,7 +11,7 @@ import (
 
 const orcDir = "../../testdata/source/orc/"
 
-// readORC holds the files of a directory against the texts next to them, with all columns and with some, in batches of their stripes.
+// readORC compares the files of a directory with the texts next to them, with all columns and with single ones.
 func readORC(t *testing.T, dir string, least int) (files, rows int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
@@ -27,7 +27,7 @@ func readORC(t *testing.T, dir string, least int) (files, rows int) {
 				t.Fatal(err)
 			}
 			sameRows(t, columns, got, want)
-			// Alone, a column is the same: what else is read does not matter.
+			// A column that is read alone has the same values: other columns do not affect it.
 			for i, c := range columns {
 				if i >= 3 && len(want) > 1000 {
 					break
@@ -54,7 +54,7 @@ func TestORCFiles(t *testing.T) {
 	sameRows(t, columns, got, expectedRows(t, "expected.jsonl"))
 }
 
-// TestORCRandom has pyarrow write random tables: BULKLOAD_TEST_ORC is how many, BULKLOAD_TEST_PYTHON a Python that has it.
+// TestORCRandom reads random tables that pyarrow writes. BULKLOAD_TEST_ORC is their number, and BULKLOAD_TEST_PYTHON a Python with pyarrow.
 func TestORCRandom(t *testing.T) {
 	count, _ := strconv.Atoi(os.Getenv("BULKLOAD_TEST_ORC"))
 	if count == 0 {
@@ -76,7 +76,7 @@ func TestORCRandom(t *testing.T) {
 	t.Logf("%d files, %d rows", files, rows)
 }
 
-// BenchmarkORC reads a table as ORC and as Parquet, as pyarrow writes both: of texts, and of numbers, dates and times.
+// BenchmarkORC reads tables that pyarrow writes as ORC and as Parquet: one of texts, and one of numbers, dates and times.
 func BenchmarkORC(b *testing.B) {
 	python := os.Getenv("BULKLOAD_TEST_PYTHON")
 	if python == "" {

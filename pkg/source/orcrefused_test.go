@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// orcFile returns a file that is not packed: a stripe of rows, whose streams the messages of its footer say, and a schema.
+// orcFile returns an uncompressed file: a stripe of rows, whose streams its footer describes, and a schema.
 func orcFile(codec uint64, rows int, stripe []byte, footer []byte, fields [][]byte, types ...[]byte) []byte {
 	number := func(b []byte, field protowire.Number, v int) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
@@ -36,7 +36,7 @@ func orcFile(codec uint64, rows int, stripe []byte, footer []byte, fields [][]by
 	return append(append(append(data, tail...), ps...), byte(len(ps)))
 }
 
-// orcType returns a type of a schema: its kind, the types within it and their names.
+// orcType returns a type of a schema: its kind, its subtypes and their names.
 func orcType(kind int, kids ...any) (t []byte) {
 	t = protowire.AppendVarint(protowire.AppendTag(t, 1, protowire.VarintType), uint64(kind))
 	for _, k := range kids {
@@ -50,7 +50,7 @@ func orcType(kind int, kids ...any) (t []byte) {
 	return t
 }
 
-// TestORCRefused has files that are refused by name.
+// TestORCRefused checks the errors for files with unsupported or invalid features.
 func TestORCRefused(t *testing.T) {
 	whole, err := os.ReadFile(orcDir + "random-000.orc")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestORCRefused(t *testing.T) {
 			}
 		})
 	}
-	// What is not chosen need not be readable, and text may begin as ORC does.
+	// Columns that are not chosen may be unreadable, and text may begin like ORC.
 	if _, err := load(t, Options{Columns: []string{"a"}, AllowEmpty: true}, writeFile(t, "x", orcFile(0, 0, nil, nil, nil, schema...))); err != nil {
 		t.Error(err)
 	}
@@ -98,7 +98,7 @@ func TestORCRefused(t *testing.T) {
 	}
 }
 
-// TestORCStripes reads a file of three stripes: each is a split, whose rows are numbered within the file.
+// TestORCStripes reads a file of three stripes, and checks that each is a split, and that rows are numbered within the file.
 func TestORCStripes(t *testing.T) {
 	in, err := Open(t.Context(), disk, []string{orcDir + "stripes.orc"}, Options{})
 	if err != nil {
@@ -124,7 +124,7 @@ func TestORCStripes(t *testing.T) {
 	}
 }
 
-// TestORCPaths chooses members of structs, and shifts instants only.
+// TestORCPaths reads members of structs, and checks that only instants are shifted to the time zone.
 func TestORCPaths(t *testing.T) {
 	file := orcDir + "hive-shanghai-snappy.orc"
 	columns, want := expectedTexts(t, strings.TrimSuffix(file, ".orc")+".jsonl")
@@ -146,7 +146,7 @@ func TestORCPaths(t *testing.T) {
 	}
 }
 
-// TestORCMemory: a reader that has less memory than chunks and dictionaries take says so.
+// TestORCMemory checks that a reader with less memory than its chunks and dictionaries require returns a MemoryError.
 func TestORCMemory(t *testing.T) {
 	_, err := load(t, Options{Memory: 100 << 10}, orcDir+"spark-shanghai-zlib.orc")
 	var e *MemoryError
@@ -154,7 +154,7 @@ func TestORCMemory(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	big := bytes.Repeat([]byte("x"), 10<<20)
-	stripe := append(protowire.AppendVarint([]byte{0xff}, uint64(len(big))), big...) // of version 1: one length
+	stripe := append(protowire.AppendVarint([]byte{0xff}, uint64(len(big))), big...) // encoded in version 1: one length
 	footer := []byte{0x0a, 4, 0x08, 2, 0x10, 1, 0x18}
 	footer = append(footer[:1], append([]byte{6}, append([]byte{0x08, 2, 0x10, 1, 0x18}, byte(len(stripe)-len(big)))...)...)
 	data := append([]byte{0x08, 1, 0x10, 1, 0x18}, protowire.AppendVarint(nil, uint64(len(big)))...)

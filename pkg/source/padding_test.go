@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestZeroPadding reads packed files with NUL bytes after and between their parts, as tar and tapes leave them, where the format's own
-// program does, and refuses all else that stands there.
+// TestZeroPadding checks that NUL bytes after and between the parts of compressed files, which tar and tapes add, are skipped if the format's own
+// program skips them, and that all other bytes there are errors.
 func TestZeroPadding(t *testing.T) {
 	text := packedSample(t, "text.csv")
 	zeros := make([]byte, 512)
@@ -47,7 +47,7 @@ func TestZeroPadding(t *testing.T) {
 	}
 }
 
-// TestSkippableFramesFirst recognizes zstd and lz4 without their name where frames without data come first, of any length.
+// TestSkippableFramesFirst checks that zstd and lz4 are recognized without their file name extension if skippable frames of any length come first.
 func TestSkippableFramesFirst(t *testing.T) {
 	frame := func(n int) []byte {
 		return append(binary.LittleEndian.AppendUint32([]byte("\x5e\x2a\x4d\x18"), uint32(n)), make([]byte, n)...)
@@ -69,7 +69,7 @@ func TestSkippableFramesFirst(t *testing.T) {
 	}
 }
 
-// TestPackedTwiceIsRefused by what it is, whatever its name says.
+// TestPackedTwiceIsRefused checks that files that are compressed twice are refused by their content, whatever their names are.
 func TestPackedTwiceIsRefused(t *testing.T) {
 	csv := []byte("a,b\n1,2\n")
 	for _, c := range []struct{ name, inner, outer, want string }{

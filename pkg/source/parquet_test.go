@@ -22,7 +22,8 @@ import (
 
 const parquetDir = "../../testdata/source/parquet"
 
-// TestParquetFiles reads what pyarrow and DuckDB have written, and holds it against text made without a Parquet reader.
+// TestParquetFiles reads files of pyarrow and DuckDB, and compares them with texts that were made without a Parquet
+// reader.
 func TestParquetFiles(t *testing.T) {
 	expected := filepath.Join(parquetDir, "expected.csv")
 	in, err := Open(t.Context(), disk, []string{expected}, Options{})
@@ -113,7 +114,7 @@ func TestParquetOrderAndZone(t *testing.T) {
 	if shifted == 0 {
 		t.Fatal("no timestamp was shifted")
 	}
-	// One row group is a split, and rows are numbered within the file.
+	// Each row group is a split, and rows are numbered within the file.
 	if s := in.Splits(); len(s) != 2 || s[0].End != 90 || s[1].Start != 90 || s[1].End != 150 {
 		t.Errorf("splits %+v", s)
 	}
@@ -153,8 +154,8 @@ func TestParquetRefused(t *testing.T) {
 	}
 }
 
-// TestParquetDamage changes every byte of small files: an error or other values, but neither a panic nor a reading
-// without end.
+// TestParquetDamage changes bytes of small files, and checks that the result is an error or other values, without a
+// panic or an endless read.
 func TestParquetDamage(t *testing.T) {
 	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet", "others/nested-duckdb.parquet"} {
 		whole, err := os.ReadFile(filepath.Join(parquetDir, name))
@@ -198,7 +199,7 @@ func FuzzParquet(f *testing.F) {
 					}
 				}
 				if rows += b.Rows; rows > 1e6 {
-					return io.EOF // nulls cost no bytes
+					return io.EOF // nulls take no bytes
 				}
 				return nil
 			})
@@ -253,7 +254,7 @@ func writeParquet(t testing.TB, path string, columns []string, rows [][]string, 
 	}
 }
 
-// TestParquetLarge reads row groups of many pages, between which values and dictionaries change.
+// TestParquetLarge reads row groups of many pages, between which dictionaries and plain values alternate.
 func TestParquetLarge(t *testing.T) {
 	rows := checkRows(40_000)
 	for i := range rows {

@@ -36,7 +36,7 @@ func expectedTexts(t *testing.T, name string) (columns []string, rows []map[stri
 	return columns, rows
 }
 
-// sameRows compares rows by column, but for columns that are not expected.
+// sameRows compares rows by column, except for columns that are not expected.
 func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -51,8 +51,7 @@ func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
 	}
 }
 
-// TestParquetOthers reads nested columns and what other writers do, chosen by name and in any order, and holds it against what
-// pyarrow reads.
+// TestParquetOthers reads nested columns and features of other writers, chosen by name and in any order, and compares the values with pyarrow's.
 func TestParquetOthers(t *testing.T) {
 	paths, err := filepath.Glob(parquetOthers + "*.jsonl")
 	if err != nil || len(paths) < 6 {
@@ -67,7 +66,7 @@ func TestParquetOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameRows(t, columns, got, want)
-			// Alone, a column is the same: what else is read does not matter.
+			// A column that is read alone has the same values: other columns do not affect it.
 			for _, c := range columns {
 				if got, err = chosenRows(t, Options{Columns: []string{c}}, path+".parquet"); err != nil {
 					t.Fatal(err)
@@ -78,7 +77,7 @@ func TestParquetOthers(t *testing.T) {
 	}
 }
 
-// chosenRows reads files: each row's values by column, nil for NULL.
+// chosenRows reads files, and returns each row's values by column, nil for NULL.
 func chosenRows(t *testing.T, o Options, paths ...string) ([]map[string]any, error) {
 	t.Helper()
 	in, err := Open(t.Context(), disk, paths, o)
@@ -88,7 +87,7 @@ func chosenRows(t *testing.T, o Options, paths ...string) ([]map[string]any, err
 	return rowsOf(t, in)
 }
 
-// TestParquetOfSpark reads what Spark wrote, its instants in UTC: nested columns unread, partitions, and files that lack columns.
+// TestParquetOfSpark reads Spark's files, with instants in UTC: files with nested columns that are not read, partitions, and files that lack columns.
 func TestParquetOfSpark(t *testing.T) {
 	columns := strings.Fields("id check_id name amount n d ts flag remark")
 	want := expectedRows(t, "expected/35.jsonl")
@@ -119,7 +118,7 @@ func TestParquetOfSpark(t *testing.T) {
 		columns := slices.Collect(maps.Keys(row))
 		sameRows(t, columns, []map[string]any{row}, []map[string]any{byID[row["id"]]})
 	}
-	// The files of the evolved table have some columns each.
+	// Each file of the evolved table has only some of the columns.
 	evolved, err := filepath.Glob(exporterSamples + "spark/evolve-parquet/*.parquet")
 	if err != nil || len(evolved) != 2 {
 		t.Fatal(evolved, err)
@@ -148,8 +147,7 @@ func TestParquetOfSpark(t *testing.T) {
 	}
 }
 
-// TestParquetConstants puts values of the path among those of the records: in front, in between and after, null too, whatever
-// happens to the reader's memory.
+// TestParquetConstants checks values from the path among those of the records: before, between and after them, also NULL.
 func TestParquetConstants(t *testing.T) {
 	path := parquetOthers + "nested-arrow-v1.parquet"
 	columns, want := expectedTexts(t, parquetOthers+"nested-arrow-v1.jsonl")
@@ -171,7 +169,7 @@ func TestParquetConstants(t *testing.T) {
 	sameRows(t, columns, got, want)
 }
 
-// openWith opens a file that has constants by its path.
+// openWith opens a file with constants from its path.
 func openWith(t *testing.T, path string, o Options, constants []Partition) (*Input, error) {
 	t.Helper()
 	in, err := Open(t.Context(), disk, []string{path}, Options{})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPartitionedExports reads the directories that Hive, Spark and DuckDB wrote.
+// TestPartitionedExports reads directories of Hive, Spark and DuckDB.
 func TestPartitionedExports(t *testing.T) {
 	read := 0
 	for _, s := range readSamples(t) {
@@ -29,7 +29,7 @@ func TestPartitionedExports(t *testing.T) {
 				}
 			}
 			expected := expectedRows(t, *s.Expected)
-			if s.Format == "parquet-dir" { // whose NULLs are empty: those of the path are not
+			if s.Format == "parquet-dir" { // NULL is compared as empty, except in the path's columns
 				for _, row := range expected {
 					for name, v := range row {
 						if v == nil && !slices.Contains(s.Read.Partitions, name) {
@@ -62,7 +62,7 @@ func TestPartitionedExports(t *testing.T) {
 					t.Errorf("%v: other rows than those expected: %d, %v", partitions, len(got), err)
 				}
 			}
-			// One of them, chosen in another place, and only its values.
+			// Only one of the partition columns, in another place, and only some of its values.
 			o.Columns, o.Partitions, o.Extra, o.Where = []string{"region", "id"}, nil, ExtraIgnore, []string{"dt=2026-03-06", "region!=50%"}
 			if o.Dialect != nil && !s.Read.Header {
 				return
@@ -89,7 +89,7 @@ func TestPartitionedExports(t *testing.T) {
 	}
 }
 
-// rowSet are rows in an order of their own: that of files is not that of rows.
+// rowSet returns rows in sorted order, since files and rows have different orders.
 func rowSet(rows []map[string]any) []string {
 	var list []string
 	for _, r := range rows {
@@ -99,7 +99,8 @@ func rowSet(rows []map[string]any) []string {
 	return list
 }
 
-// TestPartitionsBesideBadRecords: constants stand in every batch, whatever ends it, and rows are of every length.
+// TestPartitionsBesideBadRecords checks that constants are in every batch, whatever ends it, with rows of different
+// lengths.
 func TestPartitionsBesideBadRecords(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,b\n")
@@ -130,7 +131,7 @@ func TestPartitionsBesideBadRecords(t *testing.T) {
 	}
 }
 
-// TestPartitionColumns: where they come from, and what is refused.
+// TestPartitionColumns checks how partition columns are found, and which ones are refused.
 func TestPartitionColumns(t *testing.T) {
 	const data = "a\n1\n"
 	dir := tree(t, map[string]string{"t/dt=1/a.csv": data, "t/dt=2/a.csv": data, "u/dt=1/a.csv": data, "u/day=2/b.csv": data, "v/dt=1/a.csv": data, "v/b.csv": data,

@@ -15,7 +15,8 @@ func local(name string) (FS, string, error) {
 	return hdfsio.Local{}, name, err
 }
 
-// TestPlannedSplits: splits of an earlier Open give the same records, of every format; those of other files are refused.
+// TestPlannedSplits checks that splits of an earlier Open give the same records, in every format, and that splits of
+// other files are refused.
 func TestPlannedSplits(t *testing.T) {
 	for _, name := range []string{"check.csv", "check.dump", "check.parquet"} {
 		inputs := []string{filepath.Join("../../testdata/exports", name)}
@@ -67,7 +68,7 @@ func TestPlannedSplits(t *testing.T) {
 	}
 }
 
-// TestPartOfBudget: a part of the input is not judged by its share of bad records, but by their number.
+// TestPartOfBudget checks that a part of an input is judged by the number of its bad records, but not by their share.
 func TestPartOfBudget(t *testing.T) {
 	for spec, judged := range map[string]bool{"1%": false, "3": true} {
 		b, err := NewBudget(spec)

@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestRejectsOfOtherSets: the text of a bad record in another set than UTF-8 is shown only where it reads there as in the set, and a
-// correction in other characters is refused: their bytes would be read in that set, as other characters.
+// TestRejectsOfOtherSets checks that the text of a bad record in another set than UTF-8 is shown only if it is the same text in UTF-8, and that a
+// correction with other characters is refused: their bytes would be read in that set, as different characters.
 func TestRejectsOfOtherSets(t *testing.T) {
 	csv := func(set string) Options {
 		return Options{Dialect: strayCSV(t, "no", func(d *dialect.Dialect) { d.Charset = set }), Columns: []string{"a", "b"}}
@@ -22,9 +22,9 @@ func TestRejectsOfOtherSets(t *testing.T) {
 	})}
 	for name, c := range map[string]struct {
 		o        Options
-		bad      string // its bytes
+		bad      string // its bytes in the set
 		shown    string
-		edit     string // what a hand makes of it
+		edit     string // the correction
 		err, got string
 	}{
 		"text of ASCII":             {csv("gbk"), "2\n", `"raw":"2"`, `"raw":"2,x"`, "", "2/x"},

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dialectOf returns a preset, changed.
+// dialectOf returns a preset, modified by change.
 func dialectOf(t interface{ Fatal(...any) }, name string, change func(*dialect.Dialect)) *dialect.Dialect {
 	d, err := dialect.Preset(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func dialectOf(t interface{ Fatal(...any) }, name string, change func(*dialect.D
 	return &d
 }
 
-// TestRejectsOfDialectsAreReadAgain corrects records of several dialects and character sets, and reads them as they were written.
+// TestRejectsOfDialectsAreReadAgain corrects records of several dialects and character sets, and reads them with their original settings.
 func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
 	utf16 := func(s string) (b []byte) {
 		for _, r := range s {
@@ -44,7 +44,7 @@ func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
 		"mysql":     {dialectOf(t, "mysql", nil), []byte("1\tx\n2\\\ny\n3\tz\n"), `"raw":"2\\\ny"`, `"raw":"2\\\ny\t\\N"`, []string{"2\ny", "NULL"}},
 		"multibyte": {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = "@|@", "#@#\n" }), []byte("1@|@x#@#\n2#@#\n"), `"raw":"2"`, `"raw":"2@|@\n"`, []string{"2", "\n"}},
 		"header":    {dialectOf(t, "postgres-csv", func(d *dialect.Dialect) { d.SkipLines, d.SkipEnd, d.Comment = 1, 1, "#" }), []byte("about\na,b\n1,\n2\n3,z\n(3 rows)\n"), `"raw":"2"`, `"raw":"2,\"\""`, []string{"2", ""}},
-		// 誠 is D5 5C: the text is not UTF-8, so that it is kept in base64.
+		// 誠 is D5 5C: the text is not UTF-8, so it is kept in base64.
 		"gbk":    {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.Charset = "gbk" }), []byte("1\t\xd5\x5c\n2\xd5\x5c\n"), `"raw_base64":"MtVc"`, `"raw_base64":"MtVcCdVc"`, []string{"2誠", "誠"}},
 		"utf-16": {dialectOf(t, "spark", func(d *dialect.Dialect) { d.Charset = "utf-16le" }), utf16("a,b\n1,誠\n2誠\n"), `"raw":"2誠"`, `"raw":"2誠,誠"`, []string{"2誠", "誠"}},
 	} {
@@ -84,7 +84,8 @@ func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRejectsOfDialectsAreBadForTheSameReasons reads the bad records of any text in any dialect again: they are what they were.
+// TestRejectsOfDialectsAreBadForTheSameReasons reads the bad records of any text in any dialect again, and checks that their texts and reasons are
+// unchanged.
 func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Check(t, func(rt *rapid.T) {
@@ -125,7 +126,7 @@ func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 		}}
 		got, err := loadBytes(rt, again, "r.jsonl", file)
 		if d.Escape != "" && bytes.HasSuffix(bytes.TrimRight(data, "\r\n"), []byte(d.Escape)) && strings.Contains(fmt.Sprint(err), "an escape that nothing follows") {
-			return // it would take in the next record
+			return // the escape would include the next record
 		}
 		if err != nil || len(got) > 0 {
 			rt.Fatalf("%q, %v", values(got), err)
@@ -136,7 +137,7 @@ func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 	})
 }
 
-// TestRawOfText has the text of a record as it is, good or bad: without what ends it and what follows, but with what is escaped.
+// TestRawOfText checks the raw text of good and bad records: without separator, comments and blank lines, but with escapes.
 func TestRawOfText(t *testing.T) {
 	mysql := func(change func(*dialect.Dialect)) *dialect.Dialect { return dialectOf(t, "mysql", change) }
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWholeRecordIsKept sets long records aside, of text and of other bytes.
+// TestWholeRecordIsKept checks that long records, of text and of other bytes, are kept whole.
 func TestWholeRecordIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.jsonl")
 	f := NewRejectFile(path)
@@ -50,7 +50,8 @@ func TestWholeRecordIsKept(t *testing.T) {
 	}
 }
 
-// TestRejectFileReplacesNothingElse has all kinds of things at the path.
+// TestRejectFileReplacesNothingElse checks that only a reject file or an empty file is replaced. If the path is a link to one, its target is replaced
+// and the link stays.
 func TestRejectFileReplacesNothingElse(t *testing.T) {
 	ours := `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n"
 	formerly := `{"path":"x.csv","offset":1,"record":1,"reason":"why","raw":"x"}` + "\n"
@@ -89,7 +90,7 @@ func TestRejectFileReplacesNothingElse(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !tt.ok && before != nil && before.IsDir() == false && before.Mode()&os.ModeNamedPipe == 0 {
-			// What came after the check is not replaced either.
+			// A file that appears after the check is not replaced either.
 			if err := f.Write(RowError{Path: "x"}); err == nil {
 				if _, err := f.Finish(); err == nil {
 					t.Errorf("%s: it was replaced", name)
@@ -115,7 +116,7 @@ func TestRejectFileReplacesNothingElse(t *testing.T) {
 	}
 }
 
-// TestRemoveTempRemovesNothingElse, whatever the names have of a pattern's characters.
+// TestRemoveTempRemovesNothingElse checks that only temporary files are removed, even if names have special characters of patterns.
 func TestRemoveTempRemovesNothingElse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state [1]")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -150,7 +151,7 @@ func TestRemoveTempRemovesNothingElse(t *testing.T) {
 	}
 }
 
-// TestRejectFileIsNoInput names an input of the job by another link of it.
+// TestRejectFileIsNoInput checks that an input of the job is refused as its reject file, also under another link.
 func TestRejectFileIsNoInput(t *testing.T) {
 	ours := `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n"
 	input := writeFile(t, "x.jsonl", []byte(ours))
@@ -169,7 +170,7 @@ func TestRejectFileIsNoInput(t *testing.T) {
 	}
 }
 
-// rejected reads data, and gives the records, the bad ones, and the reject file.
+// rejected reads inputs, and returns the good records, the bad ones, and the path of the reject file.
 func rejected(t *testing.T, o Options, inputs ...string) (good [][]string, bad []string, path string) {
 	path = filepath.Join(t.TempDir(), "rejects.jsonl")
 	f := NewRejectFile(path)
@@ -191,7 +192,7 @@ func rejected(t *testing.T, o Options, inputs ...string) (good [][]string, bad [
 	return values(records), bad, path
 }
 
-// TestRejectsAreReadAgain corrects records in a reject file by hand, and reads it.
+// TestRejectsAreReadAgain corrects records in a reject file, as a user would, and reads it.
 func TestRejectsAreReadAgain(t *testing.T) {
 	csv := writeFile(t, "x.csv", []byte("a;b\n1;x\n2\n3;\"y\n4;\"z;w\n\"\xff\";5;6\n7;v\n"))
 	dump := writeFile(t, "x.dump", []byte("1\x01x\x102\x103\x01y\nz\x01w\x10"))
@@ -229,7 +230,7 @@ func TestRejectsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRejectsOfParquetAreReadAgain has rows of a form that has no text.
+// TestRejectsOfParquetAreReadAgain reads rows of a format without text, which are kept as lines of CSV.
 func TestRejectsOfParquetAreReadAgain(t *testing.T) {
 	rows := [][]string{{"1", "a,\"b\"\n"}, {"2", ""}, {"", "x"}}
 	line := &rejects.Form{Version: 1, Format: string(FormatCSV), FieldSep: ",", Columns: []string{"a", "b"}}
@@ -256,7 +257,7 @@ func TestRejectsOfParquetAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRejectsAreBadForTheSameReasons reads the bad records of any text again: they are what they were.
+// TestRejectsAreBadForTheSameReasons reads the bad records of any text again, and checks that their texts and reasons are unchanged.
 func TestRejectsAreBadForTheSameReasons(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Check(t, func(rt *rapid.T) {
@@ -298,7 +299,7 @@ func TestRejectsAreBadForTheSameReasons(t *testing.T) {
 	})
 }
 
-// TestDamagedRejectsAreRefused has lines that hold no record, with their numbers.
+// TestDamagedRejectsAreRefused checks that the errors for lines without a record have the numbers of the lines.
 func TestDamagedRejectsAreRefused(t *testing.T) {
 	const form = `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a","b"]}` + "\n"
 	const good = `{"path":"x","raw":"1,2"}` + "\n"
@@ -330,13 +331,13 @@ func TestDamagedRejectsAreRefused(t *testing.T) {
 			t.Errorf("as %q: %v", format, err)
 		}
 	}
-	// The same form again is no other one: files can be put together.
+	// A repeated form is not another form: files can be concatenated.
 	if got, err := load(t, Options{Format: FormatRejects}, writeFile(t, "r.jsonl", []byte(form+good+form+good))); err != nil || len(got) != 2 {
 		t.Error(got, err)
 	}
 }
 
-// TestRecordsBeforeARejectAreCountedOnce: a split's number of records before it is found once, not for each of its bad records.
+// TestRecordsBeforeARejectAreCountedOnce checks that the number of records before a split is determined once, not for each of its bad records.
 func TestRecordsBeforeARejectAreCountedOnce(t *testing.T) {
 	in, err := Open(t.Context(), disk, []string{writeFile(t, "x.csv", []byte("a,b\n"+strings.Repeat("1\n", 1000)))}, Options{SplitSize: 100})
 	if err != nil {
@@ -355,7 +356,7 @@ func TestRecordsBeforeARejectAreCountedOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkReject sets records aside.
+// BenchmarkReject writes records to a reject file.
 func BenchmarkReject(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

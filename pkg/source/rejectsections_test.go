@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRejectsKeepTheirPartitions sets records of partition directories aside, corrects them in one file, and reads all columns again.
+// TestRejectsKeepTheirPartitions rejects records of partition directories, corrects them in one file, and reads all columns again.
 func TestRejectsKeepTheirPartitions(t *testing.T) {
 	dirs := []string{"dt=.x/region=", "dt=2026-11-01/region=%E5%8D%8E", "dt=2026-11-01/region=a%2Fb%25", "dt=__HIVE_DEFAULT_PARTITION__/region=%FF"}
 	for name, c := range map[string]struct {
@@ -58,7 +58,7 @@ func TestRejectsKeepTheirPartitions(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, chunk := range []int{0, 1, 30} {
-				// Half of the records are corrected, and the others bad again.
+				// Half of the records are corrected, and the others are bad again.
 				var again []string
 				f := NewRejectFile(filepath.Join(t.TempDir(), "again.jsonl"))
 				o := Options{Format: FormatRejects, Columns: c.o.Columns, ChunkSize: chunk, Reject: func(e RowError) error {
@@ -97,7 +97,7 @@ func TestRejectsKeepTheirPartitions(t *testing.T) {
 	}
 }
 
-// TestRejectsOfBadPartitions refuses forms whose partitions are none.
+// TestRejectsOfBadPartitions checks that forms with invalid partitions are refused.
 func TestRejectsOfBadPartitions(t *testing.T) {
 	for partitions, want := range map[string]string{
 		`["dt"]`: "line 1: its partitions are not all name=value", `["dt=1","dt=2"]`: "have the same name", `["id=1"]`: "have the same name", `"dt=1"`: "a field is of another type",
@@ -109,8 +109,8 @@ func TestRejectsOfBadPartitions(t *testing.T) {
 	}
 }
 
-// TestRejectsOfValuesKeepNull sets all records of Parquet and Avro files aside, also of partition directories, and reads them again
-// as they were: NULL, an empty text and the text \N are three things.
+// TestRejectsOfValuesKeepNull rejects all records of Parquet and Avro files, also of partition directories, and checks that they are read again
+// unchanged: NULL, an empty text and the text \N are different.
 func TestRejectsOfValuesKeepNull(t *testing.T) {
 	for _, sample := range []string{"spark/parquet.parquet", "fastavro/null.avro", "spark/part-parquet"} {
 		in, err := Open(t.Context(), disk, []string{exporterSamples + sample}, Options{})

@@ -8,8 +8,9 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestReports reads what users of other loaders have reported as read wrongly or with a fault that was hard to find: the right rows, or a bad
-// record at its place. Other reports are in TestColumnsOlderFilesLack, TestLastColumn, TestZeroPadding, TestSkippableFramesFirst and TestFixed.
+// TestReports reads inputs that users of other loaders have reported as read wrongly or with an unclear error, and checks for the right rows, or a
+// bad record at its position. Other reports are in TestColumnsOlderFilesLack, TestLastColumn, TestZeroPadding, TestSkippableFramesFirst and
+// TestFixed.
 func TestReports(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -17,7 +18,7 @@ func TestReports(t *testing.T) {
 		change func(*dialect.Dialect)
 		names  []string
 		files  []string
-		want   []string // - is NULL, ! a bad record with its place and the beginning of its reason
+		want   []string // - is NULL, ! a bad record with its position and the beginning of its reason
 	}{
 		{name: "DuckDB 25164: CR CR LF", preset: dialect.CSV, files: []string{"id,name\r\n1,a\r\r\n2,b\r\r\n"}, want: []string{"!9 its line ends ", "!15 its line ends "}},
 		{name: "DuckDB 25164, with its record_sep", preset: dialect.CSV, change: func(d *dialect.Dialect) { d.RecordSep = "\r\r\n" }, files: []string{"id,name\r\r\n1,a\r\r\n2,b\r\r\n"}, want: []string{"1/a", "2/b"}},

@@ -27,7 +27,7 @@ func wantError(t *testing.T, what string, err error, say ...string) {
 	testcheck.Says(t, what, err, say...)
 }
 
-// wantRefused is wantError for what is no input, which callers know by ErrSelection.
+// wantRefused is wantError for invalid inputs, whose errors are ErrSelection.
 func wantRefused(t *testing.T, what string, err error, say ...string) {
 	t.Helper()
 	if !errors.Is(err, ErrSelection) {
@@ -36,7 +36,7 @@ func wantRefused(t *testing.T, what string, err error, say ...string) {
 	wantError(t, what, err, say...)
 }
 
-// TestHiveTextIsNoDump: fields after 0x01 and line feeds after records.
+// TestHiveTextIsNoDump checks that text with 0x01 between fields and line feeds after records is not read as a dump.
 func TestHiveTextIsNoDump(t *testing.T) {
 	o := Options{Columns: []string{"a", "b"}}
 	lines := func(n int) []byte { return []byte(strings.Repeat("1\x01x\n", n)) }
@@ -67,7 +67,8 @@ func TestHiveTextIsNoDump(t *testing.T) {
 	}
 }
 
-// TestSumsDependOnContentOnly: not on chunks, on the order of splits or on who reads; and one byte changes one of them.
+// TestSumsDependOnContentOnly checks that checksums do not depend on chunks, the order of splits or the reader, and
+// that a changed byte changes one of them.
 func TestSumsDependOnContentOnly(t *testing.T) {
 	rows := checkRows(3000)
 	sums := func(path string, o Options, backwards bool) (list []uint32) {
@@ -107,7 +108,7 @@ func TestSumsDependOnContentOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		path string
 		o    Options
-		text int // bytes from which on one can be changed; 0: none
+		text int // offset from which a byte can be changed; 0: none
 	}{
 		"csv":     {writeFile(t, "x.csv", csv), Options{}, 300},
 		"dump":    {writeFile(t, "x.dump", toDump(rows)), Options{Columns: checkColumns}, 1},
@@ -149,7 +150,7 @@ func TestSumsDependOnContentOnly(t *testing.T) {
 	}
 }
 
-// TestHeaderIsInTheSum: another order of columns is another input, though its records are the same.
+// TestHeaderIsInTheSum checks that another order of columns changes the checksum, even if the records are the same.
 func TestHeaderIsInTheSum(t *testing.T) {
 	var sums []uint32
 	for _, header := range []string{"a,b\n", "b,a\n"} {

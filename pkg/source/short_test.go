@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestColumnsOlderFilesLack reads text of Hive that is older than the last columns of its table, together with newer files: NULL by default, and of
-// other text without a header with missing null. Within a file all records have as many values as the first, so a line feed in a value is
-// found, and one value in all records is a separator that is not the file's.
+// TestColumnsOlderFilesLack reads Hive's text files that lack the last columns of their table, together with newer files. The columns are NULL by
+// default, and for other text without a header with missing null. All records of a file have as many values as the first one, so a line feed in a
+// value is an error; a single value in all records means that the separator is wrong.
 func TestColumnsOlderFilesLack(t *testing.T) {
 	abc := []string{"a", "b", "c"}
 	hive := func(text string) string { return strings.ReplaceAll(text, "|", "\x01") }

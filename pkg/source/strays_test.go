@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// strayMark is the mark of a byte order.
+// strayMark is a byte order mark.
 const strayMark = "\ufeff"
 
-// A stray is a file with its options, and the records or the error that it gives.
+// stray is a file with its options, and the expected records or error.
 type stray struct {
 	name, in string
 	o        Options
@@ -22,9 +22,9 @@ type stray struct {
 	err      string
 }
 
-// TestStrays reads files that were put together of several, and files with the line ends and last bytes of other programs. What is no data
-// is a bad record or refused, however the file is cut. Records are written with / between values; those that begin with ! are bad, with the
-// beginning of the reason behind.
+// TestStrays reads files that were concatenated from several, and files with the line ends and last bytes of other programs. Parts that are not data
+// are bad records or errors, however the file is split. Expected records have / between values; those that begin with ! are bad, and have the
+// beginning of the reason.
 func TestStrays(t *testing.T) {
 	for _, tt := range slices.Concat(strayHeaders(t), strayMarks(t), strayLineEnds(t), strayLastBytes(t)) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func strayDialect(t *testing.T, name string, changes ...func(*dialect.Dialect)) 
 	return d
 }
 
-// strayCSV is CSV with changes.
+// strayCSV returns CSV with changes.
 func strayCSV(t *testing.T, header dialect.Header, changes ...func(*dialect.Dialect)) *dialect.Dialect {
 	return strayDialect(t, "csv", append(changes, func(d *dialect.Dialect) { d.Header, d.Null = header, []string{"NULL"} })...)
 }
@@ -58,7 +58,7 @@ func strayDump() Options {
 	return Options{Format: FormatDump, Columns: []string{"a", "b"}}
 }
 
-// strayHeaders have headers between records.
+// strayHeaders returns files with headers between records.
 func strayHeaders(t *testing.T) []stray {
 	ab := []string{"a", "b"}
 	return []stray{
@@ -76,7 +76,7 @@ func strayHeaders(t *testing.T) []stray {
 	}
 }
 
-// strayMarks have marks of a byte order between records, and text of another encoding.
+// strayMarks returns files with byte order marks between records, and text of another encoding.
 func strayMarks(t *testing.T) []stray {
 	ab := []string{"a", "b"}
 	return []stray{
@@ -103,7 +103,7 @@ func strayMarks(t *testing.T) []stray {
 	}
 }
 
-// strayLineEnds have line ends of other programs.
+// strayLineEnds returns files with line ends of other programs.
 func strayLineEnds(t *testing.T) []stray {
 	ab := []string{"a", "b"}
 	return []stray{
@@ -128,7 +128,7 @@ func strayLineEnds(t *testing.T) []stray {
 	}
 }
 
-// strayLastBytes have the last byte of a text that other programs write.
+// strayLastBytes returns files with the last byte that other programs write after a text.
 func strayLastBytes(t *testing.T) []stray {
 	ab := []string{"a", "b"}
 	return []stray{
@@ -145,7 +145,7 @@ func strayLastBytes(t *testing.T) []stray {
 	}
 }
 
-// A strayRecord is a record, or the reason why it is bad, at its place.
+// strayRecord is a record, or the reason why it is bad, with its offset.
 type strayRecord struct {
 	offset int64
 	text   string

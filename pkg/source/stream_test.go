@@ -13,7 +13,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// pack packs each part as a member of its own.
+// pack compresses each part as a separate member.
 func pack(t testing.TB, how string, parts ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -81,7 +81,8 @@ func TestPackedDamage(t *testing.T) {
 	}
 }
 
-// TestPackedStop: a reader that stops early leaves no goroutine that waits for it (Read returns only after its end).
+// TestPackedStop checks that a reader that stops early leaves no goroutine behind (Read returns only after it has
+// ended).
 func TestPackedStop(t *testing.T) {
 	text := toCSV(append([][]string{checkColumns}, checkRows(20_000)...)...)
 	m := &memFile{"/x.csv.zst", pack(t, "zst", text)}

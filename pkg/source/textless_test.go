@@ -14,7 +14,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// textlessParquet writes a row with a number and an interval.
+// textlessParquet writes a row with a number and an interval, and returns the file's path.
 func textlessParquet(t *testing.T) string {
 	t.Helper()
 	id := schema.NewInt32Node("id", parquet.Repetitions.Required, -1)
@@ -54,8 +54,8 @@ func textlessParquet(t *testing.T) string {
 	return path
 }
 
-// TestTextlessColumns has one rule for Parquet and Avro: a column whose type has no text is refused, unless columns are chosen or others
-// are ignored.
+// TestTextlessColumns checks one rule for Parquet and Avro: a column whose type has no text is refused, unless other columns are chosen, or none are
+// and extra columns are ignored.
 func TestTextlessColumns(t *testing.T) {
 	avroFile := func(typ string, record any) string {
 		var b bytes.Buffer

@@ -10,8 +10,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// TestErrorsOfUTF16: what is wrong with a text in UTF-16 names the file and the place in its text, and does not say of a packed
-// file that it is damaged.
+// TestErrorsOfUTF16 checks that errors in UTF-16 text name the file and the position in its text, and do not call a compressed file damaged.
 func TestErrorsOfUTF16(t *testing.T) {
 	big := utf16Text("a,b\n1,2\n", false)
 	for _, c := range []struct{ charset, text, want string }{
@@ -34,13 +33,13 @@ func TestErrorsOfUTF16(t *testing.T) {
 			}
 		}
 	}
-	// What is damaged below the text is said as before.
+	// Damage of the compressed data is reported as for other text.
 	if _, err := loadBytes(t, Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = "utf-16le" })}, "x.gz", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff")); err == nil || !strings.Contains(err.Error(), "x.gz: the ") {
 		t.Error(err)
 	}
 }
 
-// TestMarkOfUTF8: a text that begins with the mark of UTF-8 is not read in another set, in which its characters would be others.
+// TestMarkOfUTF8 checks that a text that begins with the byte order mark of UTF-8 is refused in another set, in which its characters would differ.
 func TestMarkOfUTF8(t *testing.T) {
 	for _, c := range []struct{ charset, want string }{{"", ""}, {"utf-8", ""}, {"gbk", "gb18030"}, {"latin1", "cp1252"}, {"shift_jis", "shift_jis"}} {
 		csv := Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = c.charset })}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVariantFiles reads VARIANTs that Spark has written, as values and in columns of their own, and holds them against its to_json.
+// TestVariantFiles reads Spark's VARIANTs, as values and shredded into columns, and compares them with Spark's to_json.
 func TestVariantFiles(t *testing.T) {
 	paths, err := filepath.Glob(parquetDir + "/variant/*.parquet")
 	if err != nil || len(paths) < 6 {
@@ -15,7 +15,7 @@ func TestVariantFiles(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			texts := strings.TrimSuffix(path, ".parquet") + ".jsonl"
-			shredded := strings.Contains(path, "shredded-") // the same rows but for a column
+			shredded := strings.Contains(path, "shredded-") // the same rows without one column
 			if shredded {
 				texts = filepath.Dir(path) + "/plain.jsonl"
 			}

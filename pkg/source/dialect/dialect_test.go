@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCuttable knows separators whose match depends on where the search began.
+// TestCuttable checks that separators whose matches depend on the start of the search are recognized.
 func TestCuttable(t *testing.T) {
 	for _, c := range []struct {
 		field, record string
@@ -105,7 +105,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// TestIsNull compares what is written, and looks into quotes only where it may.
+// TestIsNull checks that IsNull compares the raw text of values, and quoted values only with NullQuoted.
 func TestIsNull(t *testing.T) {
 	d := Dialect{Null: []string{`\N`, ""}}
 	if !d.IsNull([]byte(`\N`), false) || !d.IsNull(nil, false) || d.IsNull([]byte(`\\N`), false) || d.IsNull(nil, true) || d.IsNull([]byte("N"), false) {
@@ -146,7 +146,7 @@ func TestTextParse(t *testing.T) {
 	}
 }
 
-// TestMaps has each map among those that Check knows.
+// TestMaps checks that Check accepts each map.
 func TestMaps(t *testing.T) {
 	for _, m := range Maps() {
 		d, _ := Preset(MySQLText)

@@ -32,14 +32,14 @@ func TestParsePosition(t *testing.T) {
 	}
 }
 
-// TestFixedColumns: what a dialect of fixed columns cannot have is refused by the name of the setting.
+// TestFixedColumns checks that the error for an invalid setting of fixed columns names the setting.
 func TestFixedColumns(t *testing.T) {
 	id, rest := Position{Name: "id", From: 1, To: 4}, Position{Name: "rest", From: 5}
 	number := Position{Name: "n", From: 5, To: 8, Kind: Packed}
 	wide := Position{Name: "n", From: 1, To: MostNumber + 1, Kind: Zoned}
 	for what, c := range map[string]struct {
 		change func(*Dialect)
-		field  string // at fault; empty: none is
+		field  string // the invalid setting; empty: none
 		length int
 		least  bool
 	}{
@@ -89,7 +89,7 @@ func TestFixedColumns(t *testing.T) {
 
 // TestDialectsAreCompared checks that dialects are compared by their settings, not by their names.
 func TestDialectsAreCompared(t *testing.T) {
-	texts := map[string]string{} // of dialects that differ
+	texts := map[string]string{} // the texts of different dialects
 	for _, name := range Separated() {
 		d, err := Preset(name)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// dumpTree makes files below a fresh directory and gives its path.
+// dumpTree creates files in a new directory and returns its path.
 func dumpTree(t testing.TB, files ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -112,9 +112,8 @@ func expandAll(t interface{ Context() context.Context }, input string) ([]*File,
 	return files, err
 }
 
-// TestDirectoriesAreTheWhole splits random trees. The parts have each file of
-// the tree once, in order, and each part read as an input means its own files;
-// a tree with files next to directories is refused.
+// TestDirectoriesAreTheWhole splits random trees. Together the parts have each file of the tree once, in order; a part
+// that is read as an input has exactly its own files. A tree with files next to directories is refused.
 func TestDirectoriesAreTheWhole(t *testing.T) {
 	base := t.TempDir()
 	n := 0

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEachEndsWithTheFirstError of the files in their order, and begins with no others after it.
+// TestEachEndsWithTheFirstError checks that Each returns the first error in the order of the files, and starts few
+// other files after it.
 func TestEachEndsWithTheFirstError(t *testing.T) {
 	files := make([]*File, 1000)
 	for i := range files {

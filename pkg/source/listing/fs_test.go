@@ -15,7 +15,7 @@ func disk(name string) (FS, string, error) {
 	return testcheck.Disk{}, abs, err
 }
 
-// writeFile makes a file below a fresh directory and returns its path.
+// writeFile creates a file in a new directory and returns its path.
 func writeFile(t testing.TB, name string, data []byte) string {
 	t.Helper()
 	return testcheck.WriteFile(t, name, data)
@@ -53,7 +53,7 @@ func wantError(t *testing.T, what string, err error, say ...string) {
 	testcheck.Says(t, what, err, say...)
 }
 
-// wantRefused is wantError for what is no input, which callers know by ErrSelection.
+// wantRefused is wantError for invalid inputs, whose errors are ErrSelection.
 func wantRefused(t *testing.T, what string, err error, say ...string) {
 	t.Helper()
 	if !errors.Is(err, ErrSelection) {

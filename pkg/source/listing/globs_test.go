@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestGlobsAsBash matches files as bash with globstar does, on a tree without hidden names, where no pattern matches a directory.
+// TestGlobsAsBash compares matched files with those of bash with globstar, on a tree without hidden names where no pattern matches a directory.
 func TestGlobsAsBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -65,8 +65,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestOneFileTwiceIsRefused with both names: links, other spellings, inputs that overlap. A pattern that leads to a file in
-// several ways has it once.
+// TestOneFileTwiceIsRefused checks that a file that is listed twice is an error with both names: by links, other spellings, and overlapping inputs. A
+// single pattern may match a file in several ways.
 func TestOneFileTwiceIsRefused(t *testing.T) {
 	const data = "a\n1\n"
 	dir := tree(t, map[string]string{"in/a.csv": data, "in/b.csv": data, "hard/x.csv": data})
@@ -102,7 +102,7 @@ func TestOneFileTwiceIsRefused(t *testing.T) {
 	wantRefused(t, "a loop", openError(t, Options{}, dir, "in"), "in/loop is a link to")
 }
 
-// numbered is a file of a file system that has numbers, as HDFS, and no devices.
+// numbered is a file of a file system with file ids and without devices, like HDFS.
 type numbered struct {
 	FS
 	fs.FileInfo
@@ -121,7 +121,7 @@ func (f *numbered) ReadDir(context.Context, string) ([]fs.FileInfo, error) {
 	return nil, fs.ErrInvalid
 }
 
-// TestOneFileOfTwoClients: one file of HDFS comes twice where two addresses, and so two clients, lead to its cluster.
+// TestOneFileOfTwoClients checks that a file of HDFS is found twice if two addresses, and therefore two clients, lead to its cluster.
 func TestOneFileOfTwoClients(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	clients := map[string]*numbered{
@@ -140,7 +140,7 @@ func TestOneFileOfTwoClients(t *testing.T) {
 	}
 }
 
-// TestInputsFrom reads lists in the forms that editors and shells write.
+// TestInputsFrom reads lists in the forms of editors and shells.
 func TestInputsFrom(t *testing.T) {
 	name := writeFile(t, "list", []byte("\ufeff# exports of the day\r\n\r\n  /a/b.csv \r\nhdfs://nn/x/{a,b}/*.csv\n#x\n./#y\nt/dt=1"))
 	got, err := InputsFrom(t.Context(), disk, name)
@@ -157,7 +157,7 @@ func TestInputsFrom(t *testing.T) {
 	wantError(t, "a directory", func() error { _, err := InputsFrom(t.Context(), disk, path.Dir(name)); return err }(), "is a directory")
 }
 
-// FuzzGlob expands anything: a bounded number of patterns, none longer than the whole.
+// FuzzGlob expands any text, and checks the limits of the number and the length of patterns.
 func FuzzGlob(f *testing.F) {
 	for _, s := range []string{"{a,b}", "x{a,{b,c}d}y", "{{a}", `\{a,b}`, "**/{a,**}/[x]", "{,,,}{,,,}{,,,}"} {
 		f.Add(s)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAnyPartMakesAnotherFile: a file that differs in one of its parts alone is another one. On HDFS a file that was replaced by one of the
-// same size and time differs in its id alone, and another file system can have the same id.
+// TestAnyPartMakesAnotherFile checks that a file that differs in any single part of its identity is another file. A file on HDFS that was replaced by
+// one of the same size and time differs only in its id, and a file of another file system can have the same id.
 func TestAnyPartMakesAnotherFile(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	one := Identity{device: 1, File: 2, Size: 3, Modified: at, Changed: at}

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// openFS is a disk some of whose files are open for writing.
+// openFS is a disk on which some files are open for writing.
 type openFS struct {
 	testcheck.Disk
 	mu     sync.Mutex
@@ -52,7 +52,8 @@ func newOpenFS(t *testing.T, sizes map[string]int) (o *openFS, dir string, resol
 	return o, dir, func(name string) (FS, string, error) { return o, name, nil }
 }
 
-// TestOpenFilesAreRefused, empty or not, named or found, alone or among others.
+// TestOpenFilesAreRefused checks that files that are open for writing are refused: empty or not, named or found, alone
+// or among others.
 func TestOpenFilesAreRefused(t *testing.T) {
 	o, dir, resolve := newOpenFS(t, map[string]int{"a.csv": 1, "b.csv": 2, "empty.csv": 0, "_SUCCESS": 0})
 	for _, name := range []string{"b.csv", "empty.csv"} {
@@ -69,7 +70,7 @@ func TestOpenFilesAreRefused(t *testing.T) {
 			t.Errorf("directories with %s: %v", name, err)
 		}
 	}
-	o.open = map[string]bool{filepath.Join(dir, "_SUCCESS"): true} // no input
+	o.open = map[string]bool{filepath.Join(dir, "_SUCCESS"): true} // not an input
 	o.asked = map[string]int{}
 	files, _, err := List(t.Context(), resolve, []string{dir}, &Options{})
 	if err != nil {
@@ -94,7 +95,8 @@ func TestOpenFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestFileOpenedAfterwardsIsRefused when the inputs are looked at again: one that was read, and one that was left out.
+// TestFileOpenedAfterwardsIsRefused checks that Recheck refuses files that are open by then: one that was read, and one
+// that was left out.
 func TestFileOpenedAfterwardsIsRefused(t *testing.T) {
 	o, dir, resolve := newOpenFS(t, map[string]int{"a.csv": 1, "empty.csv": 0})
 	files, _, err := List(t.Context(), resolve, []string{dir}, &Options{})
@@ -112,7 +114,8 @@ func TestFileOpenedAfterwardsIsRefused(t *testing.T) {
 	}
 }
 
-// TestFileClosedMeanwhileIsNotLeftOut: it was empty when it was listed, and is closed with rows when it is asked about.
+// TestFileClosedMeanwhileIsNotLeftOut checks that a file that was empty when it was listed, and has rows when its state
+// is queried, is reported as changed.
 func TestFileClosedMeanwhileIsNotLeftOut(t *testing.T) {
 	o, dir, resolve := newOpenFS(t, map[string]int{"a.csv": 1, "late.csv": 0})
 	o.answer = func(name string) {

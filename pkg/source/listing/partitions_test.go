@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWhere compares values as text, and NULL as SQL does.
+// TestWhere checks that conditions compare values as text, and NULL like SQL.
 func TestWhere(t *testing.T) {
 	values := []string{"2026-10-31", "2026-11-01", "2026-11-02", "", nullPartition, "9", "10"}
 	for where, want := range map[string]string{
@@ -36,7 +36,8 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestPrunedDirectoriesAreNotListed: one holds what would be refused.
+// TestPrunedDirectoriesAreNotListed checks that excluded directories are not listed: one has a file that would be
+// refused.
 func TestPrunedDirectoriesAreNotListed(t *testing.T) {
 	dir := tree(t, map[string]string{"t/dt=1/_delta_log/a": "x", "t/dt=2/a.csv": "a\n1\n"})
 	wantRefused(t, "listed", openError(t, Options{}, dir, "t"), "Delta")
@@ -47,7 +48,7 @@ func TestPrunedDirectoriesAreNotListed(t *testing.T) {
 	}
 }
 
-// TestTablesOfOtherEnginesAreRefused, given whole, in part, or in a directory above.
+// TestTablesOfOtherEnginesAreRefused checks that such tables are refused as a whole, in part, or in a parent directory.
 func TestTablesOfOtherEnginesAreRefused(t *testing.T) {
 	const data = "a\n1\n"
 	dir := tree(t, map[string]string{"in/delta/_delta_log/0.json": "{}", "in/delta/dt=1/a.csv": data,
@@ -67,7 +68,8 @@ func TestTablesOfOtherEnginesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzPartition: the parsers of partitions and of conditions take anything; what they read is what was written.
+// FuzzPartition checks that no text causes a panic in the parsers of partitions and conditions, and that written values
+// are read back.
 func FuzzPartition(f *testing.F) {
 	for _, s := range []string{"dt=2026-11-01", "region=a%2Fb", "r=%E5%8D%8E", "x=%", "x=%4", "=1", "_x=1", "%3D==", "dt=" + nullPartition} {
 		f.Add(s, "x")
@@ -89,7 +91,7 @@ func FuzzPartition(f *testing.F) {
 	})
 }
 
-// escapePath returns what Hive does (FileUtils.escapePathName).
+// escapePath does the same as Hive's FileUtils.escapePathName.
 func escapePath(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestFilesThatAreBeingWrittenAreRefused, found or named, empty as HDFS shows them first, or not.
+// TestFilesThatAreBeingWrittenAreRefused checks files with the names of unfinished ones, found or named, with data or
+// empty.
 func TestFilesThatAreBeingWrittenAreRefused(t *testing.T) {
 	const data = "a\n1\n"
 	for _, name := range []string{"b.csv.inprogress", "b.csv.tmp", "b.csv.filepart", "b.csv.TMP", "sub/b.csv.partial", "sub.tmp/b.csv"} {
@@ -28,14 +29,14 @@ func TestFilesThatAreBeingWrittenAreRefused(t *testing.T) {
 			}
 		}
 	}
-	// Hidden names stay hidden, and names that only look alike are files.
+	// Hidden names stay hidden, and similar names are ordinary files.
 	dir := tree(t, map[string]string{"a.csv": data, ".b.csv.inprogress": data, "_c.tmp": data, "tmp": data, "d.crc": data, "part.csv.part": data})
 	if err := openError(t, Options{}, dir, ""); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestPipesAndDevicesAreRefused, found or named.
+// TestPipesAndDevicesAreRefused checks that pipes, devices and sockets are refused, whether they are found or named.
 func TestPipesAndDevicesAreRefused(t *testing.T) {
 	dir := tree(t, map[string]string{"in/a.csv": "a\n1\n"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "in", "pipe.csv"), 0o600); err != nil {
@@ -58,7 +59,8 @@ func TestPipesAndDevicesAreRefused(t *testing.T) {
 	wantRefused(t, "a socket", openError(t, Options{}, dir, "s"), "s is a socket")
 }
 
-// TestInputsWithoutDataAreRefused, with the reason, unless they are allowed.
+// TestInputsWithoutDataAreRefused checks that inputs without data are refused, with the reason, unless they are
+// allowed.
 func TestInputsWithoutDataAreRefused(t *testing.T) {
 	dir := tree(t, map[string]string{"full/a.csv": "a\n1\n", "full/b.csv": "", "empty/a.csv": "", "empty/sub/b.csv": "", "hidden/_SUCCESS": "", "hidden/.x": "a\n1\n",
 		"both/a.csv": "", "both/_SUCCESS": "", "tree/_temporary/0/a.csv": "a\n1\n"})
@@ -71,7 +73,7 @@ func TestInputsWithoutDataAreRefused(t *testing.T) {
 		"empty/a.csv": "it is an empty file", "empty/*.csv": "only 1 empty file", "hidden/*": "only 2 hidden names",
 	} {
 		wantError(t, input, openError(t, Options{}, dir, input), dir+"/"+input+": ", say, "`allow_empty`")
-		wantError(t, input, openError(t, Options{}, dir, "full", input), say) // each input by itself
+		wantError(t, input, openError(t, Options{}, dir, "full", input), say) // each input is checked separately
 		if err := openError(t, Options{AllowEmpty: true}, dir, input); err != nil {
 			t.Errorf("%s, allowed: %v", input, err)
 		}
@@ -84,7 +86,7 @@ func TestInputsWithoutDataAreRefused(t *testing.T) {
 	}
 }
 
-// TestHiddenNames are left out as the engines do, and counted by kind.
+// TestHiddenNames checks that hidden names are left out like in the engines, and counted by kind.
 func TestHiddenNames(t *testing.T) {
 	const data = "a\n1\n"
 	dir := tree(t, map[string]string{"t/a.csv": data, "t/_SUCCESS": "", "t/_temporary/0/b.csv": data, "t/.hive-staging_hive_1/b.csv": data, "t/.a.csv.crc": data,

@@ -2,7 +2,7 @@ package span
 
 import "testing"
 
-// TestNull distinguishes no value from the empty one, wherever that lies.
+// TestNull checks that NULL differs from an empty value at any offset.
 func TestNull(t *testing.T) {
 	data := []byte("abc")
 	if n := Null(); !n.IsNull() || n.Len != 0 || n.Of(data) != nil {
