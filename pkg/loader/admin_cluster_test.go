@@ -116,7 +116,7 @@ func TestStatus(t *testing.T) {
 	for _, port := range ports.RegionServer {
 		want.Servers = append(want.Servers, fmt.Sprintf("localhost:%d", port))
 	}
-	if !slices.Contains(s.Coprocessors, "MultiRowMutationEndpoint") { // of hbase:meta
+	if !slices.Contains(s.Coprocessors, "MultiRowMutationEndpoint") { // a coprocessor of hbase:meta
 		t.Errorf("coprocessors are %q", s.Coprocessors)
 	}
 	var started []string
@@ -132,7 +132,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("servers with starts are %q, want those of %q", s.Started, s.Servers)
 	}
 	s.Started = nil
-	s.Coprocessors, s.StoreFiles = nil, nil // those of other tests' tables are there too
+	s.Coprocessors, s.StoreFiles = nil, nil // they include those of other tests' tables
 	s.Dead = 0                              // an earlier test may have killed one, which the master still remembers
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

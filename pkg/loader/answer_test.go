@@ -22,7 +22,7 @@ import (
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
 	return testcheck.Serve(t, func(nc net.Conn) {
-		// The preamble, then the connection's header and the call, each after its length.
+		// The preamble, and then the connection's header and the call, each with its length before it.
 		if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
 			return
 		}
@@ -40,14 +40,14 @@ func hostile(t *testing.T, answer []byte) string {
 	}).Addr().String()
 }
 
-// answerFrame returns an answer with a header of fields and what is behind it.
+// answerFrame returns an answer with the fields of a header, and the bytes after it.
 func answerFrame(header, rest []byte) []byte {
 	body := append(protowire.AppendBytes(nil, header), rest...)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// TestHostileAnswersAreRefused: answers that gohbase would allocate 4 GiB for, or panic over in a goroutine of its own, are
-// an error with the server's name.
+// TestHostileAnswersAreRefused checks that answers for which gohbase would allocate 4 GiB, or panic in its own goroutine, are errors with the
+// server's address.
 func TestHostileAnswersAreRefused(t *testing.T) {
 	call := appendUint(nil, 1, 1) // the number of the first call
 	for name, answer := range map[string][]byte{
@@ -134,7 +134,7 @@ func TestHostileZooKeeperIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzAnswer feeds gohbase's own parsing, by a connection of bytes that passed the filter.
+// FuzzAnswer checks that gohbase's own parser does not panic for answers that pass the filter.
 func FuzzAnswer(f *testing.F) {
 	call := appendUint(nil, 1, 1)
 	f.Add(answerFrame(call, protowire.AppendBytes(nil, []byte{8, 1})))

@@ -21,11 +21,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// puppet is a dialer that answers calls to BulkLoadHFile itself where it is asked to. What it answers does not reach the
-// server.
+// puppet is a dialer that answers some calls to BulkLoadHFile itself. These calls do not reach the server.
 type puppet struct {
 	calls atomic.Int32
-	// answer gives the exception's class for the n-th call, from 1. Empty lets the call pass.
+	// answer returns the class of the exception for the n-th call, from 1. If it is empty, the call is forwarded.
 	answer func(n int) string
 }
 
@@ -42,7 +41,7 @@ func (p *puppet) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}()
 	go func() {
 		defer server.Close()
-		chunk := make([]byte, 1<<20) // a pipe gives what one Write had, and a request is one
+		chunk := make([]byte, 1<<20) // a pipe returns the data of one Write, which is a whole request
 		for {
 			n, err := theirs.Read(chunk)
 			if err != nil {
@@ -68,14 +67,14 @@ func (p *puppet) decide(request []byte) string {
 	return p.answer(int(p.calls.Add(1)))
 }
 
-// callID reads it from a request: four bytes of length, then the RequestHeader with its length.
+// callID returns the id of a request: four bytes of length, then the RequestHeader with its length.
 func callID(request []byte) uint32 {
 	header, _ := protowire.ConsumeBytes(request[4:])
 	id, _ := varintField(header, 1)
 	return uint32(id)
 }
 
-// exception returns a response that has one.
+// exception returns a response with an exception.
 func exception(id uint32, class string) []byte {
 	header, err := proto.Marshal(&pb.ResponseHeader{CallId: &id, Exception: &pb.ExceptionResponse{
 		ExceptionClassName: &class, StackTrace: proto.String(class + ": made up by the test\n\tat X.y(Z.java:1)\n"),
@@ -87,10 +86,10 @@ func exception(id uint32, class string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// always answers the same.
+// always returns a function that returns the same class for each call.
 func always(class string) func(int) string { return func(int) string { return class } }
 
-// TestUnclearExceptionSendsAgain: after an exception that does not say what was done, the file is found at its source and
+// TestUnclearExceptionSendsAgain checks that after an exception that does not show whether the load was done, the file is found at its source and
 // sent again.
 // Scenario 19 of docs/reliability.md.
 func TestUnclearExceptionSendsAgain(t *testing.T) {
@@ -119,8 +118,8 @@ func TestUnclearExceptionSendsAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that an operator must
-// act on, with what to change.
+// TestRepeatedExceptionEndsTheLoad checks that a repeated exception ends the load, sooner if an operator must act on it; then the error says what to
+// change.
 // Scenario 19 of docs/reliability.md.
 func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 	t.Parallel()
@@ -155,8 +154,7 @@ func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestRegionNeverOpenEndsAtDeadline: a region that is never open ends the load at the deadline, one that opens in time does
-// not.
+// TestRegionNeverOpenEndsAtDeadline checks that a region that never opens ends the load at the deadline, and that one that opens in time does not.
 // Scenario 31 of docs/reliability.md.
 func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	t.Parallel()
@@ -182,7 +180,7 @@ func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestTableDisabledWhileLoading disables the table between check and call: the load ends at once, with the state.
+// TestTableDisabledWhileLoading checks that a table that is disabled between check and call ends the load at once, with an error that has the state.
 // Scenario 31 of docs/reliability.md.
 func TestTableDisabledWhileLoading(t *testing.T) {
 	t.Parallel()

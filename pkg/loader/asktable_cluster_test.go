@@ -39,14 +39,14 @@ func (b *bench) put(t testing.TB, table TableName, row, family, qualifier string
 	b.mutate(t, table, row, family, qualifier, at, 0, false)
 }
 
-// compacting makes a table whose files may be compacted.
+// compacting creates a table whose files may be compacted.
 func (b *bench) compacting(t testing.TB) TableName {
 	t.Helper()
 	return b.tableSpec(t, TableSpec{Families: []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF"}, {Name: "g"}}})
 }
 
-// archiveAndForget compacts a table, has its regions put the files that were compacted into the archive, and deletes them
-// there as HBase's cleaner does after some minutes.
+// archiveAndForget compacts a table, makes its regions move the compacted files into the archive, and deletes them there like HBase's cleaner, which
+// does so after some minutes.
 func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 	t.Helper()
 	adm := b.cluster.AdminT(t)
@@ -63,7 +63,7 @@ func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 	testcheck.Must(t, super.RemoveAll(t.Context(), archive))
 }
 
-// withIdentity returns a file with the identity that a journal would have of it.
+// withIdentity returns a file with the identity that a journal would record.
 func (b *bench) withIdentity(t testing.TB, f HFile) HFile {
 	t.Helper()
 	files := []HFile{f}
@@ -71,12 +71,12 @@ func (b *bench) withIdentity(t testing.TB, f HFile) HFile {
 	return files[0]
 }
 
-// loadedLongAgo loads a file whose answer was lost with its loader, and has a compaction remove every trace of it.
+// loadedLongAgo loads a file and removes every trace of it by a compaction. It returns the request of a load that resumes without the answer.
 func (b *bench) loadedLongAgo(t testing.TB, table TableName, req LoadRequest) LoadRequest {
 	t.Helper()
 	req.Files = []HFile{b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))}
 	req.Table, req.FS = table, b.fs
-	req.Events.OnSending = func(groups []Sending) error { req.Files[0] = groups[0].Files[0]; return nil } // what a journal keeps
+	req.Events.OnSending = func(groups []Sending) error { req.Files[0] = groups[0].Files[0]; return nil } // the record of a journal
 	_, err := b.Load(t.Context(), req)
 	testcheck.Must(t, err)
 	b.archiveAndForget(t, table)
@@ -104,7 +104,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 // TestCellsHiddenFromReadersStillTell checks the search for cells of the first and last row that newer versions and delete markers hide.
 func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *Config) { c.SettleTimeout = time.Minute }) // without the root: the table alone can show
+	b := newBench(t, func(c *Config) { c.SettleTimeout = time.Minute }) // without the root, only the table can show the outcome
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
@@ -137,7 +137,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 		if e, ok := errors.AsType[*UnknownOutcomeError](err); !ok || !errors.Is(e, want) || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
-		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
+		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // an unknown outcome keeps it
 	}
 	t.Run("no cells", func(t *testing.T) { refuse(t, gone(), LoadRequest{Timestamp: testTime}, errNoCells) })
 	t.Run("no timestamp", func(t *testing.T) { refuse(t, gone(), LoadRequest{}, errNoTimestamp) })
@@ -185,10 +185,10 @@ func TestCellsBeforeTheLoadAreNoProof(t *testing.T) {
 	}
 }
 
-// shyFS lists no store, as where HBase's directories have mode 0700, or only the first times.
+// shyFS fails to list stores, always, as if HBase's directories had mode 0700, or only a few times.
 type shyFS struct {
 	FS
-	fails int // how often; below 0: always
+	fails int // number of failures; below 0: always
 }
 
 func (s *shyFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
@@ -199,7 +199,8 @@ func (s *shyFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	return s.FS.ReadDir(ctx, name)
 }
 
-// TestFailedListingIsNotTakenForLoaded: a file that was not loaded is nowhere, and the stores cannot be listed.
+// TestFailedListingIsNotTakenForLoaded checks that the outcome of a file that was not loaded, and is not found anywhere, is unknown if the stores
+// cannot be listed.
 func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 3*time.Second })
@@ -211,14 +212,15 @@ func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 		if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
-		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
+		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // an unknown outcome keeps it
 		if fails < 0 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("it does not say why: %v", err)
 		}
 	}
 }
 
-// TestStoresThatCannotBeListed: the listing fails once, or the stores are closed to this user and the table shows it.
+// TestStoresThatCannotBeListed checks that a loaded file is found if a listing fails a few times, or if the stores are closed to this user and the
+// table has the cells.
 func TestStoresThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 2*time.Minute })
@@ -241,8 +243,8 @@ func TestStoresThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestAnotherWayInFindsStagedFiles: a file that an earlier attempt left in HBase's staging directory is found there when the
-// load continues directly, and the directory goes.
+// TestAnotherWayInFindsStagedFiles checks that a file that an earlier attempt left in HBase's staging directory is found there when the load
+// continues directly, and that the directory is removed.
 func TestAnotherWayInFindsStagedFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) {
@@ -266,7 +268,8 @@ func TestAnotherWayInFindsStagedFiles(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLookThatFailsSeesNothing: the source cannot be looked at once, after the server has answered. The file is there.
+// TestLookThatFailsSeesNothing checks that a file is not regarded as loaded because its source cannot be queried for a while after the server's
+// answer.
 func TestLookThatFailsSeesNothing(t *testing.T) {
 	t.Parallel()
 	p := &puppet{answer: func(n int) string {
@@ -289,7 +292,7 @@ func TestLookThatFailsSeesNothing(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// blinkFS fails to look at a file for a while once a call was made.
+// blinkFS fails to return the status of a file a few times, after a call was made.
 type blinkFS struct {
 	FS
 	name    string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lockedBuffer is a buffer for a log that goroutines of the ZooKeeper client write to until after a test.
+// lockedBuffer is a buffer for a log to which goroutines of the ZooKeeper client may write even after a test.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -29,10 +29,10 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// TestLookBeforeIsBounded has one bound for all reads before a load: where the table is out of reach, reads that
-// have not begun when it ends are not made, and no file is taken for alone.
+// TestLookBeforeIsBounded checks that all reads before a load share one time limit. If the table is out of reach, reads
+// that have not begun by then are skipped, and no file is regarded as vacant.
 func TestLookBeforeIsBounded(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestLookBeforeIsBounded(t *testing.T) {
 		g.files = append(g.files, HFile{Path: "/f", Family: "f", First: row, Last: row, Vacant: true})
 	}
 	l.lookBefore(t.Context(), []group{g})
-	// Each read alone would retry for RetryTimeout, forty times one after the other.
+	// Each read alone would retry for RetryTimeout, forty times in sequence.
 	if bounded := strings.Count(log.String(), "not seen within 200ms"); bounded < len(g.files)-2*getsInFlight {
 		t.Errorf("%d of %d reads ended with the bound of all", bounded, len(g.files))
 	}

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// wideTable loads rows of 18 columns, as the check table has, into regions of equal size.
+// wideTable loads rows of 18 columns, like those of the check table, into regions of equal size.
 func wideTable(b *testing.B, c *bench, regions, each int) TableName {
 	b.Helper()
 	var splits []string

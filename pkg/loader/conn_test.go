@@ -21,7 +21,7 @@ type forgetful struct{ hrpc.RegionClient }
 func (forgetful) QueueRPC(hrpc.Call) {}
 func (forgetful) Addr() string       { return "rs:1" }
 
-// TestWaitBroken ends a call that is not answered when its connection breaks.
+// TestWaitBroken checks that a call without an answer ends when its connection breaks.
 func TestWaitBroken(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -30,7 +30,7 @@ func TestWaitBroken(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
 	l.tap.note(syscall.ECONNRESET)
-	l.tap.note(syscall.EPIPE) // the first counts
+	l.tap.note(syscall.EPIPE) // the first error counts
 	select {
 	case err := <-ended:
 		if ce, ok := errors.AsType[*ConnectionError](err); !ok || !ce.Sent || !errors.Is(err, syscall.ECONNRESET) {
@@ -41,13 +41,13 @@ func TestWaitBroken(t *testing.T) {
 	}
 }
 
-// TestBreakAfterAnswer breaks connections when an answer has been read and gohbase is about to pass it on:
-// the caller gets it, and the next call uses a new connection.
+// TestBreakAfterAnswer breaks connections after an answer was read and before gohbase returns it, and checks that the
+// caller gets the answer and that the next call uses a new connection.
 func TestBreakAfterAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
-	var left atomic.Int32 // breaks to come
+	var left atomic.Int32 // remaining breaks
 	b := newBench(t, func(c *Config) {
 		c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			var d net.Dialer
@@ -78,7 +78,8 @@ func TestBreakAfterAnswer(t *testing.T) {
 	testcheck.Must(t, err)
 }
 
-// brokenAfterAnswer closes when gohbase takes the read deadline back, which it does when no answer is due.
+// brokenAfterAnswer closes the connection when gohbase resets the read deadline, which it does when it awaits no
+// answer.
 type brokenAfterAnswer struct {
 	net.Conn
 	left *atomic.Int32

@@ -9,8 +9,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestRightsToCreate makes tables on a cluster with access control and simple authentication: CREATE on a namespace that is there
-// is enough, and who lacks it learns the grant.
+// TestRightsToCreate creates tables on a cluster with access control and simple authentication. It checks that CREATE on an existing namespace is
+// enough, and that the error for a missing right names the grant.
 func TestRightsToCreate(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Guarded())
@@ -21,7 +21,7 @@ func TestRightsToCreate(t *testing.T) {
 		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}
 	}
 	hbase := as("hbase")
-	testcheck.Must(t, hbase.CreateTable(t.Context(), spec(team, "first"))) // makes the namespace
+	testcheck.Must(t, hbase.CreateTable(t.Context(), spec(team, "first"))) // creates the namespace
 	admin, err := cluster.Admin(t.Context())
 	testcheck.Must(t, err)
 	_, err = admin.Run(t.Context(), "grant", "@"+team, "tina", "RWC")

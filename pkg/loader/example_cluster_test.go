@@ -31,7 +31,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// makeTable makes a table of one family and deletes it at the end.
+// makeTable creates a table with one family, and deletes it at the end.
 func makeTable(t *testing.T, conf *hdfsio.Conf, table loader.TableName) {
 	t.Helper()
 	user, err := conf.User()
@@ -45,7 +45,7 @@ func makeTable(t *testing.T, conf *hdfsio.Conf, table loader.TableName) {
 	})
 }
 
-// writeOrders writes an HFile below a directory of HDFS, which goes at the end.
+// writeOrders writes an HFile below a directory of HDFS, which is removed at the end.
 func writeOrders(t *testing.T, conf *hdfsio.Conf, dir string) loader.HFile {
 	t.Helper()
 	place, err := conf.Resolve("hdfs://" + dir + "/f/5f2d8c90")

@@ -12,8 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// A finished HFile on HDFS is brought into a table. TestExample runs the same
-// functions on a cluster.
+// Load a finished HFile from HDFS into a table. TestExample runs the same functions on a cluster.
 func Example() {
 	conf, err := hdfsio.LoadConf(nil) // of HADOOP_CONF_DIR and HBASE_CONF_DIR
 	if err != nil {
@@ -57,12 +56,12 @@ func load(ctx context.Context, out io.Writer, conf *hdfsio.Conf, table string, f
 
 	report, err := cluster.Load(ctx, loader.LoadRequest{Table: name, Files: []loader.HFile{file}, FS: fsys})
 	if unknown, ok := errors.AsType[*loader.UnknownOutcomeError](err); ok {
-		// HBase may have the files or may yet take them. The next request has
-		// them in Unknown and the token in Token; nothing else may touch them.
+		// HBase may have the files, or may still take them. The next request has them in Unknown and the token in Token;
+		// nothing else may touch them.
 		return fmt.Errorf("load again with token %s: %w", unknown.Token, err)
 	}
 	if err != nil {
-		return err // report.Regions has where each file is
+		return err // report.Regions has the place of each file
 	}
 	fmt.Fprintf(out, "%d file loaded into %d region\n", report.Loaded, len(report.Regions))
 	return scan(ctx, out, cluster, name)

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// tollGate lets one call through for each value of pass.
+// tollGate admits one call for each value of pass.
 type tollGate struct {
 	pass    chan struct{}
 	mu      sync.Mutex
@@ -35,9 +35,8 @@ func (g *tollGate) count(n int) {
 	g.most = max(g.most, g.waiting)
 }
 
-// TestLoadGate loads four regions. At most two calls wait at the gate at a
-// time, which lets two pass. A stop leaves the other files where they were,
-// and they can be loaded later.
+// TestLoadGate loads four regions through a gate that admits two calls. It checks that at most two calls wait at a
+// time, and that after a stop the other files are unchanged and can be loaded later.
 func TestLoadGate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// TestTakeLogrus sees gohbase's lines at debug, once each, and nowhere when they are not wanted.
+// TestTakeLogrus checks that gohbase's lines are logged once each at the debug level, and not at all above it.
 func TestTakeLogrus(t *testing.T) {
 	t.Cleanup(func() { takeLogrus(slog.New(slog.DiscardHandler)) })
 	var b strings.Builder

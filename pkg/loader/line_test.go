@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLoadsAreManyWhileTheyAreQuick counts the loads that a server's pace admits.
+// TestLoadsAreManyWhileTheyAreQuick checks the number of concurrent loads that a server's pace admits.
 func TestLoadsAreManyWhileTheyAreQuick(t *testing.T) {
 	fill := func(p *pace) (n int) {
 		t.Helper()

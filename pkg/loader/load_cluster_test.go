@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// recorder notes events in order.
+// recorder records events in order.
 func recorder(log *[]string) Events {
 	return Events{
 		OnPrepared: func(string) error { *log = append(*log, "prepared"); return nil },
@@ -97,7 +97,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// refuseBefore checks that a load fails before anything was prepared, with all files still there.
+// refuseBefore checks that a load fails before any preparation, and that all files are unchanged.
 func refuseBefore(t *testing.T, b *bench, table TableName, files ...HFile) error {
 	t.Helper()
 	var events []string
@@ -217,7 +217,7 @@ func TestLoadPermission(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestLoadSplitMeanwhile splits the region between the plan and the call.
+// TestLoadSplitMeanwhile splits the region between plan and call.
 func TestLoadSplitMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)

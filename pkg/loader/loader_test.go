@@ -131,7 +131,7 @@ func TestFencedPath(t *testing.T) {
 	}
 }
 
-// modeInfo is a file of a mode and an owner.
+// modeInfo is a file with a mode and an owner.
 type modeInfo struct {
 	fs.FileInfo
 	mode fs.FileMode
@@ -218,7 +218,7 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestPrefixEndOfBytes: of all prefixes of two bytes, the end is after the last row with the prefix, and before the first without it.
+// TestPrefixEndOfBytes checks for all prefixes of two bytes that the end is after the last row with the prefix and before the first row without it.
 func TestPrefixEndOfBytes(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {
@@ -289,7 +289,7 @@ func TestTableSpec(t *testing.T) {
 	}
 }
 
-// appendCell encodes a cell as KeyValueCodec does.
+// appendCell encodes a cell like KeyValueCodec.
 func appendCell(b []byte, row string, c Cell) []byte {
 	keyLen := 2 + len(row) + 1 + len(c.Family) + len(c.Qualifier) + 9
 	b = binary.BigEndian.AppendUint32(b, uint32(8+keyLen+len(c.Value)))
@@ -305,8 +305,8 @@ func appendCell(b []byte, row string, c Cell) []byte {
 	return append(b, c.Value...)
 }
 
-// TestAssembler: however the server cuts rows into results and answers, and wherever a scan breaks and begins again, the
-// same rows come out once.
+// TestAssembler checks that each row is returned once and whole, however the server cuts rows into results and answers, and wherever a scan breaks
+// and is resumed.
 func TestAssembler(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		type flat struct {
@@ -353,7 +353,7 @@ func TestAssembler(t *testing.T) {
 						block = appendCell(block, row, c.cell)
 					}
 					cells = cells[n:]
-					// The last part of a row may be marked partial too: the server had not looked further.
+					// The last part of a row may also be marked as partial, if the server has not read any further.
 					partial := len(cells) > 0 || rapid.Bool().Draw(t, "partial")
 					if _, err := a.add(block, uint32(n), partial); err != nil {
 						t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestRegionsAreReadOnceForAll has many scans find the same list stale: it is read once, and the end of one scan does not end another.
+// TestRegionsAreReadOnceForAll checks that many scans that find the same region list stale share one read, and that a canceled scan does not end it
+// for the others.
 func TestRegionsAreReadOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads atomic.Int32
@@ -52,19 +53,19 @@ func TestRegionsAreReadOnceForAll(t *testing.T) {
 		if reads.Load() != 1 || gone.Load() != 1 {
 			t.Errorf("%d readings, %d gone; want 1 and 1", reads.Load(), gone.Load())
 		}
-		// who comes late with the old list takes the new one
+		// a late scan with the old list takes the new one
 		late := &locator{regions: m, table: table, used: old}
 		if _, err := late.locate(t.Context(), []byte("a"), true); err != nil || reads.Load() != 1 {
 			t.Errorf("%v, %d readings", err, reads.Load())
 		}
-		// and who finds the new one old has it read
+		// a scan that finds the new list stale makes it read again
 		if _, err := late.locate(t.Context(), []byte("a"), true); err != nil || reads.Load() != 2 {
 			t.Errorf("%v, %d readings", err, reads.Load())
 		}
 	})
 }
 
-// TestDisabledTableIsAnErrorAtOnce asks for the state of a table whose regions are not where they were.
+// TestDisabledTableIsAnErrorAtOnce checks that the state of a table is queried if its regions are no longer at their servers.
 func TestDisabledTableIsAnErrorAtOnce(t *testing.T) {
 	m := &regionMap{
 		read:    func(context.Context, TableName) ([]Region, error) { return regionsAt(), nil },
@@ -83,8 +84,8 @@ func TestDisabledTableIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-// TestRetriesWarnOnce has many callers fail in the same way at the same time: the log has one warning for each server, or call,
-// and interval, with how many it stands for.
+// TestRetriesWarnOnce checks that the log has one warning for each server, or call, and interval, with the number of other failures, if many callers
+// fail in the same way at the same time.
 func TestRetriesWarnOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder

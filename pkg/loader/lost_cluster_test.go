@@ -22,11 +22,11 @@ import (
 // wire is a dialer whose connections can be disturbed at a call to BulkLoadHFile.
 type wire struct {
 	sent atomic.Int32 // requests that reached the server
-	// before is asked before such a request is written; an error keeps it back.
+	// before is called before such a request is written; an error prevents the write.
 	before func() error
-	// lose waits for the answer and then breaks the connection.
+	// lose breaks the connection when the answer arrives.
 	lose atomic.Bool
-	// swallow keeps the next such request back, and breaks the connection as if it had left.
+	// swallow discards the next such request, and breaks the connection as if the request had been sent.
 	swallow atomic.Bool
 
 	mu    sync.Mutex // guards conns
@@ -88,8 +88,8 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: the outcome is resolved, and nothing is sent
-// again.
+// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load. It checks that the outcome is resolved, and that nothing is
+// sent again.
 // Scenario 27 of docs/reliability.md.
 func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that it is not known whether it
-// arrived: it did not, the file is fenced off and sent again under its new name.
+// TestCutRequestIsFencedAndSentAgain breaks the connection during the request, so that it is unknown whether the request has arrived. It has not: the
+// file is fenced, and sent again under its new name.
 // Scenario 27 of docs/reliability.md.
 func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	t.Parallel()
@@ -141,8 +141,8 @@ func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestResumedLoadFinishesTheFirst begins a load again that another process has left: one file loaded without an answer, one
-// on its way in the staging directory, one not sent.
+// TestResumedLoadFinishesTheFirst resumes a load that another process has left: one file is loaded without an answer, one is still in the staging
+// directory, and one was not sent.
 // Scenario 26 of docs/reliability.md.
 func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.lose.Store(false)
-	// The server stopped between staging and store.
+	// The server stopped between the staging directory and the store.
 	testcheck.Must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
 	testcheck.Must(t, b.fs.Rename(t.Context(), fsPath(files[1].Path), fsPath(token)+"/f/"+path.Base(files[1].Path)))
 	var events []string
@@ -182,13 +182,12 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	b.checkOnce(t, table, "f", 3)
 }
 
-// TestStagedFilesLieStillTogether finds many files in the staging directory: they lie still all at a time, not one after the
-// other.
+// TestStagedFilesLieStillTogether checks that the wait until files in the staging directory are unchanged for StageQuiet is shared by many files.
 // Scenario 26 of docs/reliability.md.
 func TestStagedFilesLieStillTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) {
-		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 5*time.Second, 90*time.Second // one after the other they would be still for 100 s
+		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 5*time.Second, 90*time.Second // one after the other they would take 100 s
 	})
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
@@ -211,7 +210,7 @@ func TestStagedFilesLieStillTogether(t *testing.T) {
 	b.checkOnce(t, table, "f", 20)
 }
 
-// TestUndecidedFilesStopTheLoad cannot look at the files of an earlier attempt: nothing is sent, nothing deleted.
+// TestUndecidedFilesStopTheLoad checks that nothing is sent or deleted if the files of an earlier attempt cannot be queried.
 // Scenario 26 of docs/reliability.md.
 func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	t.Parallel()
@@ -228,7 +227,7 @@ func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	}
 	_, err = b.fs.Stat(t.Context(), fsPath(token))
 	testcheck.Must(t, err)
-	b.cfg.SettleTimeout = time.Minute // for what is seen at once
+	b.cfg.SettleTimeout = time.Minute // enough for a successful query
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: b.fs})
 	testcheck.Must(t, err)
 	if report.Loaded != 1 || report.Token != token || !report.Cleaned {
@@ -237,7 +236,7 @@ func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// blindFS cannot move or see one file.
+// blindFS fails to rename and to query one file.
 type blindFS struct {
 	FS
 	path string
@@ -259,7 +258,7 @@ func (b *blindFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	return b.FS.Stat(ctx, name)
 }
 
-// TestLoadNotSent breaks the connection before a byte of the request has left: that load is sent again.
+// TestLoadNotSent breaks the connection before the request is sent, and checks that the load is sent again.
 func TestLoadNotSent(t *testing.T) {
 	t.Parallel()
 	first := true
@@ -283,7 +282,7 @@ func TestLoadNotSent(t *testing.T) {
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLoadCancelled ends the context while a load is in flight: its answer is still read.
+// TestLoadCancelled ends the context while a load is in flight, and checks that its answer is still read.
 func TestLoadCancelled(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("stopped by the test")
@@ -301,7 +300,7 @@ func TestLoadCancelled(t *testing.T) {
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLoadCancelledLost ends the context and loses the answer: the outcome of the file is resolved before the load ends.
+// TestLoadCancelledLost ends the context and loses the answer, and checks that the outcome of the file is resolved before the load ends.
 func TestLoadCancelledLost(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("stopped by the test")
@@ -321,7 +320,7 @@ func TestLoadCancelledLost(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestScanBrokenConnection cuts all connections during a scan: every row is returned once, whole and in order.
+// TestScanBrokenConnection cuts all connections during a scan, and checks that every row is returned once, whole and in order.
 func TestScanBrokenConnection(t *testing.T) {
 	t.Parallel()
 	w := &wire{}

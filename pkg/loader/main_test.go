@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// bench is what a test needs of the running cluster: our client, HBase's, and the file system.
+// bench has a test's access to the running cluster: this package's client, HBase's client, and the file system.
 type bench struct {
 	*Cluster
 	cluster *testcluster.Cluster
@@ -31,13 +31,13 @@ type bench struct {
 	user    string
 }
 
-// newBench connects as the unix user; configure may change how.
+// newBench connects as the operating system's user; configure may change the configuration.
 func newBench(t testing.TB, configure func(*Config)) *bench {
 	t.Helper()
 	return newBenchOn(t, testcluster.Shared(t), configure)
 }
 
-// newBenchOn connects to a cluster that a test has for itself.
+// newBenchOn connects to a cluster that only one test uses.
 func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Config)) *bench {
 	t.Helper()
 	dir := cluster.ConfDir()
@@ -65,7 +65,7 @@ func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Conf
 	return b
 }
 
-// fsAs returns the file system as some user.
+// fsAs returns the file system with the rights of a user.
 func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
 	t.Helper()
 	o, err := b.conf.HDFSOptions(b.root, nil)
@@ -79,10 +79,10 @@ func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
 
 var testFamilies = []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF"}, {Name: "g"}}
 
-// table makes a table and drops it at the end.
+// table creates a table and drops it at the end.
 func (b *bench) table(t testing.TB, splits ...string) TableName {
 	t.Helper()
-	// Compactions would change the number of files, which is counted.
+	// Compactions would change the number of files, which tests count.
 	spec := TableSpec{Families: testFamilies, Attributes: map[string]string{"COMPACTION_ENABLED": "false"}}
 	for _, s := range splits {
 		spec.SplitKeys = append(spec.SplitKeys, []byte(s))
@@ -90,7 +90,7 @@ func (b *bench) table(t testing.TB, splits ...string) TableName {
 	return b.tableSpec(t, spec)
 }
 
-// tableSpec makes a table of a new name and drops it at the end.
+// tableSpec creates a table with a new name and drops it at the end.
 func (b *bench) tableSpec(t testing.TB, spec TableSpec) TableName {
 	t.Helper()
 	spec.Name, spec.CreateNamespace = TableName{Namespace: "loader_test", Qualifier: testcheck.Name(t)}, true
@@ -101,7 +101,7 @@ func (b *bench) tableSpec(t testing.TB, spec TableSpec) TableName {
 
 const testTime = 1700000000000
 
-// rowsOf makes sorted row keys with a prefix.
+// rowsOf returns sorted row keys with a prefix.
 func rowsOf(prefix string, n int) []string {
 	rows := make([]string, n)
 	for i := range rows {
@@ -114,11 +114,11 @@ var testQualifiers = [][]byte{[]byte("a"), []byte("b"), []byte("c")}
 
 func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q) + "/值") }
 
-// hfile writes a file of rows with the columns a, b, c.
+// hfile writes a file of rows with the columns a, b and c.
 func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
 	t.Helper()
 	sum := sha256.Sum256([]byte(testcheck.Name(t)))
-	name := fmt.Sprintf("%s/%s/%x", dir, family, sum[:16]) // as HBase names files: 32 hexadecimal digits
+	name := fmt.Sprintf("%s/%s/%x", dir, family, sum[:16]) // HBase's names of files have 32 hexadecimal digits
 	testcheck.Must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
 	out, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
 	testcheck.Must(t, err)
@@ -163,7 +163,7 @@ func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families
 	}
 }
 
-// checkDigest has HBase's own client read the table, and compares that with what the rows should give.
+// checkDigest compares the table's digest by HBase's own client with that of the expected rows.
 func (b *bench) checkDigest(t testing.TB, table TableName, rows []string, families ...string) {
 	t.Helper()
 	got, err := b.cluster.AdminT(t).Digest(t.Context(), table.String())
@@ -211,7 +211,7 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 	}
 }
 
-// open lets HBase's user read and write a file, as a direct load needs it.
+// open gives HBase's user the rights to read and write a file, which a direct load requires.
 func (b *bench) open(t testing.TB, f HFile) {
 	t.Helper()
 	testcheck.Must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), 0o666))

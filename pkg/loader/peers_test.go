@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestPeers checks which families and tables a peer takes.
+// TestPeers checks the families and tables that a peer replicates.
 func TestPeers(t *testing.T) {
 	table := func(field protowire.Number, ns, name string, families ...string) []byte {
 		b, err := appendMessage(nil, 1, &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(name)})
@@ -64,7 +64,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestReplicate checks that the request says whether peers get the load.
+// TestReplicate checks that the request states whether peers get the load.
 func TestReplicate(t *testing.T) {
 	for _, replicate := range []bool{true, false} {
 		b, err := proto.Marshal(bulkLoadRequest(Region{Name: []byte("r")}, "/hbase/staging/x", nil, []HFile{{Family: "f", Path: "/s/f/a"}}, replicate))

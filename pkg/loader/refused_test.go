@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestRefusedQuorum ends a first look-up at once where every server of the quorum refuses connections, and names them. A
-// quorum that has answered before is waited for, as it may be starting again.
+// TestRefusedQuorum checks that a first lookup ends at once if every server of the quorum refuses connections, with an
+// error that names them. A quorum that has answered before is waited for, since it may be restarting.
 func TestRefusedQuorum(t *testing.T) {
 	quorum := testcheck.ClosedAddress(t) + "," + testcheck.ClosedAddress(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

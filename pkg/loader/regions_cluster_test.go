@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// plainRewriter writes the rows that it knows again, whatever the file holds.
+// plainRewriter writes its own rows into the new files, whatever the file contains.
 type plainRewriter struct {
 	*bench
 	t    testing.TB
@@ -50,7 +50,7 @@ func (p *plainRewriter) Merge(_ context.Context, files []HFile) (HFile, error) {
 	return p.hfile(p.t, p.fs, p.dir, files[0].Family, rows), nil
 }
 
-// TestFileOfTwentyRegionsIsCutOnce loads a file that is in twenty regions: it is cut once.
+// TestFileOfTwentyRegionsIsCutOnce loads a file with rows of twenty regions, and checks that it is cut once.
 // Scenario 5 of docs/reliability.md.
 func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 	b.checkOnce(t, table, "f", 20)
 }
 
-// TestTooManyFilesAreMerged merges the files of a family that are too many for a region.
+// TestTooManyFilesAreMerged checks that the files of a family are merged if they are too many for a region.
 // Scenario 11 of docs/reliability.md.
 func TestTooManyFilesAreMerged(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestTooManyFilesAreMerged(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestRegionSplitBeforeSending splits a region through a file between plan and call: the file is cut and loaded.
+// TestRegionSplitBeforeSending splits a region within a file between plan and call, and checks that the file is cut and loaded.
 // Scenario 14 of docs/reliability.md.
 func TestRegionSplitBeforeSending(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestRegionSplitBeforeSending(t *testing.T) {
 	}
 }
 
-// openRewriter makes files that HBase's user may write.
+// openRewriter writes files that HBase's user may write.
 type openRewriter struct{ plainRewriter }
 
 func (o *openRewriter) Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, error) {
@@ -141,7 +141,7 @@ func (o *openRewriter) Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, 
 	return parts, err
 }
 
-// TestRegionsMergedBeforeSending merges two regions between plan and call: their files meet in the new one.
+// TestRegionsMergedBeforeSending merges two regions between plan and call, and checks that their files are loaded into the new region.
 // Scenario 15 of docs/reliability.md.
 func TestRegionsMergedBeforeSending(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestRegionsMergedBeforeSending(t *testing.T) {
 	b.checkRows(t, table, append(rowsOf("a", 10), rowsOf("x", 10)...), "f")
 }
 
-// TestMergedRegionsHaveTooManyFiles merges two regions between plan and call, whose files are then too many for one.
+// TestMergedRegionsHaveTooManyFiles merges two regions between plan and call, whose files together are too many for one region.
 // Scenario 15 of docs/reliability.md.
 func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 	t.Parallel()
@@ -197,11 +197,11 @@ func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestServerKilledWhileLoading kills the region server just when it gets a request. Files come in once it is back.
+// TestServerKilledWhileLoading kills the region server when it gets a request, and checks that the files are loaded after its restart.
 // Scenario 28 of docs/reliability.md.
 func TestServerKilledWhileLoading(t *testing.T) {
 	t.Parallel()
-	cluster := testcluster.Own(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
+	cluster := testcluster.Own(t, testcluster.Options{}) // tests of other packages use the shared cluster at the same time
 	server := cluster.Daemon(testcluster.RegionServer)
 	var killed bool
 	w := &wire{}
@@ -213,7 +213,7 @@ func TestServerKilledWhileLoading(t *testing.T) {
 		if err := server.Kill(context.Background()); err != nil {
 			return err
 		}
-		w.swallow.Store(true) // what is written now gets lost
+		w.swallow.Store(true) // the request is lost
 		return nil
 	}
 	b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
@@ -241,7 +241,8 @@ func TestServerKilledWhileLoading(t *testing.T) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestFileTrackerTableIsLoadedDirectly loads a table whose store files are kept by the tracker FILE, directly and by itself.
+// TestFileTrackerTableIsLoadedDirectly checks that a table with the store-file tracker FILE is loaded directly by default, and refuses a load through
+// a staging directory.
 // Scenario 36 of docs/reliability.md.
 func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
 	t.Parallel()
@@ -269,13 +270,12 @@ func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
 	b.checkRows(t, name, rowsOf("a", 10), "f")
 }
 
-// trackedTable has its store files kept by the tracker FILE.
+// trackedTable creates a table with the store-file tracker FILE.
 func (b *bench) trackedTable(t testing.TB) TableName {
 	return b.tableSpec(t, TableSpec{Families: testFamilies, Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}})
 }
 
-// TestLostAnswerOfDirectLoadIsAskedOfRegion loses the answer to a direct load: that the region has the file is asked of the
-// region.
+// TestLostAnswerOfDirectLoadIsAskedOfRegion loses the answer to a direct load, and checks that the region is asked whether it has the file.
 // Scenario 36 of docs/reliability.md.
 func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	t.Parallel()
@@ -294,8 +294,8 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestOrphanIsNotTakenForLoaded is a server that died between its rename and its entry in the list of store files: the file
-// is in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
+// TestOrphanIsNotTakenForLoaded simulates a server that died after its rename and before the entry in the list of store files. The file is in the
+// store and not visible, so it must not count as loaded. Once it is back at its source it is loaded.
 // Scenario 36 of docs/reliability.md.
 func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	t.Parallel()
@@ -320,12 +320,12 @@ func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	}
 	b.checkRows(t, table, nil)
 	testcheck.Must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
-	b.cfg.SettleTimeout = time.Minute // for what is seen at once
+	b.cfg.SettleTimeout = time.Minute // enough for a successful query
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{sent}, Unknown: []HFile{sent}, FS: b.fs})
 	testcheck.Must(t, err)
 	if report.Loaded != 1 || report.Resolved != 0 {
 		t.Errorf("report %+v", report)
 	}
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
-	b.checkOnce(t, table, "f", 2) // and the list's directory
+	b.checkOnce(t, table, "f", 2) // the file, and the directory of the list
 }

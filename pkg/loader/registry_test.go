@@ -66,7 +66,7 @@ func TestRegistryAnswers(t *testing.T) {
 	}
 	var many []byte
 	for i := range uint64(500) {
-		many = appendBytes(many, registryNode, serverName("n", i%100)) // port 0 is none, each is there five times
+		many = appendBytes(many, registryNode, serverName("n", i%100)) // port 0 is invalid, each node is there five times
 	}
 	if got := bootstrapNodes(many); len(got) != mostRegistryServers || got[0] != "n:1" {
 		t.Errorf("%d nodes: %v", len(got), got)
@@ -88,7 +88,7 @@ func FuzzRegistry(f *testing.F) {
 		if len(addrs) > mostRegistryServers+2 {
 			t.Fatalf("%d addresses", len(addrs))
 		}
-		// What comes from an answer is as good as what comes from a configuration.
+		// An address from an answer must be as valid as one from a configuration.
 		for _, addr := range addrs {
 			if err := checkRegistry([]string{addr}); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,8 @@ func FuzzRegistry(f *testing.F) {
 	})
 }
 
-// registryServer answers as a registry: by method, the fields of the answer. A method that is not there is an exception.
+// registryServer returns the address of a registry whose answers have the given fields, by method. The answer for
+// another method is an exception.
 func registryServer(t *testing.T, answers map[string][]byte) string {
 	t.Helper()
 	return testcheck.Serve(t, func(nc net.Conn) { serveRegistry(nc, answers) }).Addr().String()
@@ -154,7 +155,8 @@ func readFrame(nc net.Conn) []byte {
 	return b
 }
 
-// TestRegistryServers finds the cluster by a server that answers when others do not, and learns of further ones.
+// TestRegistryServers checks that the cluster is found through one server that answers, and that further servers are
+// learned.
 func TestRegistryServers(t *testing.T) {
 	closed := testcheck.ClosedAddress(t)
 	answers := map[string][]byte{
@@ -163,11 +165,11 @@ func TestRegistryServers(t *testing.T) {
 		"GetActiveMaster":        appendBytes(nil, registryMaster, serverName("master", 16000)),
 	}
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
-	old := registryServer(t, answers) // without GetBootstrapNodes, as of HBase 2.4
+	old := registryServer(t, answers) // without GetBootstrapNodes, like HBase 2.4
 	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
 	testcheck.Must(t, err)
 	defer c.Close()
-	for range 4 { // any server may be asked first
+	for range 4 { // any of the servers may be asked first
 		c.forget()
 		p, err := c.lookup(t.Context(), func(p places) bool { return p.master != "" })
 		if want := (places{"meta:16020", "master:16000", "some-id"}); err != nil || p != want {
@@ -178,7 +180,7 @@ func TestRegistryServers(t *testing.T) {
 		t.Error(id, err)
 	}
 
-	// One that has not heard of hbase:meta names the master, who has.
+	// A server without the location of hbase:meta names the master, which has it.
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
 	testcheck.Must(t, err)
@@ -190,7 +192,7 @@ func TestRegistryServers(t *testing.T) {
 		t.Error(meta, err)
 	}
 
-	// A server names others, and is gone.
+	// A server names others, and then stops.
 	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
@@ -205,7 +207,7 @@ func TestRegistryServers(t *testing.T) {
 	}
 }
 
-// TestRegistryErrors name each server and what it lacks.
+// TestRegistryErrors checks that errors name each server and its problem.
 func TestRegistryErrors(t *testing.T) {
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -213,7 +215,7 @@ func TestRegistryErrors(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	// On a machine that is busy for half a second the one that is starting does not answer either.
+	// On a machine that is busy for half a second the starting server does not answer either.
 	testcheck.Eventually(t, time.Minute, "an error that names both", func() (bool, any) {
 		_, err := Dial(ctx, Config{Registry: []string{starting, silent.Addr().String()}, EffectiveUser: "x", LookupTimeout: 1500 * time.Millisecond}, nil)
 		if err == nil || !Unavailable(err) || !strings.Contains(err.Error(), "ask RPC registry "+starting) || !strings.Contains(err.Error(), "no answer within 500ms") {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestServersTextHasNoRows hides what exceptions of HBase say of rows, in the words of its classes, and keeps what helps.
+// TestServersTextHasNoRows checks that the texts of HBase's exceptions are shown without rows, for the formats of its
+// classes, and keep helpful parts.
 func TestServersTextHasNoRows(t *testing.T) {
 	const row = "zoë smith, 12/3: x=1"
 	cell := row + "/f:q/1795594956785/Put/vlen=1/seqid=0"
@@ -46,7 +47,7 @@ func TestServersTextHasNoRows(t *testing.T) {
 	}
 }
 
-// TestMisfitNamesNoRow: the bounds of a region that HBase has split are rows.
+// TestMisfitNamesNoRow checks that the message has no rows, which include the bounds of a region that HBase has split.
 func TestMisfitNamesNoRow(t *testing.T) {
 	e := &MisfitError{File: HFile{Path: "/f/0", First: []byte("ann"), Last: []byte("bob")}, Region: Region{Encoded: "0123", Start: []byte("ada"), End: []byte("axel")}}
 	for _, row := range []string{"ann", "bob", "ada", "axel"} {

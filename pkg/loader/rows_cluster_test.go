@@ -54,7 +54,7 @@ func TestOneFileIsLoaded(t *testing.T) {
 	}
 }
 
-// TestFileIsCutAtOneBoundary cuts a file at the one boundary that it crosses.
+// TestFileIsCutAtOneBoundary cuts a file at the only boundary that it crosses.
 // Scenario 4 of docs/reliability.md.
 func TestFileIsCutAtOneBoundary(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestOddFamilyNamesAreLoaded(t *testing.T) {
 	}
 }
 
-// TestUnknownFamilyIsRefused before anything was prepared.
+// TestUnknownFamilyIsRefused checks that a load into an unknown family is refused before any preparation.
 // Scenario 9 of docs/reliability.md.
 func TestUnknownFamilyIsRefused(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestUnknownFamilyIsRefused(t *testing.T) {
 	}
 }
 
-// TestFileToBeCutIsRefusedWithoutRewriter before anything was prepared.
+// TestFileToBeCutIsRefusedWithoutRewriter checks that a load that would have to cut a file is refused before any preparation.
 // Scenario 18 of docs/reliability.md.
 func TestFileToBeCutIsRefusedWithoutRewriter(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestFileToBeCutIsRefusedWithoutRewriter(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// putMeta writes a region's row of hbase:meta again with another end.
+// putMeta rewrites a region's row of hbase:meta with another end.
 func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	t.Helper()
 	info, err := proto.Marshal(&pb.RegionInfo{RegionId: &r.ID, TableName: table.proto(), StartKey: r.Start, EndKey: end,
@@ -133,7 +133,7 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	testcheck.Must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
 }
 
-// TestHoleAndOverlapInMetaAreRefused gives a table a region map with a hole, then with an overlap.
+// TestHoleAndOverlapInMetaAreRefused checks that a load is refused if the regions in hbase:meta have a hole or an overlap.
 // Scenario 16 of docs/reliability.md.
 func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 	t.Parallel()
@@ -156,7 +156,7 @@ func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestScansDuringLoadsSeeWholeRows scans while files of ten families are loaded: a row is seen with all families or not at all.
+// TestScansDuringLoadsSeeWholeRows scans while files of ten families are loaded, and checks that a row is visible with all families or not at all.
 // Scenario 20 of docs/reliability.md.
 func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
 	b.checkDigest(t, table, all, names...)
 }
 
-// TestLastLoadWinsAmongEqualTimestamps: among equal keys and timestamps what came last wins, and a newer timestamp always.
+// TestLastLoadWinsAmongEqualTimestamps checks that the last of equal keys and timestamps is visible, and that a newer timestamp always is.
 // Scenario 22 of docs/reliability.md.
 func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
 	}
 }
 
-// TestFlushDuringLoadLosesNoRow loads while the table is written and flushed: all rows are there.
+// TestFlushDuringLoadLosesNoRow loads while the table is written and flushed, and checks that all rows are there.
 // Scenario 23 of docs/reliability.md.
 func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 	t.Parallel()
@@ -258,8 +258,8 @@ func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestDirectLoadNeedsRightsOfHBase loads files of a user who is not HBase's, with narrow rights: with a staging directory
-// the caller's own rights do, a direct load needs those of HBase's user and says so before anything is sent.
+// TestDirectLoadNeedsRightsOfHBase loads files of another user than HBase's, with restricted rights. With a staging directory the caller's rights are
+// enough; a direct load requires rights of HBase's user, and fails with that advice before anything is sent.
 // Scenario 24 of docs/reliability.md.
 func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 	t.Parallel()
@@ -294,7 +294,7 @@ func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 	}
 }
 
-// TestLoadsAtOnceIntoTheSameRegions has two users, and two clients of one of them, load into the same regions at once.
+// TestLoadsAtOnceIntoTheSameRegions loads into the same regions concurrently, as two users, and with two clients of one of them.
 // Scenario 25 of docs/reliability.md.
 func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 	t.Parallel()
@@ -328,7 +328,7 @@ func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 	b.checkOnce(t, table, "f", 6)
 }
 
-// TestPrepareCleanup makes and deletes a staging directory, like a check before a job.
+// TestPrepareCleanup creates and deletes a staging directory, like the check before a job.
 func TestPrepareCleanup(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -348,7 +348,7 @@ func TestPrepareCleanup(t *testing.T) {
 	}
 }
 
-// TestSnapshot takes a snapshot, and another of the same name.
+// TestSnapshot takes a snapshot, checks that a second one with its name is refused, and undoes a load by restoring it.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -369,7 +369,7 @@ func TestSnapshot(t *testing.T) {
 	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x", 0); !errors.Is(err, ErrTableNotFound) {
 		t.Errorf("a snapshot of a table that is not there: %v", err)
 	}
-	// A load is undone by restoring what was taken before it. (Row 33.)
+	// A load is undone by restoring the snapshot from before it. (Row 33.)
 	more := rowsOf("later", 30)
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", more)}, FS: b.fs})
 	testcheck.Must(t, err)
@@ -379,8 +379,8 @@ func TestSnapshot(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestSpaceQuotaLoadsNothing loads into a table whose space is used up: the region server refuses, nothing is loaded, and
-// the error says what to change.
+// TestSpaceQuotaLoadsNothing loads into a table whose space quota is exhausted, and checks that the region server refuses, that nothing is loaded,
+// and that the error says what to change.
 // Scenario 30 of docs/reliability.md.
 func TestSpaceQuotaLoadsNothing(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// digestRow adds a row as Adm.java's digest does.
+// digestRow adds a row to a digest like Adm.java.
 func digestRow(h hash.Hash, row Row) {
 	for _, c := range row.Cells {
 		for _, part := range [][]byte{row.Key, {0}, c.Family, {0}, c.Qualifier, {0}, c.Value, {1}} {
@@ -23,7 +23,7 @@ func digestRow(h hash.Hash, row Row) {
 	}
 }
 
-// scanDigest returns the digest of a full scan, in the words of Adm.java.
+// scanDigest returns the digest of a full scan, in the format of Adm.java.
 func scanDigest(t testing.TB, c *Cluster, table TableName) string {
 	t.Helper()
 	h := sha256.New()
@@ -37,7 +37,7 @@ func scanDigest(t testing.TB, c *Cluster, table TableName) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", rows, cells, h.Sum(nil))
 }
 
-// loaded returns a table with rows a…, m…, x… in three regions.
+// loaded returns a table with rows a…, m… and x… in three regions.
 func (b *bench) loaded(t testing.TB, each int) (TableName, []string) {
 	t.Helper()
 	table := b.table(t, "m", "x")
@@ -140,7 +140,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanSplitMeanwhile splits a region under a scan and with old locations.
+// TestScanSplitMeanwhile splits a region during a scan, and before a scan with cached locations.
 func TestScanSplitMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -169,7 +169,7 @@ func TestScanSplitMeanwhile(t *testing.T) {
 	testcheck.Must(t, checkCells(rows[0], "f"))
 }
 
-// TestPrefixScanGivesItsRows to a client that knows nothing yet, and again to one that knows the region.
+// TestPrefixScanGivesItsRows scans a prefix with a client without cached locations, and again when it knows the region.
 func TestPrefixScanGivesItsRows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -256,16 +256,16 @@ func TestScanOnRegion(t *testing.T) {
 		if r.Metrics[MetricRowsScanned] != want || r.Metrics[MetricRowsFiltered] != 0 {
 			t.Errorf("region %d: the server counts %v, want %d rows", i, r.Metrics, want)
 		}
-		// an answer has no more than was asked for
+		// a response is no larger than requested
 		if least := int(want * rowBytes / req.ChunkBytes); r.Calls < max(least, 1) {
 			t.Errorf("region %d: %d answers, want at least %d", i, r.Calls, least)
 		}
 	}
-	// the first two regions have files of equal blocks, of the third one less was read
+	// the first two regions have files of equal blocks; of the third region fewer blocks were read
 	if a, m, x := told[0].Metrics[MetricBlockBytes], told[1].Metrics[MetricBlockBytes], told[2].Metrics[MetricBlockBytes]; a != m || x <= 0 || x >= m {
 		t.Errorf("blocks of %d, %d and %d bytes were read", a, m, x)
 	}
-	// a filter's rows are counted by the server, and a callback's error does not hide what was read
+	// the server counts filtered rows, and a callback's error does not hide the counts
 	told = nil
 	stop := errors.New("stop")
 	req.Where = []Condition{{Column{"f", []byte("a")}, testValue("a000200", []byte("a")), nil}}

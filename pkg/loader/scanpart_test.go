@@ -2,7 +2,7 @@ package loader
 
 import "testing"
 
-// TestPartsOfAScan: the parts that a scan has in the regions of a table are together what it is to read. The oracle looks at each row.
+// TestPartsOfAScan checks that the parts of a scan in the regions of a table are together the whole scan, by testing each row.
 func TestPartsOfAScan(t *testing.T) {
 	rows := []string{"", "a", "b", "b0", "c", "d", "d0", "e", "f"}
 	between := func(row string, start, stop []byte) bool {

@@ -12,7 +12,7 @@ func TestHide(t *testing.T) {
 	put := func(q string, ts int64) Cell { return at(q, ts, CellPut) }
 	for name, c := range map[string]struct {
 		own, newer         []Cell
-		hidden, deleted, n int // cells with newer versions, deleted ones, and all that are left
+		hidden, deleted, n int // cells with newer versions, deleted cells, and all remaining cells
 	}{
 		"nothing":                              {own: []Cell{put("a", 5), put("b", 5)}, n: 2},
 		"a newer cell":                         {own: []Cell{put("a", 5), put("b", 5)}, newer: []Cell{put("b", 9)}, hidden: 1, n: 2},

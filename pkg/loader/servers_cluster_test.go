@@ -46,15 +46,15 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 	return regions[0]
 }
 
-// TestRegionGoesToAnotherServerWhileLoading moves, freezes and kills the server of a region when the request for it is just
-// leaving. The other server gets the region, and the file once.
+// TestRegionGoesToAnotherServerWhileLoading moves a region, or freezes or kills its server, when the request to it is about to be sent. It checks
+// that another server gets the region, and that the file is loaded once.
 // Scenario 28 of docs/reliability.md.
 func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Harmed())
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
-		// The request leaves late, behind the move, and must not be given up before.
+		// The request is sent after the move, and must not be abandoned before.
 		b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 5*time.Minute })
 		table := b.table(t)
 		was := beside(t, b, table)
@@ -101,7 +101,7 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 			rows := rowsOf("a", 20)
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: recorder(&events)})
 			if harm == "frozen" {
-				// What it does when it wakes, with the request in its hands, must not matter.
+				// A frozen server that resumes with the request must have no effect.
 				testcheck.Must(t, server.Resume())
 				testcheck.Eventually(t, time.Minute, "the end of a server that was given up", func() (bool, any) { return server.Pid() == 0, server.Pid() })
 			}
@@ -118,8 +118,8 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 	}
 }
 
-// testOrphan is a server that woke after its regions were opened elsewhere, and then moved a file into a region's directory:
-// no reader sees it before the region is opened again, which the load brings about.
+// testOrphan simulates a server that resumes after its regions were opened elsewhere, and then moves a file into a region's directory. The file is
+// not visible until the region is opened again, which the load causes.
 func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 	w := &wire{}
 	w.swallow.Store(true)
@@ -149,8 +149,8 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestOrphanStaysWithoutAnotherServer is the same where there is no other region server: nothing is taken for loaded, and
-// the error says what to do. So it does when the end of the time cuts the last look short.
+// TestOrphanStaysWithoutAnotherServer does the same without another region server, and checks that nothing counts as loaded and that the error names
+// the remedy, also if the time limit ends the last query.
 // Scenario 28 of docs/reliability.md.
 func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	})
 }
 
-// hangingFS answers no second question about a directory of a store.
+// hangingFS lists the directory of a store once; further calls hang.
 type hangingFS struct {
 	FS
 	store string
@@ -196,7 +196,7 @@ func testOrphanStays(t *testing.T, files func(*bench) FS) {
 	b.checkRows(t, table, nil)
 }
 
-// testNoMaster asks the master while there is none: that is waited out.
+// testNoMaster calls the master while there is none, and checks that the call waits for it.
 func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	b := newBenchOn(t, cluster, nil)
 	table := b.table(t)

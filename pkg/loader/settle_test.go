@@ -21,7 +21,7 @@ import (
 type memFS struct {
 	mu    sync.Mutex
 	files map[string]uint64
-	moved time.Time // when a file was renamed last
+	moved time.Time // time of the last rename
 }
 
 type memInfo struct {
@@ -70,14 +70,14 @@ func (m *memFS) ReadDir(_ context.Context, name string) ([]fs.FileInfo, error) {
 // testStaging is a staging directory.
 const testStaging = "/hbase/staging/u__t__1"
 
-// settlingLoad returns a load whose outcomes are settled with files on a file system, and no cluster.
+// settlingLoad returns a load that resolves outcomes with the files of a file system, without a cluster.
 func settlingLoad(t *testing.T, c *Cluster, fsys *memFS, files ...HFile) *load {
 	return &load{c: c, req: LoadRequest{Table: TableName{Namespace: "default", Qualifier: "t"}, Files: files, FS: fsys}, linger: t.Context(), files: files, report: &LoadReport{},
 		staged: testStaging, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
 }
 
-// TestStagedFileIsTakenBackWhenItLiesStill: after a lost answer a server may be about to take a file from the staging directory. It is taken
-// back when it has lain there for StageQuiet, and no earlier.
+// TestStagedFileIsTakenBackWhenItLiesStill checks that after a lost answer, when a server may be about to take a file from the staging directory, the
+// file is moved back after StageQuiet without a change, and not before.
 func TestStagedFileIsTakenBackWhenItLiesStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(Config{Quorum: "none:1", EffectiveUser: "x"}.withDefaults(), slog.New(slog.DiscardHandler))
@@ -94,7 +94,7 @@ func TestStagedFileIsTakenBackWhenItLiesStill(t *testing.T) {
 	})
 }
 
-// TestOutcomeThatIsNotNotedIsUnknown: what the journal does not take is not known to the next attempt, so it is not known to this one.
+// TestOutcomeThatIsNotNotedIsUnknown checks that an outcome that the journal cannot record counts as unknown, as it would be for the next attempt.
 func TestOutcomeThatIsNotNotedIsUnknown(t *testing.T) {
 	c := newCluster(Config{Quorum: "none:1", EffectiveUser: "x"}.withDefaults(), slog.New(slog.DiscardHandler))
 	full := errors.New("no space left")
@@ -119,8 +119,8 @@ func TestOutcomeThatIsNotNotedIsUnknown(t *testing.T) {
 	}
 }
 
-// TestStagingDirectoryWithAFileIsNotDeleted: HBase is asked to delete the staging directory if no file can be in it, and not otherwise. The
-// judge is the network: who deletes it must be connected to first.
+// TestStagingDirectoryWithAFileIsNotDeleted checks that HBase is requested to delete the staging directory only if no file can be in it. The test
+// detects the request by the connection that it requires.
 func TestStagingDirectoryWithAFileIsNotDeleted(t *testing.T) {
 	for what, tt := range map[string]struct {
 		files  map[string]uint64
@@ -161,7 +161,7 @@ func TestStagingDirectoryWithAFileIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestRegionsBehindTheLastAreRefused: regions that begin where no other ends, or after one that has no end, are no table.
+// TestRegionsBehindTheLastAreRefused checks that regions that begin where no other region ends, or after the last region, are refused.
 func TestRegionsBehindTheLastAreRefused(t *testing.T) {
 	for bounds, ok := range map[string]bool{
 		"-": true, "-b b-": true, "-b b-d d-": true,

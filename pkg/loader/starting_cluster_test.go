@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestServersThatStart kills the master and the only region server, and calls them time after time while they start again: a server that
-// answers ServerNotRunningYetException, or that its master is not initialized, is asked again until it serves. Then files are loaded.
+// TestServersThatStart kills the master and the only region server, and calls them repeatedly during their restart. Calls are retried while a server
+// answers ServerNotRunningYetException, or that its master is not initialized. Then files are loaded.
 func TestServersThatStart(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Options{})
@@ -28,7 +28,7 @@ func TestServersThatStart(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- g.Wait() }()
 
-	// Connections and locations of its own for each round: what is kept of the servers before is of no help.
+	// Each round has its own connections and locations: cached data of the earlier servers do not help.
 	calls := map[string]func(c *Cluster) error{
 		"describe": func(c *Cluster) error { _, err := c.Describe(t.Context(), table); return err },
 		"status":   func(c *Cluster) error { _, err := c.Status(t.Context()); return err },

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestClusterID reads the id from ZooKeeper, and from the master if that is
-// missing; a cluster of another id is another at the same address.
+// TestClusterID reads the id from ZooKeeper, or from the master if ZooKeeper has none. A different id identifies
+// another cluster at the same address.
 func TestClusterID(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -43,7 +43,7 @@ func TestClusterID(t *testing.T) {
 	}
 }
 
-// copyZnodes makes a second root of the same cluster, with another id if there is one.
+// copyZnodes creates a second root of the same cluster, with another id if it is not empty.
 func copyZnodes(t testing.TB, quorum, root string, names []string, id string) string {
 	t.Helper()
 	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))

@@ -6,8 +6,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestTrackerOfFamily loads one region with files of two families. One family keeps its store files by another tracker than its table:
-// all are loaded directly.
+// TestTrackerOfFamily loads files of two families into one region. One family has another store-file tracker than its table, so all files are loaded
+// directly.
 func TestTrackerOfFamily(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
