@@ -386,7 +386,8 @@ func TestPauseAndGoOn(t *testing.T) {
 	}
 }
 
-// TestOnlyBetween begins outside of its window: it waits, and stops at once on request. In an open window it runs.
+// TestOnlyBetween starts runs outside of their window, and checks that they wait, and stop at once on request. In an
+// open window a run completes.
 func TestOnlyBetween(t *testing.T) {
 	m := newMigration(t)
 	input := plantLocal(t, days(t, 1))

@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// TestCompleteAgain has a NameNode answer "not yet" to the first complete of a file of two blocks, without seeing the last
-// block's length. The file must be completed all the same.
+// TestCompleteAgain checks that a file of two blocks is completed although the NameNode answers "not yet" to the first call of complete, which it
+// gets without the last block's length.
 func TestCompleteAgain(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	var calls, named atomic.Int64

@@ -38,7 +38,7 @@ func readAll(t testing.TB, h *HDFS) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// TestDamagedBlockIsNotRead has a single DataNode, whose block has a flipped bit.
+// TestDamagedBlockIsNotRead checks that a read from a single DataNode with a flipped bit ends before the bit, with an error that names the block.
 func TestDamagedBlockIsNotRead(t *testing.T) {
 	data := noise(200_000)
 	for _, kind := range []uint64{1, 2} {
@@ -64,7 +64,7 @@ func TestDamagedBlockIsNotRead(t *testing.T) {
 	}
 }
 
-// TestDamagedBlockIsBlamedAfterAnotherError has a second DataNode that cannot be reached.
+// TestDamagedBlockIsBlamedAfterAnotherError checks that the error is about the damaged block even if a second DataNode cannot be reached.
 func TestDamagedBlockIsBlamedAfterAnotherError(t *testing.T) {
 	data := noise(1000)
 	dead := newFakeDataNode(t, testdfs.UsualShape, nil)
@@ -122,7 +122,7 @@ func TestShortSkipThenFailover(t *testing.T) {
 	}
 }
 
-// TestBlockThatEndsEarlyIsAnError has a DataNode that ends a block too early.
+// TestBlockThatEndsEarlyIsAnError checks the error of a DataNode that ends a block too early.
 func TestBlockThatEndsEarlyIsAnError(t *testing.T) {
 	data := noise(2000)
 	short := newFakeDataNode(t, testdfs.UsualShape, func(_ []byte, req testdfs.Read) []byte {

@@ -232,7 +232,8 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 	t.Logf("helpers had %d batches of %d files", given.Load(), files.Load())
 }
 
-// TestSharedCheckRows is the same with the default batch size.
+// TestSharedCheckRows makes the comparison of TestSharedRowsAreTheSame for rows of the check table with the default
+// batch size.
 func TestSharedCheckRows(t *testing.T) {
 	s, keys, rows, _ := checkRows(20000)
 	for _, o := range []Options{

@@ -362,8 +362,8 @@ func TestAppendParts(t *testing.T) {
 	}
 }
 
-// TestMurmur3 holds hashes of org.apache.hadoop.hbase.util.MurmurHash3 (HBase
-// 2.6.4) with the initial values 0 and -1.
+// TestMurmur3 compares hashes with those of org.apache.hadoop.hbase.util.MurmurHash3 (HBase 2.6.4) with the initial
+// values 0 and -1.
 func TestMurmur3(t *testing.T) {
 	for s, want := range map[string][2]int32{
 		"": {0, -2114883783}, "a": {1009084850, 711476519}, "ab": {-1681926305, -1350713883}, "abc": {-1277324294, -58670417},

@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestCleanElsewhere: the staging directory of a job whose state is elsewhere is not called abandoned, and not removed, while its process runs here.
+// TestCleanElsewhere checks that the staging directory of a job with its state elsewhere is not reported as abandoned, and not removed, while the
+// job's process runs on this host or may have sent files from another one.
 func TestCleanElsewhere(t *testing.T) {
 	host, err := os.Hostname()
 	testcheck.Must(t, err)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { testcluster.Main(m) }
 // newTable returns a table that does not exist yet.
 func newTable(t testing.TB) *Table { return newTableBy(t, nil) }
 
-// newTableBy returns one whose connections dial makes, unless dial is nil.
+// newTableBy returns a table whose connections are made by dial, unless dial is nil.
 func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Table {
 	t.Helper()
 	dir := testcluster.Shared(t).ConfDir()
@@ -48,7 +48,7 @@ func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr strin
 	return table
 }
 
-// silent returns the table for a process that never gives a sign of life, and does not wait long for those of others.
+// silent returns the table for a process that writes no beats, and that waits only briefly for beats of others.
 func silent(t *Table) *Table {
 	s := *t
 	s.beatEvery, s.lookEvery, s.silentFor = time.Hour, 10*time.Millisecond, 100*time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestFamiliesOf: a family that the table lacks is refused without the name of a setting, which commands that take families from files do not have.
+// TestFamiliesOf checks that the error for a family that the table lacks names no setting: commands that take families from files have none.
 func TestFamiliesOf(t *testing.T) {
 	table := &loader.Table{Name: loader.TableName{Namespace: "default", Qualifier: "t"}, Families: []loader.Family{{Name: "f"}, {Name: "g"}}}
 	_, err := FamiliesOf(nil, table, "h")

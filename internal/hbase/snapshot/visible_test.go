@@ -229,7 +229,7 @@ func TestNewestBesidesTheChoice(t *testing.T) {
 	})
 }
 
-// TestTagsThatAreRefused checks that cells are refused which a Scan would not return as they are.
+// TestTagsThatAreRefused checks the errors for cells with unsupported or damaged tags, and for an unknown type of cell.
 func TestTagsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		tags []byte

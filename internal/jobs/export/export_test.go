@@ -320,7 +320,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDirectory: only an empty directory is taken, and after a failure, wherever it was, nothing is left in it.
+// TestDirectory checks that only an empty directory is accepted, and that an export that fails at any step leaves nothing in it.
 func TestDirectory(t *testing.T) {
 	var cells []hfile.Cell
 	for i := range 40 {
@@ -406,7 +406,7 @@ func (b *breaking) MkdirAll(ctx context.Context, name string, perm fs.FileMode) 
 	return b.FS.MkdirAll(ctx, name, perm)
 }
 
-// TestAllocations: nothing is allocated for a row or a cell.
+// TestAllocations checks that nothing is allocated per row or cell.
 func TestAllocations(t *testing.T) {
 	convert, err := celltype.Type{Type: "long"}.Converter()
 	testcheck.Must(t, err)
@@ -438,7 +438,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestParquetMemory: what an encoder holds is below what it may, also while it writes a row group.
+// TestParquetMemory checks that the memory of an encoder stays within its limit, also while it writes a row group.
 func TestParquetMemory(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector has memory of its own")

@@ -92,7 +92,7 @@ func TestVersionsRefused(t *testing.T) {
 	} {
 		job, o := jobtest.Resolve(t, c.s), Options{Format: CSV, Columns: c.columns, Choice: choice.Asked{Versions: 2}}
 		if strings.Contains(text, "no cell stores it") {
-			o.Choice.Versions = 0 // the time of a record is that of its versions alone
+			o.Choice.Versions = 0 // only a record of a version has a time
 		}
 		o.Job = &job
 		if _, err := Compile(o); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), text) {

@@ -44,7 +44,8 @@ func TestTextlessColumns(t *testing.T) {
 	}
 }
 
-// TestEmptyNumbersAndWords: empty numbers do not make texts of the words for NULL in other columns. The settings that are asked for decide.
+// TestEmptyNumbersAndWords checks that files with empty numbers, and words for NULL in other columns, cause a doubt, and that the settings that it
+// requests decide.
 func TestEmptyNumbersAndWords(t *testing.T) {
 	var b strings.Builder
 	for i := range 40 {

@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestUnknownHost has a region server with a host name that the servers can resolve and this machine cannot: commands end within their time limits,
-// and name the host and the remedy.
+// TestUnknownHost runs commands on a cluster whose region server has a host name that the servers can resolve and this machine cannot. It checks that
+// they end within their time limits, with errors that name the host and the remedy.
 func TestUnknownHost(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

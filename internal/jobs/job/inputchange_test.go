@@ -251,7 +251,8 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	}
 }
 
-// TestInputsWithoutRowsAreRefused checks that they are refused unless they are allowed, which makes a build of no rows.
+// TestInputsWithoutRowsAreRefused checks that inputs without rows are refused, unless they are allowed: then the build
+// has no rows.
 func TestInputsWithoutRowsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string

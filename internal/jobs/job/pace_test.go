@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// TestEarlierPace finds the newest job of the table that was done in one attempt.
+// TestEarlierPace checks that the pace is that of the table's newest job that was done in one attempt.
 func TestEarlierPace(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

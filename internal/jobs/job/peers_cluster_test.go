@@ -20,9 +20,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestPeersThatTakeALoad has peers of every kind: by namespace, by table, by family, and with exclusions. A check names exactly the peers for which
-// HBase then queues the load's files (hfile-refs: HBASE-23098, HBASE-25590). HBase also queues the files of a load that is not to be replicated:
-// enabled peers drop them, and nothing stays queued.
+// TestPeersThatTakeALoad creates peers of every kind: by namespace, by table, by family, and with exclusions. It checks that the preflight names
+// exactly the peers for which HBase then queues the load's files (hfile-refs: HBASE-23098, HBASE-25590). HBase also queues the files of a load that
+// is not to be replicated: enabled peers drop them, and nothing stays queued.
 func TestPeersThatTakeALoad(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Own(t, testcluster.Guarded())

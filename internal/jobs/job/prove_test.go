@@ -72,8 +72,8 @@ func TestProverFindsDamage(t *testing.T) {
 	}
 }
 
-// TestProverTellsFailuresFromDamage has a file that cannot be read, and a context
-// that ends: neither is reported as damage.
+// TestProverTellsFailuresFromDamage checks that neither a file that cannot be read nor a canceled context is reported
+// as damage.
 func TestProverTellsFailuresFromDamage(t *testing.T) {
 	dir, m := builtFiles(t, jobtest.Env(t))
 	broken := errors.New("the disk is gone")

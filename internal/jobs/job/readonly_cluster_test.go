@@ -23,8 +23,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestReadOnlyCluster has a table whose region servers respond like those of a read-only cluster: a job is refused with HBase's message before it
-// builds anything. A job whose staging directory HBase cannot remove has loaded its rows, with a warning.
+// TestReadOnlyCluster loads into a table whose region servers respond like those of a read-only cluster, and checks that the job is refused with
+// HBase's message before it builds anything. A job whose staging directory HBase cannot remove has loaded its rows, with a warning.
 func TestReadOnlyCluster(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)

@@ -45,7 +45,7 @@ func (r *restarts) keeps(done *result.Result, restart func() error, kind fail.Ki
 	}
 }
 
-// TestRestartLooksFirst: a restart discards no journal where the table or the input is not there: without it the load could not be undone.
+// TestRestartLooksFirst checks that a restart keeps the journal if the table or the input is missing: without it the load could not be undone.
 func TestRestartLooksFirst(t *testing.T) {
 	t.Parallel()
 	servers := testcluster.Shared(t)

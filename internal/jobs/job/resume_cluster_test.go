@@ -542,7 +542,7 @@ func TestKilledAtSnapshot(t *testing.T) {
 					t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 				}
 			}
-			// Without --restart: the previous attempt has not made it the job's own.
+			// Without --restart: the previous attempt has not recorded this name as the job's own.
 			if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
 				t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 			}

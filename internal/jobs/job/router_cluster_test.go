@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// TestRouter has a router of router-based federation in front of the NameNode, and a mount table: inputs are read through both. Staging and HFiles
-// under the router's address are refused, since HBase would copy each file; through a mount table that leads to the NameNode they are not.
+// TestRouter reads inputs through a router of router-based federation in front of the NameNode, and through a mount table. It checks that staging and
+// HFiles under the router's address are refused, since HBase would copy each file, and that those through a mount table to the NameNode are not.
 func TestRouter(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)

@@ -206,7 +206,7 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 	}
 }
 
-// TestDeletedCellsOfAnEarlierJobAreNotThisJobs has rows of an earlier job with the same timestamp that were deleted since.
+// TestDeletedCellsOfAnEarlierJobAreNotThisJobs checks that deleted cells of an earlier job with the same timestamp are not counted as this job's.
 func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
 	t.Parallel()
 	c, facts, m := loadedJob(t, nil)

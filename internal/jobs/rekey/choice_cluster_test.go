@@ -8,8 +8,9 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// chosen copies a part of the rows and of their cells, and is killed meanwhile: the same command resumes, another choice is refused, and HBase's own
-// client sees the same cells as in the old table with a Scan with the same bounds. A further pass of the same rows adds the rest.
+// chosen copies a part of the rows and of their cells, and is killed meanwhile. It checks that the same command resumes, that another choice is
+// refused, and that HBase's own client sees the cells that a Scan of the old table with the same bounds returns. A second pass over the same rows
+// adds the rest.
 func (w *rekeying) chosen(t *testing.T, since int64) {
 	flags := []string{"--to=" + w.new, "--key=" + newKey, "--start-row=2", "--stop-row=5", "--only=f:remarks,f:rule_no"}
 	until := append(flags, fmt.Sprintf("--until=%d", since))

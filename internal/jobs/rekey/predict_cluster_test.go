@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// TestPlan says what each region of a table that is not there yet gets; the table is then made with the split points that were
-// suggested, and HBase's own client sees these rows in its regions. A plan leaves nothing: no table, no state, no snapshot of its own.
+// TestPlan plans a table that does not exist yet, creates it with the suggested split points, and checks with HBase's own client that its regions
+// have the predicted rows. A plan leaves no table, no state, and no snapshot of its own.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -83,7 +83,7 @@ func (w *world) namedSnapshot(flags []string, e *estimate.Estimate) {
 	name := testcheck.Name(w.t)
 	testcheck.Must(w.t, c.Snapshot(w.t.Context(), table, name, time.Now().UnixMilli()))
 	defer func() { testcheck.Must(w.t, c.DeleteSnapshot(w.t.Context(), table, name)) }()
-	w.java("delete", w.old, w.firstRow()) // what was changed since is not counted
+	w.java("delete", w.old, w.firstRow()) // later changes are not counted
 	now := w.planned(append(flags, "--to="+w.new+"other", "--snapshot="+name)...)
 	if !slices.Equal(rowsPlanned(now), rowsPlanned(e)) {
 		w.t.Errorf("by the snapshot there are %d rows, not %d", rowsPlanned(now), rowsPlanned(e))
@@ -98,7 +98,7 @@ func (w *world) firstRow() string {
 	return row
 }
 
-// planned returns what a plan says.
+// planned returns the estimate of a plan.
 func (w *world) planned(flags ...string) *estimate.Estimate {
 	w.t.Helper()
 	o := w.rekey("", 0, flags...)

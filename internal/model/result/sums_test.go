@@ -138,7 +138,7 @@ func TestSumOfSurveys(t *testing.T) {
 	}
 }
 
-// TestForPeople checks the readable forms of what happens to the rows before.
+// TestForPeople checks the readable forms of the effect on the rows before the load.
 func TestForPeople(t *testing.T) {
 	if s := (&Replace{Rows: 1000, Deleted: 20, Changed: 30}).String(); s != "20 of the 1000 rows before are deleted, 30 have lost columns" {
 		t.Errorf("%q", s)

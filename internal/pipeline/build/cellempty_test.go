@@ -117,7 +117,7 @@ func TestEmptyTextsAreCellsWhereThereIsNull(t *testing.T) {
 	}
 }
 
-// TestEmptyTextsOfSeveralFormats has files with and without NULL in one job: each is read by the rules of its format.
+// TestEmptyTextsOfSeveralFormats checks that in one job files with and without NULL are read by the rules of their formats.
 func TestEmptyTextsOfSeveralFormats(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.csv": "id,a,b\n1,,x\n", "b.jsonl": `{"id":2,"a":"","b":null}` + "\n", "c.csv": "id,a,b\n3,,y\n"} {

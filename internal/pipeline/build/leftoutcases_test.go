@@ -19,8 +19,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestDuplicatesOfAllFormats has the same rows in files of five formats: the rows of four are duplicates. The part of the file for each format is
-// loaded again, and gives the rows of the export.
+// TestDuplicatesOfAllFormats builds from the same rows in files of five formats, four of them as duplicates. It checks that the part of the file of
+// left-out records for each format can be loaded again, and gives the rows of the export.
 func TestDuplicatesOfAllFormats(t *testing.T) {
 	lines, records := jsonAndAvro(t, jobtest.Export(t, "check.csv"))
 	inputs := []string{jobtest.Export(t, "check.csv"), jobtest.Export(t, "check.dump"), jobtest.Export(t, "check.parquet"), lines, records}

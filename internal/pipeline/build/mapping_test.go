@@ -251,7 +251,7 @@ func TestWideCells(t *testing.T) {
 	})
 }
 
-// TestWideRowTooLarge has more records of a key than fit in memory for sorting.
+// TestWideRowTooLarge checks the error for more records of a key than fit in the memory for sorting.
 func TestWideRowTooLarge(t *testing.T) {
 	if race.On {
 		t.Skip("makes a row of 240,000 cells")

@@ -73,7 +73,7 @@ func TestLongestRowKey(t *testing.T) {
 	}
 }
 
-// TestSpannedLinesAreInBothCounts has a bad record that spans several lines: the rows are the records minus the rejected ones.
+// TestSpannedLinesAreInBothCounts checks that with a bad record of several lines the rows are the records minus the rejected ones.
 func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	const text = "a,b\n1,x\n2,\"y\n3,z\n4,\",w\n5,v\n,\"u\nu\"\n" // the last has no key
 	s := spec.Spec{Key: "a", BadRecords: "5"}
@@ -87,7 +87,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	}
 }
 
-// TestUnclosedQuoteFailsWhateverTheBudget has many rows after an unclosed quote.
+// TestUnclosedQuoteFailsWhateverTheBudget checks that an unclosed quote before many rows fails a build with any budget.
 func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
 	s := spec.Spec{Key: "a", BadRecords: "100%"}
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))

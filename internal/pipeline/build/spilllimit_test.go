@@ -62,8 +62,8 @@ func TestSpillLimit(t *testing.T) {
 	}
 }
 
-// TestSpillLimitOfMerge has a limit that suffices for the runs, but not for
-// merging them into longer ones, during which they exist twice.
+// TestSpillLimitOfMerge checks the error for a limit that suffices for the runs, but not for merging them into longer ones, during which they exist
+// twice.
 func TestSpillLimitOfMerge(t *testing.T) {
 	r := &readers{}
 	err := r.explainSpill(&extsort.LimitError{Limit: 100 << 20, Bytes: 99 << 20, Rows: 5, Need: 180 << 20})

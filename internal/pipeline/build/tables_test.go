@@ -272,8 +272,8 @@ func TestTablesOfTheSameValues(t *testing.T) {
 	}
 }
 
-// TestTablesShareBadRecords has a record without a row in one table: it is rejected, has no row in the other tables,
-// and the counts add up.
+// TestTablesShareBadRecords checks that a record without a row in one table is rejected and has no row in the other tables, and that the counts add
+// up.
 func TestTablesShareBadRecords(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "x.dump")

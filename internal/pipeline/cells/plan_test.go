@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/jobtest"
 )
 
-// TestMappingErrors has invalid job files and checks that all errors are reported together.
+// TestMappingErrors checks that all errors of an invalid job file are reported together.
 func TestMappingErrors(t *testing.T) {
 	for _, c := range []struct {
 		yaml string
@@ -96,7 +96,7 @@ func TestPlanOfManyColumns(t *testing.T) {
 	}
 }
 
-// TestUnknownModulusIsRefused has split points that do not show the modulus of a salt.
+// TestUnknownModulusIsRefused checks the error for a salt whose modulus neither the split points nor the settings show.
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)

@@ -232,7 +232,7 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 	}
 }
 
-// holds compares the adopted files, and what a journal makes of its records, with the manifests of one build.
+// holds compares the adopted files, and the manifests made from the journal's records, with the manifests of one build.
 func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
 	p.Helper()
 	job, plans, err := p.work.Plan.Resolve(p.Context())

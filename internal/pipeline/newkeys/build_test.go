@@ -24,7 +24,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestCellsMove has a row with everything that is kept and everything that is not.
+// TestCellsMove checks the new cells of rows with every kind of cell that is kept, and every kind that is not.
 func TestCellsMove(t *testing.T) {
 	put := testsnapshot.Put
 	l := newLab(t, []string{"b"}, "f", "g")

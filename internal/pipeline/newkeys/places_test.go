@@ -121,8 +121,8 @@ func TestSuggestByPlaces(t *testing.T) {
 	}
 }
 
-// TestPredictNeighbours has rows that share values only with their neighbors under the new keys: a sample of single rows would
-// compress much worse.
+// TestPredictNeighbours predicts rows that under the new keys share values only with their neighbors: a sample of single rows would compress much
+// worse.
 func TestPredictNeighbours(t *testing.T) {
 	const groups, each = 2000, 20
 	l, r := newLab(t, []string{"m"}, "f"), rand.New(rand.NewPCG(5, 5))

@@ -160,7 +160,7 @@ func TestSampleIsTheSame(t *testing.T) {
 	}
 }
 
-// TestPredictLongRows has long rows: only a few of them fit in a sample.
+// TestPredictLongRows checks the prediction for long rows: a sample has only a few of them.
 func TestPredictLongRows(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	r := rand.New(rand.NewPCG(3, 3))

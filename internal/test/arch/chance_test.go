@@ -86,7 +86,7 @@ func seedless(name string) bool {
 	return !strings.HasPrefix(name, "New") && name != "Rand" && name != "Source" && name != "Source64" && name != "PCG" && name != "ChaCha8" && name != "Zipf"
 }
 
-// TestChance refuses test files whose outcome depends on chance.
+// TestChance checks that no test file's outcome depends on chance.
 func TestChance(t *testing.T) {
 	tests := 0
 	for _, name := range goFiles(t) {
@@ -108,7 +108,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChances has statements that are refused, and statements that are not.
+// TestChances checks statements that are refused, and statements that are not.
 func TestChances(t *testing.T) {
 	for _, c := range []struct {
 		imports, statement string

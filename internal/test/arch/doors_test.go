@@ -106,7 +106,7 @@ func TestDoorsShowNothingInternal(t *testing.T) {
 	}
 }
 
-// TestShown has declarations that refer to an internal type, and declarations that do not.
+// TestShown checks declarations that refer to an internal type, and declarations that do not.
 func TestShown(t *testing.T) {
 	for text, want := range map[string]int{
 		"func F(a.T) {}": 1,

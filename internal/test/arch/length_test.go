@@ -29,8 +29,7 @@ func long(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestLengths refuses functions of tests that do not fit a screen: a function of a scenario has a name that describes
-// it.
+// TestLengths checks that functions of tests fit a screen: a function of a scenario has a name that describes it.
 func TestLengths(t *testing.T) {
 	names := slices.DeleteFunc(goFiles(t), func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
 	if len(names) < 400 {
@@ -42,7 +41,7 @@ func TestLengths(t *testing.T) {
 // longestFile is the greatest number of lines of a file that is not a test: a file has one idea.
 const longestFile = 350
 
-// TestFileLengths refuses files of more than one idea.
+// TestFileLengths checks that no file is so long that it has more than one idea.
 func TestFileLengths(t *testing.T) {
 	for _, name := range goFiles(t) {
 		b, err := os.ReadFile(filepath.Join(root, name))
@@ -55,7 +54,7 @@ func TestFileLengths(t *testing.T) {
 	}
 }
 
-// TestLong has functions at the limit and above it.
+// TestLong checks functions at the limit and above it.
 func TestLong(t *testing.T) {
 	for _, c := range []struct {
 		lines int

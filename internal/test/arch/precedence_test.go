@@ -34,7 +34,7 @@ func mixtures(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestPrecedence refuses bit expressions whose evaluation order only the table of precedences shows.
+// TestPrecedence checks that the evaluation order of bit expressions is visible without the table of precedences.
 func TestPrecedence(t *testing.T) {
 	names := goFiles(t)
 	if len(names) < 1000 {
@@ -58,7 +58,7 @@ func refuse(t *testing.T, names []string, rule func(*token.FileSet, *ast.File) [
 	}
 }
 
-// TestMixtures has expressions that are refused, and expressions that are not.
+// TestMixtures checks expressions that are refused, and expressions that are not.
 func TestMixtures(t *testing.T) {
 	for expr, want := range map[string]int{
 		"a&m ^ t | s ^ z": 2, "a | b ^ c": 1, "a + b | c": 1, "a - b ^ c": 1, "a >> 1 & b": 1, "a & b << 2": 1, "a &^ b >> 63": 1, "a * b >> 56 << 8": 2, "a % b & c": 1,

@@ -87,7 +87,7 @@ type form struct {
 	charset  string            // of the exporter's output
 	refused  bool              // no settings read the rows correctly
 	change   func(any) any     // the exporter's change of a random value; nil: none
-	leave    func(string) bool // values that the exporter's form cannot hold; nil: none
+	leave    func(string) bool // values that the form cannot represent; nil: none
 	ends     string            // the exporter's text after the last value of all
 	more     string            // exported columns that are not read
 	set      []string          // settings of the exporter's session

@@ -94,7 +94,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// An Admin whose call was canceled is replaced, and its JVM ends.
+// TestAdminGivenUp checks that an Admin whose call was canceled is replaced, and that its JVM ends.
 func TestAdminGivenUp(t *testing.T) {
 	c := Shared(t)
 	a := c.AdminT(t)

@@ -30,7 +30,7 @@ func TestSecurityValidate(t *testing.T) {
 	}
 }
 
-// Clients know the principals of the servers but have none of their keys.
+// TestClientsHaveNoKeytabs checks that clients know the principals of the servers but have none of their keys.
 func TestClientsHaveNoKeytabs(t *testing.T) {
 	l := layout{t.TempDir()}
 	o := Options{Security: AtLevel(Privacy)}.withDefaults()
