@@ -25,8 +25,8 @@ const sharedPrefix = "hbase:"
 // tableName is the file in a directory of jobs' state with the name of the table that the directory is a copy of.
 const tableName = ".state-table"
 
-// StateDir returns the directory of jobs' state for a setting, default [DefaultState]: the directory itself, or, for hbase:TABLE, the local copy of
-// the table's contents. The copy is below the user's cache directory, and may be lost at any time.
+// StateDir returns the absolute path of the directory of jobs' state for a setting, default [DefaultState]: the directory itself, or, for
+// hbase:TABLE, the local copy of the table's contents. The copy is below the user's cache directory, and may be lost at any time.
 func StateDir(env *cluster.Env, state string) (string, error) {
 	if state == "" {
 		var err error
@@ -36,7 +36,8 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 	}
 	name, shared := strings.CutPrefix(state, sharedPrefix)
 	if !shared {
-		return state, nil
+		dir, err := filepath.Abs(state)
+		return dir, fail.With(fail.Config, err)
 	}
 	table, err := loader.ParseTableName(name)
 	if err != nil {

@@ -89,7 +89,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	defer end(&err)
 	j := &clustersRun{destinations: all, run: run{env: env, spec: s, o: o, st: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table, Job: st.Dir, JobFile: o.JobFile}}}
-	defer func() { j.result.Elapsed = time.Since(start) }()
+	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.o.keepRejects(st.Dir); err != nil {
 		return j.result, err
 	}
@@ -104,10 +104,10 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 			return j.result, fail.With(fail.Config, err)
 		}
 	}
+	if err := j.loadsUndone(); err != nil {
+		return j.result, err
+	}
 	if st.Finished {
-		if err := j.loadsUndone(); err != nil {
-			return j.result, err
-		}
 		j.alreadyDone()
 		return j.result, nil
 	}
@@ -315,11 +315,15 @@ func (j *clustersRun) removeFiles() {
 
 // loadsUndone refuses a job whose load into one of the clusters was undone, or is being undone.
 func (j *clustersRun) loadsUndone() error {
+	again := byRestart(" into all clusters, with another timestamp")
+	if err := undone(j.st.Dir, &j.st.History, false, again); err != nil { // by an earlier version
+		return err
+	}
 	for _, d := range j.destinations {
 		for _, dir := range j.st.Clusters[d.conf].Jobs {
 			h, err := readHistory(dir)
 			if err == nil {
-				err = undone(dir, &h, false, byRestart(" into all clusters, with another timestamp"))
+				err = undone(dir, &h, false, again)
 			}
 			if err != nil {
 				return fmt.Errorf("cluster %s: %w", d, err)

@@ -99,6 +99,7 @@ func TestClusters(t *testing.T) {
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
 	t.Run("other name", func(t *testing.T) { otherNameIsRefused(t, newTwin(t, name)) })
 	t.Run("snapshots", func(t *testing.T) { clustersKeepSnapshots(t, newTwin(t, name)) })
+	t.Run("undone", func(t *testing.T) { clustersUndone(t, newTwin(t, name)) })
 	t.Run("tables", severalTablesOnClusters)
 	t.Run("gate", clustersAskGate)
 }

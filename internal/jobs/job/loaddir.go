@@ -178,7 +178,11 @@ func (d *dirLoad) again(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := undone(d.st.Dir, &d.st.History, restart, byRestart("")); err != nil || !restart {
+	advice := byRestart("")
+	if u := d.st.Undo; u != nil && u.From == nil {
+		advice = buildAgain()
+	}
+	if err := undone(d.st.Dir, &d.st.History, restart, advice); err != nil || !restart {
 		return err
 	}
 	if d.fresh != nil {

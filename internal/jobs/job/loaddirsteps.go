@@ -148,6 +148,11 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 		if p.Made, err = d.tableRecord(ctx, d.facts); err != nil {
 			return nil, staged, err
 		}
+		if !d.all.Stamped {
+			if err := freshTimestamp(ctx, d.c, p, d.o.State.Dir, buildAgain(), d.o.Events); err != nil {
+				return nil, staged, err
+			}
+		}
 	}
 	switch old := d.st.Plan; {
 	case old != nil && old.Staging != "":

@@ -20,6 +20,7 @@ import (
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // run is the work of one process on a job.
@@ -115,7 +116,7 @@ func (j *run) plan(ctx context.Context) error {
 	now.Modulus, now.Timestamp = j.work.Modulus, j.work.Timestamp
 	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	now.Splits = rowkey.Keys(j.facts.Splits)
-	if err := freshTimestamp(ctx, j.c, &now, j.o); err != nil {
+	if err := freshTimestamp(ctx, j.c, &now, j.o.State.Dir, setting.Textf("give a later %s, or none", setting.Timestamp), j.o.Events); err != nil {
 		return err
 	}
 	return j.st.Record(checkpoint.EventPlan, now)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -37,20 +38,25 @@ func (o RunOptions) afterUndo() setting.Text {
 	return byRestart(", with another timestamp")
 }
 
+// buildAgain explains how to load a directory again after an undo by markers, which hide cells with its timestamp.
+func buildAgain() setting.Text {
+	return setting.Plain("build its files again, with another timestamp")
+}
+
 // freshTimestamp refuses a timestamp that was undone: delete markers hide cells
 // that are written with it, in regions where no compaction has dropped the markers.
-func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, o RunOptions) error {
-	if o.State.Dir == "" {
+func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, state string, again setting.Text, e progress.Events) error {
+	if state == "" {
 		return nil
 	}
-	all, err := checkpoint.ReadUndone(ctx, c, o.State.Dir, o.Events)
+	all, err := checkpoint.ReadUndone(ctx, c, state, e)
 	if err != nil {
 		return err
 	}
 	for _, u := range all {
 		if u.Cluster == p.Made.Cluster && u.Table == p.Table && u.Timestamp == p.Timestamp {
-			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s), and delete markers hide cells with it: give a later %s, or none",
-				u.Timestamp, u.Table, u.Job, setting.Timestamp)
+			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s), and delete markers hide cells with it: %s",
+				u.Timestamp, u.Table, u.Job, again)
 		}
 	}
 	return nil

@@ -2,7 +2,10 @@ package undo
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -39,6 +42,14 @@ func neverUndone(name string, h *checkpoint.History) error {
 		return fail.Errorf(fail.Check, "job %s compared tables, which were only read: a repair of one is a job of its own", name)
 	case h.Fresh != nil:
 		return fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
+	case len(h.Clusters) > 0 && h.Undo == nil:
+		var jobs []string
+		for _, conf := range slices.Sorted(maps.Keys(h.Clusters)) {
+			for _, dir := range h.Clusters[conf].Jobs {
+				jobs = append(jobs, filepath.Base(dir))
+			}
+		}
+		return fail.Errorf(fail.Check, "job %s loaded several clusters, each by its own job: undo those, with the configuration of their cluster: %s", name, strings.Join(jobs, ", "))
 	case h.Rekey != nil:
 		return fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
 	}
@@ -55,9 +66,9 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	switch {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
-	case h.Plan.LoadsDir():
-		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles, which undo by markers does not take out: %s", name, otherWay(h)))
-	case h.Built == nil:
+	case h.Plan.LoadsDir() && (h.Result == nil || h.Result.Manifest == nil):
+		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles without a manifest, whose cells undo by markers cannot recognize: %s", name, otherWay(h)))
+	case h.Built == nil && !h.Plan.LoadsDir():
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case len(h.Plan.Tables) != len(h.BuiltTables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and files of %d", name, len(h.Plan.Tables), len(h.BuiltTables))
@@ -66,8 +77,12 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	case h.Replace != nil:
 		return nil, fail.With(fail.Check, setting.Errorf("job %s replaced its table's rows, and undo by markers cannot remove its delete markers: %s", name, otherWay(h)))
 	}
+	files := h.Built
+	if h.Plan.LoadsDir() {
+		files = h.Result.Manifest // of the directory
+	}
 	var all []*load
-	for i, m := range append([]*manifest.Manifest{h.Built}, h.BuiltTables...) {
+	for i, m := range append([]*manifest.Manifest{files}, h.BuiltTables...) {
 		plan := *h.Plan
 		if i > 0 {
 			plan = h.Plan.Further(i - 1)

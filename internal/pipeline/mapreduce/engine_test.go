@@ -312,7 +312,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestDamagedOutput: descriptions that do not agree are an error, and nothing of the output is taken.
+// TestDamagedOutput checks that an output with a missing description is an error, and that no file of it is adopted.
 func TestDamagedOutput(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun = b.begun(application)
