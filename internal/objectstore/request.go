@@ -56,18 +56,14 @@ type request struct {
 
 // answer is the error of a request that a server answered with a failure.
 type answer struct {
-	status  int
-	code    string        // of the provider, such as SlowDown
-	region  string        // the bucket's, if it is not the one that was asked
-	skew    time.Duration // the server's clock minus this one, 0 if the answer has no date
-	message string        // of a failure before the request was sent; it has no credentials
+	status int
+	code   string        // of the provider, such as SlowDown
+	region string        // the bucket's, if it is not the one that was asked
+	skew   time.Duration // the server's clock minus this one, 0 if the answer has no date
 }
 
 func (a *answer) Error() string {
-	switch {
-	case a.message != "":
-		return a.message
-	case a.code != "":
+	if a.code != "" {
 		return fmt.Sprintf("it answered %d (%s)", a.status, cut(a.code, 40))
 	}
 	return fmt.Sprintf("it answered %d", a.status)

@@ -122,7 +122,7 @@ func (p *s3) tag(h http.Header) string { return unquoted(h.Get("ETag")) }
 func unquoted(tag string) string { return strings.Trim(strings.TrimPrefix(tag, "W/"), `"`) }
 
 func (p *s3) answer(resp *http.Response, body []byte) *answer {
-	var e struct{ Code, Region, Endpoint string }
+	var e struct{ Code, Region string }
 	_ = xml.Unmarshal(body, &e) // HEAD has none
 	a := &answer{code: e.Code}
 	region := cmp.Or(e.Region, resp.Header.Get("X-Amz-Bucket-Region"))
