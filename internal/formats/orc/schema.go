@@ -50,7 +50,6 @@ func (k kind) nested() bool { return k >= kindList && k <= kindUnion }
 // node is a column in the schema tree of a file.
 type node struct {
 	id    int
-	end   int // the first id after its descendants
 	name  string
 	json  []byte // the name as JSON, with its colon
 	kind  kind
@@ -100,7 +99,6 @@ func (f *footer) tree() (*node, error) {
 			}
 			n.kids = append(n.kids, kid)
 		}
-		n.end = at
 		return n, nil
 	}
 	root, err := build(0, false)
