@@ -72,7 +72,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	}
 	r.unnamed = r.names != nil
 	r.reading.d.Charset = set.name
-	r.Dialect, r.Writer, r.header = Nearest(&r.reading.d), r.reading.s.w.what, string(r.reading.d.Header)
+	r.Dialect, r.Writer = Nearest(&r.reading.d), r.reading.s.w.what
 	if err := j.check(r.reading); err != nil {
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: err.Error()})
 	}

@@ -6,11 +6,11 @@ import (
 
 // recordAt is a record of a reading.
 type recordAt struct {
-	c          *cutter
-	data       []byte
-	fields     []field
-	start, end int
-	number     int64 // in the file, from 1; headers do not count
+	c      *cutter
+	data   []byte
+	fields []field
+	start  int
+	number int64 // in the file, from 1; headers do not count
 }
 
 func (r *recordAt) null(k int) bool {
@@ -39,7 +39,7 @@ func (j *judge) records(r *reading, i int) func(yield func(*recordAt) bool) {
 				header = false
 				continue
 			}
-			rec.fields, rec.start, rec.end = c.fields, start, next
+			rec.fields, rec.start = c.fields, start
 			rec.number++
 			if !yield(rec) {
 				return

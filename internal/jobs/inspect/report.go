@@ -24,7 +24,6 @@ type Report struct {
 	Profile *profiles.Profile `json:"profile,omitempty"` // if requested
 	Expect  []byte            `json:"-"`                 // the section expect of the job file; nil: none
 
-	header  string
 	reading *reading
 	names   []string // of text without header
 	unnamed bool     // the first name is missing in the header
