@@ -28,7 +28,6 @@ type restore struct {
 	*target
 	from checkpoint.RestoredFrom
 	into loader.TableName // the table to restore: the load's table, or a new one
-	info loader.SnapshotInfo
 
 	before *tablesource.Source // the snapshot from before the load
 	quiet  map[string]string   // current attributes, which the table gets back after the restore
@@ -134,7 +133,7 @@ func (r *restore) suits(ctx context.Context) error {
 	case name != r.snapshot && !r.began.IsZero() && info.Created >= r.began.UnixMilli():
 		return fail.Errorf(fail.Check, "snapshot %s was taken at %s, when the load had begun: name one from before", name, time.UnixMilli(info.Created).UTC().Format(time.RFC3339))
 	}
-	r.info, r.from.Created = info, info.Created
+	r.from.Created = info.Created
 	if err := r.u.c.MayRestore(ctx, info, r.into, r.inPlace()); err != nil {
 		return cluster.Failure(err)
 	}

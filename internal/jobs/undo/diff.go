@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,9 +15,8 @@ import (
 
 // DiffOptions are the options of [Diff].
 type DiffOptions struct {
-	Keys    int // number of named rows per table
-	Readers int // regions that are read concurrently, default 4
-	Events  progress.Events
+	Keys   int // number of named rows per table
+	Events progress.Events
 }
 
 // Diff describes the changes by the load of a finished job, from a snapshot that is
@@ -70,7 +68,7 @@ func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOpti
 	}
 	defer func() { err = errors.Join(err, src.Close(ctx)) }()
 	o.Events.Phase("read")
-	s, err := l.survey(ctx, src.Snapshot, reading{workers: cmp.Or(o.Readers, readers), keys: o.Keys, now: time.Now(), events: o.Events})
+	s, err := l.survey(ctx, src.Snapshot, reading{workers: readers, keys: o.Keys, now: time.Now(), events: o.Events})
 	if err != nil {
 		return nil, tablesource.FilesFailure(err)
 	}

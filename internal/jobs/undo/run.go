@@ -34,7 +34,6 @@ type Options struct {
 	Stage      loader.Stage
 	// LoadConcurrency is the number of regions of the whole table that load concurrently, default 2 per region server, 8 while they are fast.
 	LoadConcurrency int
-	Readers         int           // regions that are read concurrently, default 4
 	LockWait        time.Duration // how long to wait for another process that works on the job; default: no wait
 	Version         string        // version of the program, for the journal
 	Gate            progress.Gate // the load waits here between its steps, default: no gate
@@ -67,7 +66,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	if err := abilities.Verifies(abilities.Undo, u.o.Verify, "full", "range"); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	u.read = reading{workers: cmp.Or(o.Readers, readers), now: started, events: o.Events}
+	u.read = reading{workers: readers, now: started, events: o.Events}
 	if o.DryRun {
 		trace, err := checkpoint.ReadTrace(dir)
 		if err != nil {

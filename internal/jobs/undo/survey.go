@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// readers is the default number of regions that are read concurrently.
+// readers is the number of regions that are read concurrently.
 const readers = 4
 
 // reading has the options for reading a snapshot.
