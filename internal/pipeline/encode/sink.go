@@ -12,7 +12,6 @@ import (
 // Sink is the HFile of one family while rows are written to it: by templates if
 // all cells have one time, else cell by cell.
 type Sink struct {
-	plan   *cells.Plan
 	family cells.FamilySpan
 	hfile  interface{ Finish() (hfile.Stats, error) }
 	row    *hfile.RowWriter
@@ -23,7 +22,7 @@ type Sink struct {
 }
 
 func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
-	s := &Sink{plan: p, family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
+	s := &Sink{family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
 	var err error
 	if p.CellByCell() {
 		s.cell, err = hfile.NewWriter(out, p.HFileOptions(f.Family))
