@@ -47,7 +47,6 @@ type Place struct {
 
 	mu      sync.Mutex
 	view    View
-	dir     string        // of the last successful read
 	reading chan struct{} // closed at the end of the current read; nil: there is none
 	began   time.Time     // start of the last read
 }
@@ -129,7 +128,6 @@ func (p *Place) read(done chan struct{}) {
 		}
 		return
 	}
-	p.dir = dir
 	more := max(0, len(jobs)-mostJobs)
 	p.view = View{Name: p.o.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
 }
