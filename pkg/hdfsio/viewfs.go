@@ -28,7 +28,6 @@ type mountedLink struct {
 
 // mountTable is the configuration of one table.
 type mountTable struct {
-	name     string
 	links    []mountedLink // by path
 	fallback *mountedLink  // target of all other paths; nil if there is none
 	refused  []mountedLink // links of unsupported types, with their paths
@@ -90,7 +89,7 @@ func within(p, dir string) bool {
 
 // mountTable reads a table. The target of a link is resolved only when a path leads there.
 func (c *Conf) mountTable(name, table string) (mountTable, error) {
-	t := mountTable{name: table}
+	var t mountTable
 	prefix := mountTables + table + "."
 	for key := range c.props {
 		rest, ok := strings.CutPrefix(key, prefix)
