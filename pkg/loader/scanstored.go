@@ -51,7 +51,6 @@ const (
 // newerCells reads the cells newer than a scan's time range in parallel with it, row by row. The server skips store files without such
 // cells, so that if there are none it costs one call per region.
 type newerCells struct {
-	req  ScanRequest
 	open func(start []byte) iter.Seq2[Row, error]
 	next func() (Row, error, bool)
 	stop func()
@@ -62,7 +61,7 @@ type newerCells struct {
 func (c *Cluster) newer(ctx context.Context, req ScanRequest) *newerCells {
 	req.MinTime, req.MaxTime, req.MaxRows, req.OnRegion = req.MaxTime, 0, 0, nil
 	req.Raw, req.KeysOnly, req.Versions, req.ChunkBytes = true, true, newerVersions, newerChunk
-	return &newerCells{req: req, open: func(start []byte) iter.Seq2[Row, error] {
+	return &newerCells{open: func(start []byte) iter.Seq2[Row, error] {
 		return func(yield func(Row, error) bool) {
 			part := req
 			part.Start = start
