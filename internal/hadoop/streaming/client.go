@@ -17,11 +17,6 @@ type Lookup struct {
 	// Hadoop is the program hadoop, the program mapred, or the directory HADOOP_HOME. Empty: HADOOP_HOME, HADOOP_PREFIX, PATH,
 	// then the places of distributions.
 	Hadoop string
-	// Jar is the jar of Hadoop Streaming. Empty: searched for near the program.
-	Jar string
-	// ClassPath contains Hadoop's jars, the one of Streaming and the configuration directory, for a host with java but
-	// without the programs. If it is set, nothing else is searched.
-	ClassPath string
 	// Env looks up environment variables. Nil: the process's environment.
 	Env func(name string) (string, bool)
 }
@@ -30,12 +25,7 @@ type Lookup struct {
 type Client struct {
 	// Command is the start of every job's command line.
 	Command []string
-	// Jar is Streaming's jar, empty if the program finds it.
-	Jar string
 }
-
-// streamingClass is Streaming's main class, for running java directly.
-const streamingClass = "org.apache.hadoop.streaming.HadoopStreaming"
 
 // Places of distributions: the homes of programs, and the directories of jars.
 var (
@@ -50,27 +40,13 @@ func Find(l Lookup) (*Client, error) {
 		l.Env = os.LookupEnv
 	}
 	value := func(name string) string { v, _ := l.Env(name); return v }
-	if l.ClassPath != "" {
-		java, ok := executable(filepath.Join(value("JAVA_HOME"), "bin", "java"))
-		if value("JAVA_HOME") == "" || !ok {
-			if java, ok = inPath(value("PATH"), "java"); !ok {
-				return nil, fmt.Errorf("a class path is given, and java is neither in JAVA_HOME nor in PATH: %w", ErrNoClient)
-			}
-		}
-		return &Client{Command: []string{java, "-Xmx512m", "-cp", l.ClassPath, streamingClass}}, nil
-	}
-	if l.Jar != "" {
-		if info, err := os.Stat(l.Jar); err != nil || !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("the jar of Hadoop Streaming is not %s, which is no file", l.Jar)
-		}
-	}
 	hadoop, mapred, err := l.programs(value)
 	if err != nil {
 		return nil, err
 	}
 	if hadoop != "" {
-		if jar := l.jar(hadoop, value); jar != "" {
-			return &Client{Command: []string{hadoop, "jar", jar}, Jar: jar}, nil
+		if jar := streamingJar(hadoop, value); jar != "" {
+			return &Client{Command: []string{hadoop, "jar", jar}}, nil
 		}
 	}
 	if mapred != "" {
@@ -123,11 +99,8 @@ func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err 
 	return "", "", nil
 }
 
-// jar finds Streaming's jar: the given one, or the newest in the first place that has any.
-func (l Lookup) jar(hadoop string, value func(string) string) string {
-	if l.Jar != "" {
-		return l.Jar
-	}
+// streamingJar finds Streaming's jar: the newest in the first place that has any.
+func streamingJar(hadoop string, value func(string) string) string {
 	var dirs []string
 	add := func(home string) {
 		if home != "" {

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// Job is a MapReduce job whose tasks run a program. A map task gets lines of Input on its standard input, one task for each
-// LinesPerMap of them, and writes rawbytes records. A reduce task reads such records in key order and writes its output as
-// files below [Task.Output].
+// Job is a MapReduce job whose tasks run a program. A map task gets one line of Input on its standard input and
+// writes rawbytes records. A reduce task reads such records in key order and writes its output as files below [Task.Output].
 type Job struct {
 	Name string
 	// Queue is the YARN queue. Empty: the cluster's default.
@@ -23,8 +21,6 @@ type Job struct {
 
 	// Input is a file of lines and Output a directory that does not exist, both URIs.
 	Input, Output string
-	// LinesPerMap is the number of lines of a map task. Default 1.
-	LinesPerMap int
 	// Reduces is the number of reduce tasks, at least 1. Partitions is the URI of the file of [WritePartitions], required
 	// with more than one reduce task.
 	Reduces    int
@@ -42,18 +38,9 @@ type Job struct {
 	MapMemoryMB, ReduceMemoryMB int
 	MapHeapMB, ReduceHeapMB     int
 	MapCores, ReduceCores       int
-	// SortMB is the size of a map JVM's record buffer (mapreduce.task.io.sort.mb). Default 64: records are few and large, and
-	// one that does not fit is written separately.
-	SortMB int
-	// CompressRecords compresses the records between map and reduce with Snappy. It only costs time if they are compressed already.
-	CompressRecords bool
 
-	// Speculate enables a second attempt of slow tasks. By default there is none, so that everything is written once.
-	Speculate bool
 	// MaxAttempts is the maximum number of attempts of a task. Default: the cluster's, 4 with Hadoop's defaults.
 	MaxAttempts int
-	// Timeout is the maximum time without progress of an attempt. Default: the cluster's, 10 minutes with Hadoop's defaults.
-	Timeout time.Duration
 	// FileSystems are URIs of further file systems that tasks need tokens for, besides those of Input and Output.
 	FileSystems []string
 	// Secrets are passed to tasks in their token file, by name. They are not written to a file on the client's host, nor to a
@@ -95,7 +82,7 @@ func (j Job) Validate() error {
 		return fmt.Errorf("%d reduce tasks: at least 1 is needed", j.Reduces)
 	case j.Reduces > 1 && j.Partitions == "":
 		return fmt.Errorf("%d reduce tasks and no partition file", j.Reduces)
-	case j.LinesPerMap < 0 || j.MaxAttempts < 0 || j.Timeout < 0 || j.SortMB < 0:
+	case j.MaxAttempts < 0:
 		return fmt.Errorf("a number of the job is negative")
 	}
 	for what, uri := range map[string]string{"input": j.Input, "output": j.Output} {
@@ -164,7 +151,7 @@ func (j Job) properties() [][2]string {
 		set("mapreduce.job.tags", strings.Join(j.Tags, ","))
 	}
 	set("mapreduce.job.reduces", strconv.Itoa(j.Reduces))
-	set("mapreduce.input.lineinputformat.linespermap", strconv.Itoa(max(j.LinesPerMap, 1)))
+	set("mapreduce.input.lineinputformat.linespermap", "1")
 	// Input is lines, records are rawbytes. Option -io would set all four and pass framed Writables to maps.
 	set("stream.map.input", "text")
 	set("stream.map.input.ignoreKey", "true")
@@ -181,7 +168,8 @@ func (j Job) properties() [][2]string {
 	// Reduces that wait for maps would occupy containers that maps need.
 	set("mapreduce.job.reduce.slowstart.completedmaps", "1.0")
 	for _, kind := range []string{"map", "reduce"} {
-		set("mapreduce."+kind+".speculative", strconv.FormatBool(j.Speculate))
+		// There is no second attempt of slow tasks, so that everything is written once.
+		set("mapreduce."+kind+".speculative", "false")
 		number("mapreduce."+kind+".maxattempts", j.MaxAttempts)
 	}
 	number("mapreduce.map.memory.mb", j.MapMemoryMB)
@@ -194,18 +182,10 @@ func (j Job) properties() [][2]string {
 	if j.ReduceHeapMB > 0 {
 		set("mapreduce.reduce.java.opts", jvm(j.ReduceHeapMB))
 	}
-	sort := j.SortMB
-	if sort == 0 {
-		sort = 64
-	}
-	set("mapreduce.task.io.sort.mb", strconv.Itoa(sort))
-	set("mapreduce.map.output.compress", strconv.FormatBool(j.CompressRecords))
-	if j.CompressRecords {
-		set("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec")
-	}
-	if j.Timeout > 0 {
-		set("mapreduce.task.timeout", strconv.FormatInt(j.Timeout.Milliseconds(), 10))
-	}
+	// A small record buffer: records are few and large, and one that does not fit is written separately.
+	set("mapreduce.task.io.sort.mb", "64")
+	// The cluster's default may be compression.
+	set("mapreduce.map.output.compress", "false")
 	if len(j.FileSystems) > 0 {
 		set("mapreduce.job.hdfs-servers", strings.Join(j.FileSystems, ","))
 	}

@@ -24,7 +24,7 @@ func fullJob() Job {
 		Files:  []File{{"hdfs://bulk/stage/bulkload", "loader"}, {"/etc/plan.json", "plan.json"}},
 		Mapper: []string{"loader", "map"}, Reducer: []string{"loader", "reduce"}, Env: map[string]string{"GOMEMLIMIT": "300MiB", "A": "1"},
 		MapMemoryMB: 512, ReduceMemoryMB: 1024, MapHeapMB: 160, ReduceHeapMB: 200, MapCores: 1, ReduceCores: 2,
-		MaxAttempts: 3, Timeout: 5 * time.Minute, FileSystems: []string{"hdfs://other"},
+		MaxAttempts: 3, FileSystems: []string{"hdfs://other"},
 		Properties: map[string]string{"some.password": "<sesame>"},
 	}
 }
@@ -71,7 +71,7 @@ func TestArgsRefused(t *testing.T) {
 		"a secret":           func(j *Job) { j.Env["DB_PASSWORD"] = "x" },
 		"a spaced value":     func(j *Job) { j.Env["X"] = "a b" },
 		"no such variable":   func(j *Job) { j.Env["X=Y"] = "a" },
-		"a negative":         func(j *Job) { j.Timeout = -1 },
+		"a negative":         func(j *Job) { j.MaxAttempts = -1 },
 	} {
 		j := fullJob()
 		spoil(&j)
@@ -103,7 +103,6 @@ func TestFind(t *testing.T) {
 	bare := t.TempDir()
 	bareMapred := program(t, bare, "bin/mapred", "")
 	bareHadoop := program(t, t.TempDir(), "bin/hadoop", "")
-	java := program(t, bare, "jdk/bin/java", "")
 	env := func(kv ...string) func(string) (string, bool) {
 		return func(name string) (string, bool) {
 			for i := 0; i < len(kv); i += 2 {
@@ -124,8 +123,6 @@ func TestFind(t *testing.T) {
 		"a program":     {Lookup{Hadoop: hadoop, Env: env()}, []string{hadoop, "jar", jar}},
 		"mapred":        {Lookup{Hadoop: mapred, Env: env()}, []string{mapred, "streaming"}},
 		"mapred alone":  {Lookup{Env: env("PATH", bare+"/bin")}, []string{bareMapred, "streaming"}},
-		"a given jar":   {Lookup{Hadoop: bareHadoop, Jar: jar, Env: env()}, []string{bareHadoop, "jar", jar}},
-		"a class path":  {Lookup{ClassPath: "/conf:/lib/*", Env: env("JAVA_HOME", bare+"/jdk")}, []string{java, "-Xmx512m", "-cp", "/conf:/lib/*", streamingClass}},
 		"not the first": {Lookup{Env: env("HADOOP_HOME", "/none", "PATH", ":"+bare+"/bin")}, []string{bareMapred, "streaming"}},
 	} {
 		got, err := Find(c.look)
@@ -137,7 +134,6 @@ func TestFind(t *testing.T) {
 		"an empty home": {Hadoop: t.TempDir(), Env: env()},
 		"no program":    {Hadoop: "/none/hadoop", Env: env()},
 		"no jar":        {Hadoop: bareHadoop, Env: env()},
-		"no java":       {ClassPath: "/x", Env: env()},
 	} {
 		if _, err := Find(look); !errors.Is(err, ErrNoClient) || !strings.Contains(err.Error(), "HADOOP_HOME") {
 			t.Errorf("%s: %v", name, err)

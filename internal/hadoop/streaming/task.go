@@ -19,13 +19,11 @@ const JobFile = "job.xml"
 
 // Task describes the task that the program runs in.
 type Task struct {
-	Attempt     string // attempt_…_r_000007_1
-	Application string // application_…
-	Container   string // container_…
-	Map         bool   // otherwise a reduce
-	Number      int    // the task's number, from 0; the partition of a reduce
-	Try         int    // the attempt's number, from 0
-	Reduces     int    // of the job
+	Attempt string // attempt_…_r_000007_1
+	Map     bool   // otherwise a reduce
+	Number  int    // the task's number, from 0; the partition of a reduce
+	Try     int    // the attempt's number, from 0
+	Reduces int    // of the job
 	// Output is the directory that this attempt writes to. Its files are moved to Root if the attempt is committed. Both
 	// are URIs with scheme and authority.
 	Output, Root string
@@ -37,14 +35,14 @@ type Task struct {
 	TokenFile string
 }
 
-var attemptName = regexp.MustCompile(`^attempt_([0-9]{1,19}_[0-9]{1,10})_([mr])_([0-9]{1,9})_([0-9]{1,9})$`)
+var attemptName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_([mr])_([0-9]{1,9})_([0-9]{1,9})$`)
 
 // TaskFrom reads the task from the environment; env works like os.LookupEnv. Without an attempt the error is ErrNoTask.
 func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 	value := func(name string) string { v, _ := env(name); return v }
 	t := Task{
-		Attempt: value("mapreduce_task_attempt_id"), Container: value("CONTAINER_ID"),
-		Output: value("mapreduce_task_output_dir"), Root: value("mapreduce_output_fileoutputformat_outputdir"),
+		Attempt: value("mapreduce_task_attempt_id"),
+		Output:  value("mapreduce_task_output_dir"), Root: value("mapreduce_output_fileoutputformat_outputdir"),
 		TokenFile: value("HADOOP_TOKEN_FILE_LOCATION"),
 	}
 	if t.Attempt == "" {
@@ -54,12 +52,12 @@ func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 	if m == nil {
 		return Task{}, fmt.Errorf("mapreduce_task_attempt_id is %q, no id of an attempt", t.Attempt)
 	}
-	t.Application, t.Map = "application_"+m[1], m[2] == "m"
+	t.Map = m[1] == "m"
 	var err, bad error
-	if t.Number, err = strconv.Atoi(m[3]); err != nil {
+	if t.Number, err = strconv.Atoi(m[2]); err != nil {
 		bad = err
 	}
-	if t.Try, err = strconv.Atoi(m[4]); err != nil {
+	if t.Try, err = strconv.Atoi(m[3]); err != nil {
 		bad = err
 	}
 	if bad != nil {

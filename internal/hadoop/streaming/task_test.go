@@ -41,7 +41,7 @@ func TestTaskFrom(t *testing.T) {
 	const app, container = "application_1795370865323_0002", "container_1795370865323_0002_01_000002"
 	const local = nodeDir + "/yarn/local/usercache/loader/appcache/" + app
 	want := Task{
-		Attempt: "attempt_1795370865323_0002_m_000000_0", Application: app, Container: container, Map: true,
+		Attempt: "attempt_1795370865323_0002_m_000000_0", Map: true,
 		Output:    "hdfs://localhost:18926/user/loader/out2/_temporary/1/_temporary/attempt_1795370865323_0002_m_000000_0",
 		Root:      "hdfs://localhost:18926/user/loader/out2",
 		LocalDirs: []string{local}, User: "loader", TokenFile: local + "/" + container + "/container_tokens",
