@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -190,7 +189,7 @@ func (j *run) open(ctx context.Context) (err error) {
 		read = hex.EncodeToString(s.Checksum[:])
 	}
 	if x := *j.st.Exporting; read == "" || x.Read != read {
-		x.Read, x.Now = read, cmp.Or(j.req.Plan.o.Now, time.Now()).UnixMilli()
+		x.Read, x.Now = read, time.Now().UnixMilli()
 		return j.record(x)
 	}
 	return nil

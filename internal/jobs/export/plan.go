@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
@@ -47,8 +46,6 @@ type Options struct {
 	Workers int
 	// Memory bounds the memory of all workers. Default 512 MiB.
 	Memory spec.Size
-	// Now is the time for deciding which cells have expired, default the time of the call of [Plan.Write].
-	Now time.Time
 }
 
 func (o Options) withDefaults() Options {

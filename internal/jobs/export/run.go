@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ import (
 
 // Attempt has the results of an earlier attempt, and a callback that reports to the next one. The zero value is a first attempt.
 type Attempt struct {
-	Now  time.Time                       // time for deciding which cells have expired; default: the plan's
+	Now  time.Time                       // time for deciding which cells have expired; default: the time of the call of [Plan.Write]
 	Done map[int]manifest.ExportedRegion // regions, by number, whose files are complete
 	// Gate is where work waits before a region. Default: no gate.
 	Gate progress.Gate
@@ -36,7 +35,7 @@ type Attempt struct {
 func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (*Manifest, error) {
 	w := &writing{p: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
 	if w.now.IsZero() {
-		w.now = cmp.Or(p.o.Now, time.Now())
+		w.now = time.Now()
 	}
 	for i, r := range a.Done {
 		w.done[i] = &r
