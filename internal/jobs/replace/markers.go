@@ -25,9 +25,6 @@ type part struct {
 // timestamp and the region: a repeated write replaces the files of the previous
 // one. prefix is added to the paths, see [rewrite.Rewriter.Make].
 func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, rw *rewrite.Rewriter, prefix string, o Options) ([]loader.HFile, error) {
-	if o.Readers == 0 {
-		o.Readers = readers
-	}
 	var parts []rewrite.Content
 	for i, families := range s.markers {
 		for j, rows := range families {
@@ -40,7 +37,7 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return markers(ctx, snap, p, e, o, add) }})
 		}
 	}
-	return rw.MakeAll(ctx, prefix, parts, o.Readers, o.Events)
+	return rw.MakeAll(ctx, prefix, parts, readers, o.Events)
 }
 
 // fileName returns the name of the file with a region's markers.

@@ -26,7 +26,7 @@ import (
 )
 
 func labOptions() Options {
-	return Options{Timestamp: labStamp, Now: time.UnixMilli(10_000), Readers: 2}
+	return Options{Timestamp: labStamp, Now: time.UnixMilli(10_000)}
 }
 
 // drawTable returns random contents of the table, with cells of these timestamps, and the export.

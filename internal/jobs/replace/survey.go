@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/pipeline/encode"
 )
 
-// readers is the default number of regions that are read concurrently.
+// readers is the number of regions that are read concurrently.
 const readers = 4
 
 // Options are the options of a comparison of a table with an export.
@@ -19,7 +19,6 @@ type Options struct {
 	Timestamp int64     // of every cell of the export, milliseconds
 	Now       time.Time // time for deciding which cells have expired; required, and the same for [Compare] and [Survey.Write]
 	Lifetimes bool      // cells of the export may expire before those that they hide
-	Readers   int       // regions that are read concurrently, default 4
 	Events    progress.Events
 }
 
@@ -54,12 +53,9 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if o.Readers == 0 {
-		o.Readers = readers
-	}
 	sum := &Survey{markers: make([][]int64, len(snap.Regions))}
 	var mu sync.Mutex
-	err := snap.Each(ctx, o.Readers, snapshot.View{Versions: seen, Now: o.Now}, func(ctx context.Context, region int, sc *snapshot.Scan) error {
+	err := snap.Each(ctx, readers, snapshot.View{Versions: seen, Now: o.Now}, func(ctx context.Context, region int, sc *snapshot.Scan) error {
 		part, err := compareRegion(ctx, snap, region, sc, e, o)
 		if err != nil {
 			return err
