@@ -59,6 +59,9 @@ func (t *text) bare(v []byte, first bool, columns int) bool {
 	if len(v) == 0 && columns == 1 { // otherwise the line would be empty
 		return false
 	}
+	if string(v) == `\N` { // readers that detect the format take it for NULL
+		return false
+	}
 	return !t.d.IsNull(v, false) && !(first && (t.comments(v) || bytes.HasPrefix(v, bom))) && !t.trimmed(v)
 }
 
