@@ -46,10 +46,10 @@ func neverUndone(name string, h *checkpoint.History) error {
 		var jobs []string
 		for _, conf := range slices.Sorted(maps.Keys(h.Clusters)) {
 			for _, dir := range h.Clusters[conf].Jobs {
-				jobs = append(jobs, filepath.Base(dir))
+				jobs = append(jobs, dir[max(0, len(dir)-checkpoint.StateDigits):])
 			}
 		}
-		return fail.Errorf(fail.Check, "job %s loaded several clusters, each by its own job: undo those, with the configuration of their cluster: %s", name, strings.Join(jobs, ", "))
+		return fail.Errorf(fail.Check, "job %s loaded several clusters: undo the job of each, with its configuration: %s", name, strings.Join(jobs, ", "))
 	case h.Rekey != nil:
 		return fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
 	}
