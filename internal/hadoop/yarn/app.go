@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Application is the ResourceManager's description of an application. With ACLs enabled, most fields of another user's
@@ -23,25 +22,16 @@ type Application struct {
 	Tags        []string
 	State       State
 	Final       Final
-	Progress    float64 // 0 to 100
-	Diagnostics string  // why it failed or waits; may have several lines
-	Tracking    string  // address of its tracking page
-	Started     time.Time
-	Finished    time.Time // zero while it runs
-	MemoryMB    int64     // of its current containers
-	Cores       int64
-	Containers  int64
-	// MemorySeconds is MiB × seconds of all containers so far, CoreSeconds their virtual cores × seconds.
+	Diagnostics string // why it failed or waits; may have several lines
+	// MemorySeconds is MiB × seconds of all containers so far.
 	MemorySeconds int64
-	CoreSeconds   int64
 }
 
 // State is the state of an application in YARN: YarnApplicationState.
 type State string
 
-// The states that callers handle. Before Accepted there are NEW, NEW_SAVING and SUBMITTED.
+// The states that callers handle. Before Running there are NEW, NEW_SAVING, SUBMITTED and ACCEPTED.
 const (
-	Accepted  State = "ACCEPTED" // it waits for its first container
 	Running   State = "RUNNING"
 	Finished  State = "FINISHED" // see Final for the result
 	FailedApp State = "FAILED"   // without a report by the application
@@ -54,9 +44,8 @@ func (s State) Ended() bool { return s == Finished || s == FailedApp || s == Kil
 // Final is the result that an application reports: FinalApplicationStatus.
 type Final string
 
-// Results of applications.
+// Results of applications that have ended. Before, it is UNDEFINED.
 const (
-	Undefined Final = "UNDEFINED" // it has not ended
 	Succeeded Final = "SUCCEEDED"
 	Failed    Final = "FAILED"
 	Killed    Final = "KILLED"
@@ -67,23 +56,15 @@ func (a Application) Succeeded() bool { return a.State == Finished && a.Final ==
 
 // wireApp is ClusterApp of the ResourceManager's REST API.
 type wireApp struct {
-	ID                string
-	Name              string
-	User              string
-	Queue             string
-	State             State
-	FinalStatus       Final
-	Progress          float64
-	Diagnostics       string
-	TrackingURL       string
-	ApplicationTags   string
-	StartedTime       int64
-	FinishedTime      int64
-	AllocatedMB       int64
-	AllocatedVCores   int64
-	RunningContainers int64
-	MemorySeconds     int64
-	VcoreSeconds      int64
+	ID              string
+	Name            string
+	User            string
+	Queue           string
+	State           State
+	FinalStatus     Final
+	Diagnostics     string
+	ApplicationTags string
+	MemorySeconds   int64
 }
 
 func (w wireApp) application() Application {
@@ -95,20 +76,8 @@ func (w wireApp) application() Application {
 	}
 	return Application{
 		ID: w.ID, Name: w.Name, User: w.User, Queue: w.Queue, Tags: tags, State: w.State, Final: w.FinalStatus,
-		Progress: w.Progress, Diagnostics: strings.TrimSpace(w.Diagnostics), Tracking: w.TrackingURL,
-		Started: at(w.StartedTime), Finished: at(w.FinishedTime),
-		// In these fields -1 means none.
-		MemoryMB: max(w.AllocatedMB, 0), Cores: max(w.AllocatedVCores, 0), Containers: max(w.RunningContainers, 0),
-		MemorySeconds: w.MemorySeconds, CoreSeconds: w.VcoreSeconds,
+		Diagnostics: strings.TrimSpace(w.Diagnostics), MemorySeconds: w.MemorySeconds,
 	}
-}
-
-// at converts a time in milliseconds, zero for none.
-func at(ms int64) time.Time {
-	if ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }
 
 var (

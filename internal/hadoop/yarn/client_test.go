@@ -74,8 +74,8 @@ func TestApplications(t *testing.T) {
 	})
 	c := client(t, Options{Addresses: Addresses{ResourceManagers: []string{s.URL}}})
 	a, err := c.Application(t.Context(), app)
-	if err != nil || a.ID != app || !a.State.Ended() || a.Succeeded() || a.Final != Failed || a.Diagnostics != "Task failed" || a.MemoryMB != 0 ||
-		a.MemorySeconds != 26589 || a.Finished.UnixMilli() != 1795370973478 || len(a.Tags) != 2 {
+	if err != nil || a.ID != app || !a.State.Ended() || a.Succeeded() || a.Final != Failed || a.Diagnostics != "Task failed" ||
+		a.MemorySeconds != 26589 || len(a.Tags) != 2 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	for tag, want := range map[string]int{"mytag": 1, "tag": 0} {

@@ -21,19 +21,15 @@ type Job struct {
 	// MapsRunning and ReducesRunning are the numbers of tasks with a running attempt; zero after the job has ended.
 	MapsRunning, ReducesRunning int
 	Failed                      int // number of attempts; their tasks may have succeeded
-	Diagnostics                 string
-	Started, Finished           time.Time
 }
 
 // Task is one task of a job.
 type Task struct {
-	ID       string
-	Map      bool   // otherwise a reduce
-	Number   int    // from 0; the partition of a reduce
-	State    string // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
-	Progress float64
-	Started  time.Time
-	Elapsed  time.Duration
+	ID      string
+	Map     bool   // otherwise a reduce
+	Number  int    // from 0; the partition of a reduce
+	State   string // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	Elapsed time.Duration
 	// Successful is the attempt whose output was committed, empty if there is none.
 	Successful string
 }
@@ -44,16 +40,10 @@ type Attempt struct {
 	Number    int    // from 0
 	State     string // RUNNING, COMMIT_PENDING, SUCCEEDED, FAILED, KILLED and others of TaskAttemptState
 	Status    string // the last reported status
-	Progress  float64
-	Started   time.Time
-	Finished  time.Time
-	Elapsed   time.Duration
 	Container string // its id; empty before it is allocated
 	Node      string // host:port of the NodeManager's web server
 	// Diagnostics is Java's description of a failure; [Client.Log] returns the program's output.
 	Diagnostics string
-	// Shuffle and Merge are the times that a reduce took before its program started.
-	Shuffle, Merge time.Duration
 }
 
 // Counter is one counter of a job or an attempt.
@@ -82,7 +72,7 @@ func JobID(application string) string {
 // Between the two, and before the ApplicationMaster runs, the error is ErrUnknown for a moment.
 func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	type wire struct {
-		ID, State, Diagnostics   string
+		ID, State                string
 		MapsTotal, MapsCompleted int
 		ReducesTotal             int
 		ReducesCompleted         int
@@ -90,7 +80,6 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 		ReducesRunning           int
 		FailedMapAttempts        int
 		FailedReduceAttempts     int
-		StartTime, FinishTime    int64
 	}
 	var out struct{ Job wire }
 	if err := c.mapreduce(ctx, application, "", &out); err != nil {
@@ -103,7 +92,6 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	return Job{
 		ID: j.ID, State: j.State, Maps: j.MapsTotal, MapsDone: j.MapsCompleted, Reduces: j.ReducesTotal, ReducesDone: j.ReducesCompleted,
 		MapsRunning: j.MapsRunning, ReducesRunning: j.ReducesRunning, Failed: j.FailedMapAttempts + j.FailedReduceAttempts,
-		Diagnostics: strings.TrimSpace(j.Diagnostics), Started: at(j.StartTime), Finished: at(j.FinishTime),
 	}, nil
 }
 
@@ -111,8 +99,7 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) {
 	type wire struct {
 		ID, State, Type, SuccessfulAttempt string
-		Progress                           float64
-		StartTime, ElapsedTime             int64
+		ElapsedTime                        int64
 	}
 	var out struct{ Tasks struct{ Task list[wire] } }
 	if err := c.mapreduce(ctx, application, "/tasks", &out); err != nil {
@@ -124,8 +111,8 @@ func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) 
 			continue
 		}
 		tasks = append(tasks, Task{
-			ID: w.ID, Map: w.Type == "MAP", Number: int(number(w.ID)), State: w.State, Progress: w.Progress,
-			Started: at(w.StartTime), Elapsed: took(w.ElapsedTime), Successful: w.SuccessfulAttempt,
+			ID: w.ID, Map: w.Type == "MAP", Number: int(number(w.ID)), State: w.State,
+			Elapsed: took(w.ElapsedTime), Successful: w.SuccessfulAttempt,
 		})
 	}
 	slices.SortFunc(tasks, func(a, b Task) int {
@@ -147,9 +134,6 @@ func (c *Client) Attempts(ctx context.Context, application, task string) ([]Atte
 	}
 	type wire struct {
 		ID, State, Status, AssignedContainerID, NodeHTTPAddress, Diagnostics string
-		Progress                                                             float64
-		StartTime, FinishTime, ElapsedTime                                   int64
-		ElapsedShuffleTime, ElapsedMergeTime                                 int64
 	}
 	var out struct {
 		TaskAttempts struct{ TaskAttempt list[wire] }
@@ -163,9 +147,8 @@ func (c *Client) Attempts(ctx context.Context, application, task string) ([]Atte
 			continue
 		}
 		attempts = append(attempts, Attempt{
-			ID: w.ID, Number: int(number(w.ID)), State: w.State, Status: w.Status, Progress: w.Progress, Started: at(w.StartTime),
-			Finished: at(w.FinishTime), Elapsed: took(w.ElapsedTime), Container: w.AssignedContainerID, Node: w.NodeHTTPAddress,
-			Diagnostics: strings.TrimSpace(w.Diagnostics), Shuffle: took(w.ElapsedShuffleTime), Merge: took(w.ElapsedMergeTime),
+			ID: w.ID, Number: int(number(w.ID)), State: w.State, Status: w.Status,
+			Container: w.AssignedContainerID, Node: w.NodeHTTPAddress, Diagnostics: strings.TrimSpace(w.Diagnostics),
 		})
 	}
 	slices.SortFunc(attempts, func(a, b Attempt) int { return cmp.Compare(a.Number, b.Number) })

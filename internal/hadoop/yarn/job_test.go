@@ -50,7 +50,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, tasks, err)
 		}
 		attempts, err := k.Attempts(ctx, app, reduce)
-		if err != nil || len(attempts) != 1 || attempts[0].Container != holder || attempts[0].Shuffle.Milliseconds() != 5579 || attempts[0].Number != 0 {
+		if err != nil || len(attempts) != 1 || attempts[0].Container != holder || attempts[0].Number != 0 {
 			t.Errorf("%s: %+v, %v", name, attempts, err)
 		}
 		if counters, err := k.Counters(ctx, app); err != nil || len(counters) != 1 || counters[0].Reduce != 21 {

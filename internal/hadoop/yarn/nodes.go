@@ -14,10 +14,9 @@ import (
 
 // Node is a host that runs containers.
 type Node struct {
-	ID    string // host:port
-	Host  string
-	HTTP  string // host:port of its web server; empty if it has none
-	State string // RUNNING, LOST, UNHEALTHY and others of NodeState
+	ID   string // host:port
+	Host string
+	HTTP string // host:port of its web server; empty if it has none
 }
 
 // Nodes returns the running nodes, sorted by id.
@@ -28,7 +27,7 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	var out struct {
 		Nodes *struct {
-			Node list[struct{ ID, NodeHostName, NodeHTTPAddress, State string }]
+			Node list[struct{ ID, NodeHostName, NodeHTTPAddress string }]
 		}
 	}
 	if err := a.decode(&out); err != nil {
@@ -43,7 +42,7 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	nodes := make([]Node, 0, len(out.Nodes.Node))
 	for _, n := range out.Nodes.Node {
-		nodes = append(nodes, Node{ID: n.ID, Host: n.NodeHostName, HTTP: n.NodeHTTPAddress, State: n.State})
+		nodes = append(nodes, Node{ID: n.ID, Host: n.NodeHostName, HTTP: n.NodeHTTPAddress})
 	}
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	return nodes, nil
@@ -63,7 +62,7 @@ func (c *Client) Processor(ctx context.Context, address string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	var out struct{ Beans []struct{ Name, Arch string } }
+	var out struct{ Beans []struct{ Arch string } }
 	if a.status/100 == 3 {
 		return "", &Error{URL: a.url, Status: a.status, Err: ErrUnknown}
 	}
