@@ -63,8 +63,7 @@ type InputFile struct {
 // HFile is a complete HFile.
 type HFile struct {
 	Name   string // below the output directory
-	Family string
-	Region int // ordinal in the plan; for further tables, after the regions of the tables before
+	Region int    // ordinal in the plan; for further tables, after the regions of the tables before
 	Rows   int64
 	Bytes  int64
 }

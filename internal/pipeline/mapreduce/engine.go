@@ -139,7 +139,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	e.clock(ctx, s.Application, a.Tasks)
 	for _, r := range a.Regions {
 		for _, f := range append([]manifest.File{r.File}, r.Others...) {
-			e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
+			e.Events.Hfile(progress.HFile{Name: f.Name, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
 		}
 	}
 	return a, nil

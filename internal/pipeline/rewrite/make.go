@@ -32,7 +32,7 @@ func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, at
 			return fmt.Errorf("write %s: %w", n.What, err)
 		}
 		files[i] = f
-		e.Hfile(progress.HFile{Name: f.Path, Family: n.Family, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
+		e.Hfile(progress.HFile{Name: f.Path, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
 		return nil
 	})
 	return files, err
