@@ -10,8 +10,6 @@ import (
 
 // Client is the client side of one SASL exchange. It must be used by one goroutine until it is done.
 type Client interface {
-	// Mechanism returns the mechanism's name in the protocol.
-	Mechanism() string
 	// Step answers a challenge; GSSAPI's first challenge is nil. A nil response is not sent.
 	Step(challenge []byte) (response []byte, err error)
 	// Done reports whether the server is authenticated and the exchange is complete.

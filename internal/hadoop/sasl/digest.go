@@ -46,7 +46,6 @@ func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quali
 	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
 }
 
-func (*digest) Mechanism() string { return "DIGEST-MD5" }
 func (d *digest) Done() bool      { return d.state == 2 }
 func (d *digest) Layer() Layer    { return d.layer }
 

@@ -22,7 +22,6 @@ func GSSAPI(ctx *kerberos.Context, token []byte, wanted []kerberos.Quality) Clie
 	return &gssapi{ctx: ctx, token: token, wanted: wanted}
 }
 
-func (*gssapi) Mechanism() string { return "GSSAPI" }
 func (g *gssapi) Done() bool      { return g.state == 2 }
 func (g *gssapi) Layer() Layer    { return g.layer }
 
