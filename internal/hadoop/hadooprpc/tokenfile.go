@@ -12,9 +12,6 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// EnvTokenFile is the environment variable with the path of a container's token file.
-const EnvTokenFile = "HADOOP_TOKEN_FILE_LOCATION"
-
 // mostTokenFile limits a token file, in bytes: a token takes a few hundred.
 const mostTokenFile = 1 << 20
 
