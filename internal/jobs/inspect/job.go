@@ -92,7 +92,7 @@ func (r *Report) jobText(line func(string, ...any)) {
 	if len(nulls) > 0 {
 		line("null_value: [%s]   # %s", strings.Join(nulls, ", "), reasons["null_value"])
 	}
-	if _, ok := r.hasSetting("charset"); !ok && r.Reason != "" {
+	if !r.hasSetting("charset") && r.Reason != "" {
 		line("# character set %s: %s", r.Charset, comment(r.Reason))
 	}
 	for _, n := range r.Nulls {
@@ -104,13 +104,13 @@ func (r *Report) jobText(line func(string, ...any)) {
 	}
 }
 
-func (r *Report) hasSetting(field string) (string, bool) {
+func (r *Report) hasSetting(field string) bool {
 	for _, s := range r.Dialect.Settings {
 		if s.Field == field {
-			return s.Value, true
+			return true
 		}
 	}
-	return "", false
+	return false
 }
 
 func (r *Report) jobColumns(line func(string, ...any)) {
