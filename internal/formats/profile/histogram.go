@@ -71,14 +71,14 @@ func (h *histogram) merge(o *histogram) {
 	}
 }
 
-// coarsen makes bins at least 2^exponent wide.
-func (h *histogram) coarsen(exponent int) {
-	if h.low == h.high || h.exponent >= exponent {
+// coarsen makes bins at least 1 wide.
+func (h *histogram) coarsen() {
+	if h.low == h.high || h.exponent >= 0 {
 		return
 	}
 	old := *h
-	h.exponent = exponent
-	h.first, h.bins = binOf(h.low, exponent), [mostBins]int64{}
+	h.exponent = 0
+	h.first, h.bins = binOf(h.low, 0), [mostBins]int64{}
 	h.take(&old)
 }
 

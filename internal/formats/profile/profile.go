@@ -108,7 +108,7 @@ func (c *column) column(name string, records int64) Column {
 		n.Histogram.Of, drawn = OfTimes, &c.numbers
 	}
 	if n.Kind != Number || c.whole {
-		drawn.coarsen(0)
+		drawn.coarsen()
 	}
 	n.Histogram.Bars, n.Min, n.Max = drawn.bars(), valid(least), valid(greatest)
 	exact := false
