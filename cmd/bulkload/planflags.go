@@ -45,12 +45,12 @@ func (o *planFlags) check() error {
 
 // goWith refuses the flags where the flag that asks for a plan is missing, or where a flag that excludes them is
 // given.
-func (o *planFlags) goWith(cmd *cobra.Command, flag, but string) (err error) {
+func (o *planFlags) goWith(cmd *cobra.Command, but string) (err error) {
 	var own pflag.FlagSet
 	(&planFlags{}).add(&own, "")
 	own.VisitAll(func(one *pflag.Flag) {
 		if settings.Of(cmd).Given(one.Name) {
-			err = errors.Join(err, fail.Usage(settings.AboutFlags(fmt.Errorf("--%s goes with --%s%s", one.Name, flag, but), one.Name, flag)))
+			err = errors.Join(err, fail.Usage(settings.AboutFlags(fmt.Errorf("--%s goes with --plan%s", one.Name, but), one.Name, "plan")))
 		}
 	})
 	return err

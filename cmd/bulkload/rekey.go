@@ -135,9 +135,9 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	case !o.plan && o.out != "":
 		err = fail.Usage(settings.AboutFlags(errors.New("--out needs --plan: it names the file for the plan for shares"), "out", "plan"))
 	case !o.plan:
-		err = o.goWith(cmd, "plan", "")
+		err = o.goWith(cmd, "")
 	case o.out != "":
-		err = o.goWith(cmd, "plan", ", and not with --out: a plan for shares has no estimates")
+		err = o.goWith(cmd, ", and not with --out: a plan for shares has no estimates")
 	}
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
 }
