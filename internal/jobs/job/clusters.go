@@ -65,6 +65,9 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	if err := checkClusters(o, s); err != nil {
 		return nil, err
 	}
+	if o.Also, err = absolute(o.Also); err != nil {
+		return nil, err
+	}
 	all, err := openDestinations(env, o.Also)
 	defer func() {
 		for _, d := range all[min(1, len(all)):] {
@@ -74,7 +77,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	if err != nil {
 		return nil, err
 	}
-	id, err := checkpoint.Identify(env, s, strings.Join(append([]string{o.State.JobID, "clusters"}, o.Also...), "\x00"))
+	id, err := checkpoint.Identify(env, s, strings.Join(append([]string{o.State.JobID, "clusters"}, slices.Sorted(slices.Values(o.Also))...), "\x00"))
 	if err != nil {
 		return nil, err
 	}
@@ -150,30 +153,6 @@ func checkClusters(o RunOptions, s spec.Job) error {
 		return fail.With(fail.Config, err)
 	}
 	return checkDuplicatesFile(o, s)
-}
-
-// openDestinations opens the clusters, starting with that of env. If there is an error it returns the clusters opened so far, too.
-func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
-	all := []destination{{env: env}}
-	for _, conf := range also {
-		other, err := env.Other(conf)
-		if err != nil {
-			return all, err
-		}
-		for _, d := range all {
-			if d.env.Conf.Value("hbase.zookeeper.quorum") == other.Conf.Value("hbase.zookeeper.quorum") &&
-				d.env.Conf.Value("hbase.zookeeper.property.clientPort") == other.Conf.Value("hbase.zookeeper.property.clientPort") &&
-				d.env.Conf.Value("zookeeper.znode.parent") == other.Conf.Value("zookeeper.znode.parent") {
-				return all, errors.Join(sameCluster(conf, d), other.Close())
-			}
-		}
-		all = append(all, destination{env: other, conf: conf})
-	}
-	return all, nil
-}
-
-func sameCluster(conf string, d destination) error {
-	return fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d))
 }
 
 // steps returns the steps of the job: one build, and a load into each cluster.

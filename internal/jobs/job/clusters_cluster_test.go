@@ -122,6 +122,14 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	if code, r, stderr = w.both("", "--skip-exit-code"); code != 99 || !r.Already || len(r.Clusters) != 2 {
 		t.Errorf("a third time: exit code %d, %+v: %s", code, r, stderr)
 	}
+	conf := w.conf
+	for _, spelt := range []string{conf + "/", filepath.Join("..", filepath.Base(filepath.Dir(conf)), filepath.Base(conf))} {
+		w.conf, w.dir = spelt, filepath.Join(filepath.Dir(conf))
+		if code, r, stderr = w.both("", "--skip-exit-code"); code != 99 || !r.Already {
+			t.Errorf("%s: exit code %d, %+v: %s", spelt, code, r, stderr)
+		}
+	}
+	w.conf, w.dir = conf, ""
 	w.judgeBoth()
 	if code, _, stderr = w.both("", "--also="+w.conf); code != fail.Config.ExitCode() || !strings.Contains(stderr, "again") {
 		t.Errorf("the same cluster twice: exit code %d: %s", code, stderr)

@@ -19,6 +19,42 @@ import (
 	"bulkload/pkg/setting"
 )
 
+// absolute returns the absolute paths of configurations, so that neither their spelling nor the working directory makes another job of a run.
+func absolute(given []string) (paths []string, err error) {
+	for _, conf := range given {
+		p, err := filepath.Abs(conf)
+		if err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		paths = append(paths, p)
+	}
+	return paths, nil
+}
+
+// openDestinations opens the clusters, starting with that of env. If there is an error it returns the clusters opened so far, too.
+func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
+	all := []destination{{env: env}}
+	for _, conf := range also {
+		other, err := env.Other(conf)
+		if err != nil {
+			return all, err
+		}
+		for _, d := range all {
+			if d.env.Conf.Value("hbase.zookeeper.quorum") == other.Conf.Value("hbase.zookeeper.quorum") &&
+				d.env.Conf.Value("hbase.zookeeper.property.clientPort") == other.Conf.Value("hbase.zookeeper.property.clientPort") &&
+				d.env.Conf.Value("zookeeper.znode.parent") == other.Conf.Value("zookeeper.znode.parent") {
+				return all, errors.Join(sameCluster(conf, d), other.Close())
+			}
+		}
+		all = append(all, destination{env: other, conf: conf})
+	}
+	return all, nil
+}
+
+func sameCluster(conf string, d destination) error {
+	return fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d))
+}
+
 // loadAll loads the files concurrently into the clusters that do not have them, and waits for all loads. It records each finished cluster.
 func (j *clustersRun) loadAll(ctx context.Context) error {
 	j.result.Clusters = make([]result.Cluster, len(j.destinations))
