@@ -49,14 +49,14 @@ func answerFrame(header, rest []byte) []byte {
 // TestHostileAnswersAreRefused checks that answers for which gohbase would allocate 4 GiB, or panic in its own goroutine, are errors with the
 // server's address.
 func TestHostileAnswersAreRefused(t *testing.T) {
-	call := appendUint(nil, 1, 1) // the number of the first call
+	call := frames.AppendNumber(nil, 1, 1) // the number of the first call
 	for name, answer := range map[string][]byte{
 		"4 GiB":                      {0xff, 0xff, 0xff, 0xff},
-		"cells longer than all":      answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 1<<32-1)), []byte{0}),
-		"cells over the header":      answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 10)), []byte{0}),
-		"an exception without class": answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionTrace, []byte("x"))), nil),
-		"an exception without trace": answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionClass, []byte("x"))), nil),
-		"an empty exception":         answerFrame(appendBytes(call, headerException, nil), nil),
+		"cells longer than all":      answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 1<<32-1)), []byte{0}),
+		"cells over the header":      answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 10)), []byte{0}),
+		"an exception without class": answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionTrace, []byte("x"))), nil),
+		"an exception without trace": answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil),
+		"an empty exception":         answerFrame(frames.AppendBytes(call, headerException, ""), nil),
 		"a header beyond its end":    {0, 0, 0, 2, 100, 0},
 		"a header that is damaged":   answerFrame([]byte{0xff}, nil),
 		"nothing":                    {0, 0, 0, 0},
@@ -86,14 +86,14 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 
 // TestAnswerCheckAcceptsAnswers checks that valid answers pass, with an exception, with cells and without.
 func TestAnswerCheckAcceptsAnswers(t *testing.T) {
-	call := appendUint(nil, 1, 7)
-	exception := appendBytes(appendBytes(nil, exceptionClass, []byte("java.io.IOException")), exceptionTrace, []byte("at x"))
+	call := frames.AppendNumber(nil, 1, 7)
+	exception := frames.AppendBytes(frames.AppendBytes(nil, exceptionClass, []byte("java.io.IOException")), exceptionTrace, []byte("at x"))
 	f := newAnswerFilter()
 	for range 3 {
 		for _, answer := range [][]byte{
 			answerFrame(call, protowire.AppendBytes(nil, []byte("response"))),
-			answerFrame(appendBytes(call, headerException, exception), nil),
-			answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)),
+			answerFrame(frames.AppendBytes(call, headerException, exception), nil),
+			answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)),
 		} {
 			if err := f.Pass(answer); err != nil {
 				t.Errorf("%q: %v", answer, err)
@@ -136,10 +136,10 @@ func TestHostileZooKeeperIsRefused(t *testing.T) {
 
 // FuzzAnswer checks that gohbase's own parser does not panic for answers that pass the filter.
 func FuzzAnswer(f *testing.F) {
-	call := appendUint(nil, 1, 1)
+	call := frames.AppendNumber(nil, 1, 1)
 	f.Add(answerFrame(call, protowire.AppendBytes(nil, []byte{8, 1})))
-	f.Add(answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
-	f.Add(answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionClass, []byte("x"))), nil))
+	f.Add(answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
+	f.Add(answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil))
 	takeLogrus(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		here, there := net.Pipe()

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/tsuna/gohbase/pb"
-	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
 )
 
 // ChangeAttributes changes attributes of a table, and waits until the master has stored them. change gets the present attributes and returns those
@@ -36,7 +37,7 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 	}
 	const reopenRegions = 5 // of ModifyTableRequest; gohbase's message has no field for it
 	req := &pb.ModifyTableRequest{TableName: table.proto(), TableSchema: schema, NonceGroup: nonce(), Nonce: nonce()}
-	req.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, reopenRegions, protowire.VarintType), 0))
+	req.ProtoReflect().SetUnknown(frames.AppendNumber(nil, reopenRegions, 0))
 	err := c.masterDoes(ctx, "ModifyTable", req, &pb.ModifyTableResponse{})
 	return tableError("modify", table, c.denied(err, "CREATE", "RWC", table.String()))
 }

@@ -6,13 +6,14 @@ import (
 	"path"
 	"strings"
 
-	"bulkload/pkg/kerberos"
-
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"bulkload/internal/hadoop/frames"
+	"bulkload/pkg/kerberos"
 )
 
 // Fields of Client.proto of HBase 2 for which gohbase has no type or no field.
@@ -35,21 +36,13 @@ func raw(fields []byte) proto.Message {
 	return m
 }
 
-func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
-}
-
 func appendBool(b []byte, field protowire.Number, value bool) []byte {
-	return appendUint(b, field, protowire.EncodeBool(value))
-}
-
-func appendUint(b []byte, field protowire.Number, value uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), value)
+	return frames.AppendNumber(b, field, protowire.EncodeBool(value))
 }
 
 func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, error) {
 	encoded, err := proto.Marshal(m)
-	return appendBytes(b, field, encoded), err
+	return frames.AppendBytes(b, field, encoded), err
 }
 
 // firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
@@ -129,7 +122,7 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 		return err
 	}
 	_, err := c.firstRegion(ctx, table, "CleanupBulkLoad", func(r Region) (proto.Message, error) {
-		b, err := appendMessage(appendBytes(nil, cleanupToken, []byte(token)), cleanupRegion, r.specifier())
+		b, err := appendMessage(frames.AppendBytes(nil, cleanupToken, []byte(token)), cleanupRegion, r.specifier())
 		return raw(b), err
 	})
 	return err
@@ -145,14 +138,14 @@ func bulkLoadRequest(r Region, token string, fs *kerberos.Token, files []HFile, 
 	}
 	var b []byte
 	if fs != nil {
-		t := appendBytes(nil, 1, fs.Identifier)
-		t = appendBytes(t, 2, fs.Password)
-		t = appendBytes(t, 3, []byte(fs.Kind))
-		t = appendBytes(t, 4, []byte(fs.Service))
-		b = appendBytes(b, bulkLoadFSToken, t)
+		t := frames.AppendBytes(nil, 1, fs.Identifier)
+		t = frames.AppendBytes(t, 2, fs.Password)
+		t = frames.AppendBytes(t, 3, []byte(fs.Kind))
+		t = frames.AppendBytes(t, 4, []byte(fs.Service))
+		b = frames.AppendBytes(b, bulkLoadFSToken, t)
 	}
 	if token != "" {
-		b = appendBytes(b, bulkLoadToken, []byte(token))
+		b = frames.AppendBytes(b, bulkLoadToken, []byte(token))
 	}
 	b = appendBool(b, bulkLoadCopyFile, false)
 	b = appendBool(b, bulkLoadReplicate, replicate)

@@ -3,6 +3,8 @@ package loader
 import (
 	"context"
 	"fmt"
+
+	"bulkload/internal/hadoop/frames"
 )
 
 // Fields of CompactRegionRequest (Admin.proto of HBase 2).
@@ -15,7 +17,7 @@ const (
 // store, a minor one those that the server chooses. The region must be on r.Server now.
 func (c *Cluster) Compact(ctx context.Context, r Region, family string, major bool) error {
 	_, err := c.askRegion(ctx, r, "CompactRegion", func(b []byte) []byte {
-		return appendBytes(appendBool(b, compactMajor, major), compactFamily, []byte(family))
+		return frames.AppendBytes(appendBool(b, compactMajor, major), compactFamily, []byte(family))
 	})
 	if err != nil {
 		return fmt.Errorf("compact family %s of region %s: %w", family, r.Encoded, err)

@@ -6,6 +6,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/hadoop/frames"
 )
 
 // TestPeers checks the families and tables that a peer replicates.
@@ -16,35 +18,35 @@ func TestPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			b = appendBytes(b, 2, []byte(f))
+			b = frames.AppendBytes(b, 2, []byte(f))
 		}
-		return appendBytes(nil, field, b)
+		return frames.AppendBytes(nil, field, b)
 	}
 	peer := func(state uint64, config ...[]byte) []byte {
-		b := appendBytes(nil, peerID, []byte("p"))
-		b = appendBytes(b, peerState, appendUint(nil, 1, state))
-		c := appendBytes(nil, 1, []byte("zk:2181:/hbase"))
+		b := frames.AppendBytes(nil, peerID, []byte("p"))
+		b = frames.AppendBytes(b, peerState, frames.AppendNumber(nil, 1, state))
+		c := frames.AppendBytes(nil, 1, []byte("zk:2181:/hbase"))
 		for _, part := range config {
 			c = append(c, part...)
 		}
-		return appendBytes(nil, peersDescription, appendBytes(b, peerConfig, c))
+		return frames.AppendBytes(nil, peersDescription, frames.AppendBytes(b, peerConfig, c))
 	}
-	some := appendUint(nil, peerAll, 0)
+	some := frames.AppendNumber(nil, peerAll, 0)
 	for name, c := range map[string]struct {
 		answer  []byte
 		enabled bool
 		takes   bool
 	}{
 		"all by default":       {peer(0), true, true},
-		"all, disabled":        {peer(1, appendUint(nil, peerAll, 1)), false, true},
+		"all, disabled":        {peer(1, frames.AppendNumber(nil, peerAll, 1)), false, true},
 		"all but the table":    {peer(0, table(peerNoTables, "test", "t")), true, false},
 		"all but another":      {peer(0, table(peerNoTables, "default", "t")), true, true},
 		"all but a family":     {peer(0, table(peerNoTables, "test", "t", "g")), true, true},
 		"all but this family":  {peer(0, table(peerNoTables, "test", "t", "g", "f")), true, false},
-		"all but a namespace":  {peer(0, appendBytes(nil, peerNoNamespaces, []byte("test"))), true, false},
+		"all but a namespace":  {peer(0, frames.AppendBytes(nil, peerNoNamespaces, []byte("test"))), true, false},
 		"none":                 {peer(0, some), true, false},
-		"a namespace":          {peer(0, some, appendBytes(nil, peerNamespaces, []byte("test"))), true, true},
-		"another namespace":    {peer(0, some, appendBytes(nil, peerNamespaces, []byte("x"))), true, false},
+		"a namespace":          {peer(0, some, frames.AppendBytes(nil, peerNamespaces, []byte("test"))), true, true},
+		"another namespace":    {peer(0, some, frames.AppendBytes(nil, peerNamespaces, []byte("x"))), true, false},
 		"the table":            {peer(0, some, table(peerTables, "test", "t")), true, true},
 		"one of its families":  {peer(0, some, table(peerTables, "test", "t", "f")), true, true},
 		"another family of it": {peer(0, some, table(peerTables, "test", "t", "g")), true, false},

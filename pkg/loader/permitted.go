@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkload/internal/hadoop/frames"
-
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"bulkload/internal/hadoop/frames"
 )
 
 // Right is an action of HBase's access control.
@@ -110,15 +110,15 @@ func (p place) permission(right Right) ([]byte, error) {
 			return nil, err
 		}
 		if p.family != "" {
-			on = appendBytes(on, tableFamily, []byte(p.family))
+			on = frames.AppendBytes(on, tableFamily, []byte(p.family))
 		}
 	case p.namespace != "":
 		kind, field, action = namespacePermission, permissionNamespace, namespaceAction
-		on = appendBytes(nil, permittedNamespace, []byte(p.namespace))
+		on = frames.AppendBytes(nil, permittedNamespace, []byte(p.namespace))
 	default:
 		kind, field, action = globalPermission, permissionGlobal, globalAction
 	}
-	return appendBytes(appendUint(nil, permissionType, kind), field, appendUint(on, action, uint64(right))), nil
+	return frames.AppendBytes(frames.AppendNumber(nil, permissionType, kind), field, frames.AppendNumber(on, action, uint64(right))), nil
 }
 
 // lacks is [Cluster.Lacks] for places.
@@ -133,7 +133,7 @@ func (c *Cluster) lacks(ctx context.Context, right Right, places ...place) error
 		if err != nil {
 			return err
 		}
-		req = appendBytes(req, userPermission, permission)
+		req = frames.AppendBytes(req, userPermission, permission)
 	}
 	var resp proto.Message = &emptypb.Empty{}
 	if err := c.master(ctx, "HasUserPermissions", raw(req), resp); isJava(err, "DoNotRetryIOException") {

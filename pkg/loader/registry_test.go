@@ -16,17 +16,17 @@ import (
 )
 
 func serverName(host string, port uint64) []byte {
-	return appendUint(appendUint(appendBytes(nil, serverHost, []byte(host)), serverPort, port), 3, 1700000000000)
+	return frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, serverHost, []byte(host)), serverPort, port), 3, 1700000000000)
 }
 
 // metaAt returns a RegionLocation of a replica of hbase:meta.
 func metaAt(replica uint64, server []byte) []byte {
-	info := appendUint(appendUint(nil, 1, 1), regionReplica, replica)
-	location := appendBytes(nil, locationRegion, info)
+	info := frames.AppendNumber(frames.AppendNumber(nil, 1, 1), regionReplica, replica)
+	location := frames.AppendBytes(nil, locationRegion, info)
 	if server != nil {
-		location = appendBytes(location, locationServer, server)
+		location = frames.AppendBytes(location, locationServer, server)
 	}
-	return appendBytes(nil, registryMeta, appendUint(location, 3, 7))
+	return frames.AppendBytes(nil, registryMeta, frames.AppendNumber(location, 3, 7))
 }
 
 func TestRegistryAnswers(t *testing.T) {
@@ -38,7 +38,7 @@ func TestRegistryAnswers(t *testing.T) {
 	}{
 		"one":             {answer: first, want: "meta.example:16020"},
 		"replica first":   {answer: append(second, first...), want: "meta.example:16020"},
-		"no default":      {answer: appendBytes(nil, registryMeta, appendBytes(nil, locationServer, serverName("v6::1", 1))), want: "[v6::1]:1"},
+		"no default":      {answer: frames.AppendBytes(nil, registryMeta, frames.AppendBytes(nil, locationServer, serverName("v6::1", 1))), want: "[v6::1]:1"},
 		"nothing":         {err: errRegistryEmpty},
 		"replicas only":   {answer: second, err: errRegistryEmpty},
 		"on no server":    {answer: metaAt(0, nil), err: errRegistryEmpty},
@@ -48,25 +48,25 @@ func TestRegistryAnswers(t *testing.T) {
 		"host too long":   {answer: metaAt(0, serverName(strings.Repeat("h", 256), 1))},
 		"cut short":       {answer: first[:len(first)-1]},
 		"a lying length":  {answer: []byte{registryMeta<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x0f}},
-		"numbers instead": {answer: appendUint(nil, registryMeta, 5), err: errRegistryEmpty},
+		"numbers instead": {answer: frames.AppendNumber(nil, registryMeta, 5), err: errRegistryEmpty},
 	} {
 		got, err := metaLocation(c.answer)
 		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if got, err := activeMaster(appendBytes(nil, registryMaster, serverName("m", 16000))); got != "m:16000" || err != nil {
+	if got, err := activeMaster(frames.AppendBytes(nil, registryMaster, serverName("m", 16000))); got != "m:16000" || err != nil {
 		t.Error(got, err)
 	}
 	if got, err := activeMaster(nil); got != "" || err != nil {
 		t.Error("no master:", got, err)
 	}
-	if got, err := activeMaster(appendBytes(nil, registryMaster, serverName("m", 0))); err == nil {
+	if got, err := activeMaster(frames.AppendBytes(nil, registryMaster, serverName("m", 0))); err == nil {
 		t.Error("a master without a port:", got)
 	}
 	var many []byte
 	for i := range uint64(500) {
-		many = appendBytes(many, registryNode, serverName("n", i%100)) // port 0 is invalid, each node is there five times
+		many = frames.AppendBytes(many, registryNode, serverName("n", i%100)) // port 0 is none, each is there five times
 	}
 	if got := bootstrapNodes(many); len(got) != mostRegistryServers || got[0] != "n:1" {
 		t.Errorf("%d nodes: %v", len(got), got)
@@ -76,7 +76,7 @@ func TestRegistryAnswers(t *testing.T) {
 func FuzzRegistry(f *testing.F) {
 	f.Add(metaAt(0, serverName("meta", 16020)))
 	f.Add(append(metaAt(1, serverName("replica", 16020)), metaAt(0, nil)...))
-	f.Add(appendBytes(nil, registryNode, serverName("n", 1)))
+	f.Add(frames.AppendBytes(nil, registryNode, serverName("n", 1)))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		addrs := bootstrapNodes(answer)
 		if meta, err := metaLocation(answer); err == nil {
@@ -118,13 +118,13 @@ func serveRegistry(nc net.Conn, answers map[string][]byte) {
 		id, _ := varintField(header, 1)
 		method, _ := bytesField(header, 3)
 		answer, ok := answers[string(method)]
-		head := appendUint(nil, 1, id)
+		head := frames.AppendNumber(nil, 1, id)
 		var out []byte
 		if ok {
 			out = answerFrame(head, protowire.AppendBytes(nil, answer))
 		} else {
-			e := appendBytes(nil, exceptionClass, []byte("org.apache.hadoop.hbase.DoNotRetryIOException"))
-			out = answerFrame(appendBytes(head, headerException, appendBytes(e, exceptionTrace, []byte("no such method"))), nil)
+			e := frames.AppendBytes(nil, exceptionClass, []byte("org.apache.hadoop.hbase.DoNotRetryIOException"))
+			out = answerFrame(frames.AppendBytes(head, headerException, frames.AppendBytes(e, exceptionTrace, []byte("no such method"))), nil)
 		}
 		if _, err := nc.Write(out); err != nil {
 			return
@@ -161,8 +161,8 @@ func TestRegistryServers(t *testing.T) {
 	closed := testcheck.ClosedAddress(t)
 	answers := map[string][]byte{
 		"GetMetaRegionLocations": metaAt(0, serverName("meta", 16020)),
-		"GetClusterId":           appendBytes(nil, registryID, []byte("some-id")),
-		"GetActiveMaster":        appendBytes(nil, registryMaster, serverName("master", 16000)),
+		"GetClusterId":           frames.AppendBytes(nil, registryID, []byte("some-id")),
+		"GetActiveMaster":        frames.AppendBytes(nil, registryMaster, serverName("master", 16000)),
 	}
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	old := registryServer(t, answers) // without GetBootstrapNodes, like HBase 2.4
@@ -184,7 +184,7 @@ func TestRegistryServers(t *testing.T) {
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
 	testcheck.Must(t, err)
-	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": appendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
+	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": frames.AppendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
 	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
 	testcheck.Must(t, err)
 	defer u.Close()
@@ -192,8 +192,8 @@ func TestRegistryServers(t *testing.T) {
 		t.Error(meta, err)
 	}
 
-	// A server names others, and then stops.
-	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
+	// A server names others, and is gone.
+	answers["GetBootstrapNodes"] = frames.AppendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
 	testcheck.Must(t, err)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/hadoop/frames"
 )
 
 // Fields of Master.proto of HBase 2 that gohbase's messages lack. The master keeps the table's grants (restoreACL) and the snapshot's store
@@ -50,7 +52,7 @@ func NewNonce() uint64 { return rand.Uint64() | 1 }
 func (c *Cluster) RestoreSnapshot(ctx context.Context, snapshot string, table TableName, nonce uint64) error {
 	s := &pb.SnapshotDescription{Name: &snapshot, Table: proto.String(table.String())}
 	req := &pb.RestoreSnapshotRequest{Snapshot: s}
-	req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, restoreNonceGroup, nonce), restoreNonce, nonce))
+	req.ProtoReflect().SetUnknown(frames.AppendNumber(frames.AppendNumber(nil, restoreNonceGroup, nonce), restoreNonce, nonce))
 	err := c.masterDoes(ctx, "RestoreSnapshot", req, &pb.RestoreSnapshotResponse{})
 	c.regions.put(table, nil)
 	if isJava(err, "SnapshotDoesNotExistException") {

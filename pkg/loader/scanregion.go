@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/pkg/setting"
 )
 
@@ -123,7 +124,7 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	if s.req.MaxRows > 0 {
 		left := min(s.req.MaxRows-s.rows, allRows)
 		req.NumberOfRows = proto.Uint32(uint32(left))
-		limit := appendUint(nil, maxRowsField, uint64(left))
+		limit := frames.AppendNumber(nil, maxRowsField, uint64(left))
 		req.ProtoReflect().SetUnknown(limit)
 	}
 	return req, nil

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/base/retry"
-
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/frames"
 )
 
 // ErrSnapshotExists is the error of a snapshot whose name is in use, for this table or another.
@@ -60,7 +61,7 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 	defer cancel()
 	for {
 		req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
-		req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
+		req.ProtoReflect().SetUnknown(frames.AppendNumber(frames.AppendNumber(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
 		err := c.master(ctx, "Snapshot", req, resp)
 		if !anotherSnapshot(err) {
 			return resp, err

@@ -33,7 +33,7 @@ func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]st
 }
 
 func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]string, error) {
-	resp, err := c.askRegion(ctx, r, "GetStoreFile", func(b []byte) []byte { return appendBytes(b, storeFileFamily, []byte(family)) })
+	resp, err := c.askRegion(ctx, r, "GetStoreFile", func(b []byte) []byte { return frames.AppendBytes(b, storeFileFamily, []byte(family)) })
 	if err != nil {
 		return nil, err
 	}
