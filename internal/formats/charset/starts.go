@@ -7,7 +7,7 @@ const odd = 0xaaaaaaaaaaaaaaaa
 // one, as in [Charset.Append].
 //
 // skip is the number of bytes of the block that belong to a character that began before it; next is the skip of the following block. The skip is 0
-// for the first block of a text, and for a block that begins at a result of [Charset.Align]. p must have [Ahead] more bytes after the block, unless
+// for the first block of a text. p must have [Ahead] more bytes after the block, unless
 // the text ends there. So a caller that reads a text in pieces keeps the last Ahead bytes for the next piece. If p is shorter than a block, the bits
 // after it are 0.
 //

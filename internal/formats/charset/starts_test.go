@@ -23,7 +23,7 @@ func walked(c *Charset, x *xtext, p []byte) []bool {
 	return starts
 }
 
-// checkStarts compares Starts, block by block, and Align with x/text.
+// checkStarts goes through p by blocks and compares.
 func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	t.Helper()
 	want := walked(c, x, p)
@@ -40,15 +40,6 @@ func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	}
 	if skip != 0 {
 		t.Fatalf("%s: %d bytes behind the end", c.name, skip)
-	}
-	for at := range p {
-		boundary := at
-		for !want[boundary] {
-			boundary++
-		}
-		if got := c.Align(p, at); got != boundary {
-			t.Fatalf("%s: aligned %d to %d, not %d: % x", c.name, at, got, boundary, p)
-		}
 	}
 	for i, b := range p {
 		if b < c.Safe() && !want[i] {
@@ -115,26 +106,6 @@ func TestStartsUnicode(t *testing.T) {
 					t.Fatalf("%s, %d bytes: bit %d is %v", name, n, i, got)
 				}
 			}
-		}
-	}
-	for at, want := range []int{0, 1, 3, 3, 6, 6, 6, 10, 10, 10, 10, 11} {
-		if got := mustLookup(t, "utf-8").Align(p, at); got != want {
-			t.Errorf("utf-8: %d aligned to %d, not %d", at, got, want)
-		}
-		if got := mustLookup(t, "koi8-r").Align(p, at); got != at {
-			t.Errorf("koi8-r: %d aligned to %d", at, got)
-		}
-	}
-	p = []byte("a\x00\x3d\xd8\x00\xdeb\x00c")
-	for at, want := range []int{0, 2, 2, 6, 6, 6, 6, 8, 8, 9} {
-		if got := mustLookup(t, "utf-16le").Align(p, at); got != want {
-			t.Errorf("utf-16le: %d aligned to %d, not %d", at, got, want)
-		}
-	}
-	for _, name := range Names() {
-		c := mustLookup(t, name)
-		if c.Align(nil, 5) != 0 || c.Align([]byte("a\xb0"), 5) != 2 || c.Align([]byte("ab"), -1) != 0 {
-			t.Errorf("%s: bounds of Align", name)
 		}
 	}
 }
