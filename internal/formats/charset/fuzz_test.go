@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCharset holds the ways to read any bytes in any set to each other: as one
-// value, character by character where Starts sees them, and as a stream.
+// FuzzCharset compares three ways to read any bytes in any set: as one value, character by character at the boundaries
+// of Starts, and as a stream.
 func FuzzCharset(f *testing.F) {
 	for i, name := range Names() {
 		f.Add(byte(i), []byte(name+"\x00\xd5\x5c\n\xb0\x7c\x81\x30\x81\x30\x8f\xb0\xa1\x80\xff"))

@@ -23,7 +23,7 @@ func walked(c *Charset, x *xtext, p []byte) []bool {
 	return starts
 }
 
-// checkStarts goes through p by blocks and compares.
+// checkStarts compares Starts, block by block, with x/text.
 func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	t.Helper()
 	want := walked(c, x, p)
