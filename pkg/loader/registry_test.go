@@ -192,7 +192,7 @@ func TestRegistryServers(t *testing.T) {
 		t.Error(meta, err)
 	}
 
-	// A server names others, and is gone.
+	// A server names others, and then stops.
 	answers["GetBootstrapNodes"] = frames.AppendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
