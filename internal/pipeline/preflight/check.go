@@ -61,7 +61,7 @@ type Check struct {
 	Message  setting.Text `json:"message"`       // the finding
 	Hint     setting.Text `json:"hint,omitzero"` // the remedy; empty if none is needed
 
-	passing fail.Kind // not zero: the kind of an error that may pass without any repair of the job
+	Passing fail.Kind `json:"-"` // not zero: the kind of an error that may pass without any repair of the job
 }
 
 // good, Doubtful and bad return the result of a check.
@@ -80,7 +80,7 @@ func bad[H hint](name string, do H, format string, args ...any) Check {
 
 // later marks an error that may pass, so that the job is run again, with its kind.
 func (c Check) later(k fail.Kind) Check {
-	c.passing = k
+	c.Passing = k
 	return c
 }
 
@@ -146,7 +146,7 @@ func (r *Report) Err() error {
 			text = setting.Textf("%s (%s)", text, c.Hint)
 		}
 		errs = append(errs, setting.Errorf("%s", text))
-		kinds = append(kinds, cmp.Or(c.passing, fail.Check))
+		kinds = append(kinds, cmp.Or(c.Passing, fail.Check))
 	}
 	if len(errs) == 0 {
 		return nil
