@@ -63,12 +63,16 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	if err := neverUndone(name, h); err != nil {
 		return nil, err
 	}
+	files := h.Built
+	if h.Plan != nil && h.Plan.LoadsDir() && h.Result != nil {
+		files = h.Result.Manifest // of the directory
+	}
 	switch {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
-	case h.Plan.LoadsDir() && (h.Result == nil || h.Result.Manifest == nil):
+	case files == nil && h.Plan.LoadsDir():
 		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles without a manifest, whose cells undo by markers cannot recognize: %s", name, otherWay(h)))
-	case h.Built == nil && !h.Plan.LoadsDir():
+	case files == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case len(h.Plan.Tables) != len(h.BuiltTables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and files of %d", name, len(h.Plan.Tables), len(h.BuiltTables))
@@ -76,10 +80,6 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and an undo of %d", name, len(h.Plan.Tables), len(h.Undo.Tables))
 	case h.Replace != nil:
 		return nil, fail.With(fail.Check, setting.Errorf("job %s replaced its table's rows, and undo by markers cannot remove its delete markers: %s", name, otherWay(h)))
-	}
-	files := h.Built
-	if h.Plan.LoadsDir() {
-		files = h.Result.Manifest // of the directory
 	}
 	var all []*load
 	for i, m := range append([]*manifest.Manifest{files}, h.BuiltTables...) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,7 +135,7 @@ type Report struct {
 // unless all of them may pass by themselves: then it is that of the first.
 func (r *Report) Err() error {
 	var errs []error
-	var kinds []fail.Kind
+	kind := fail.Unexpected
 	for _, c := range r.Checks {
 		if c.Severity != SeverityError {
 			continue
@@ -146,14 +145,9 @@ func (r *Report) Err() error {
 			text = setting.Textf("%s (%s)", text, c.Hint)
 		}
 		errs = append(errs, setting.Errorf("%s", text))
-		kinds = append(kinds, cmp.Or(c.Passing, fail.Check))
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	kind := kinds[0]
-	if slices.Contains(kinds, fail.Check) {
-		kind = fail.Check
+		if k := cmp.Or(c.Passing, fail.Check); kind == fail.Unexpected || k == fail.Check {
+			kind = k
+		}
 	}
 	return fail.With(kind, errors.Join(errs...))
 }
