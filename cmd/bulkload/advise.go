@@ -41,9 +41,9 @@ func newTableAdviseCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Advise a number of regions, with reasons and the statement that makes the table",
-		Long: `Advise turns size, growth, servers and the way of reading into a number of regions
-for a table that is to be made. Sizes are those of HFiles: take them from bulkload
-plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.`,
+		Long: `Advise recommends a number of regions for a new table, from its size, its growth,
+the number of servers and how the table is read. Sizes are those of HFiles: --plan
+takes them from the JSON of bulkload plan, or give --rows and --row-bytes, or --bytes.`,
 		Example: `  bulkload plan --job examples/check.yaml --input check.csv --splits salt:10 --output json > plan.json
   bulkload table advise --job examples/check.yaml --plan plan.json --rows 50000000 --rows-per-day 500000 --servers 5
   bulkload table advise --table orders --key 'md5hex(id) + id' --bytes 100GiB --access throughput --servers 12`,

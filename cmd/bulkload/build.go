@@ -46,14 +46,15 @@ func newBuildCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build {--input PATH… | --plan FILE --share K/N} --out DIR",
 		Short: "Build HFiles from exports; no cluster is needed",
-		Long: `Build reads exports and writes an HFile for each range between two split points
-into DIR/FAMILY, with a manifest next to them. Without --splits there is one range.
+		Long: `Build reads exports and writes one HFile for each range between two split points
+to DIR/FAMILY, and a manifest next to them. Without --splits there is one range.
 The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
-further tables, each has its files in DIR/TABLE/FAMILY, all of one reading.
+further tables, the input is read once, and the files of each table are in
+DIR/TABLE/FAMILY.
 
-With --plan and --share it reads one of N shares of the input, and leaves its sorted
-rows in DIR, which all shares have in common. Merge makes the HFiles of them. A share
-that failed, or was killed, is built again by the same command.`,
+With --plan and --share, build reads one of N shares of the input and writes its
+sorted rows to DIR, which all shares have in common. Merge makes the HFiles from
+them. The same command repeats a share that failed or was killed.`,
 		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9
   bulkload build --plan /shared/check.plan --share 3/7 --out /shared/check.rows`,
 		Args: noArgs,

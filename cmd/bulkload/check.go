@@ -32,12 +32,12 @@ func newCheckCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check --table TABLE | --job FILE",
 		Short: "Check everything a job depends on, before it runs",
-		Long: `Check looks at the table and its regions, the servers, the right to load, the
-staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
-for each what is wrong and what to do. It loads nothing; in the staging directory
-it makes a file and removes it again. A warning does not fail the check. Run does
-the same before it begins. With --grants it prints the rights that the job needs
-instead, one line each, as commands for an administrator.`,
+		Long: `Check examines the table and its regions, the servers, the right to load, the
+staging directory on HDFS, clocks, quotas, the inputs and this machine. For each
+problem it says what to do. It loads nothing; it creates a file in the staging
+directory and removes it again. A warning does not fail the check. Run makes the
+same checks before it begins. With --grants, check prints the rights that the job
+needs instead, as one command for an administrator per line.`,
 		Example: `  bulkload check --table test:check
   bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json
   bulkload check --job examples/check.yaml --input hdfs:///exports/check --grants`,

@@ -34,11 +34,11 @@ func newCleanCmd(g *globals) *cobra.Command {
 		Use:   "clean",
 		Short: "Remove what finished and abandoned jobs left behind",
 		Long: `Clean lists the directories that jobs have left on this machine and in the staging
-directory on HDFS, and says which it would remove; with --yes it removes them.
-A job that runs, one that changed lately, and one with files where it is not
-known whether HBase has taken them stay. What the program did not
-make itself is not touched. A finished job whose state is gone is a new one when
-its command is run again.`,
+directory on HDFS, and says which of them it would remove; with --yes it removes
+them. It keeps the directories of running jobs, of jobs that changed recently, and
+those with files that HBase may not have taken yet. It never touches what the
+program did not create. When the state of a finished job is gone, the job's command
+starts a new job.`,
 		Example: `  bulkload clean
   bulkload clean --older-than 30d --yes
   bulkload clean --job check-0123456789ab --yes`,

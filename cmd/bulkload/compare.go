@@ -47,22 +47,24 @@ func newCompareCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Say whether two tables are equal, and which rows differ; repair one",
-		Long: `Compare reads A and B, each a table, snapshot:NAME, a directory of HFiles (with a slash
-in it), or the word export: the inputs of the job file, whose keys and cells are made
-as run makes them. Tables are read from their files by snapshots, which are deleted at
-the end; --read-by scan has region servers read them. Nothing is written.
+		Long: `Compare reads A and B. Each is a table, snapshot:NAME, a directory of HFiles (with a
+slash in it), or the word export: the inputs of the job file, with the keys and cells
+that run would make from them. Tables are read from their files, through snapshots
+that are deleted at the end; with --read-by scan, region servers read them. Compare
+writes nothing.
 
-It exits with 0 if both have the same rows and cells, and with 8 if not. What readers
-see is compared: the newest version of each column. With --timestamps a cell with
-another timestamp differs, with --all-versions all versions are compared. --only,
---since, --until and a range of rows (--from-key, --start-row) bound what is compared. --differences FILE gets the
-rows that differ, as JSON lines with their cells; they are data.
+It exits with 0 if both have the same rows and cells, and with 8 if not. It compares
+what readers see: the newest version of each column. With --timestamps, a cell with
+another timestamp differs; with --all-versions, all versions are compared. --only,
+--since, --until and a range of rows (--from-key, --start-row) limit the comparison.
+--differences FILE writes the rows that differ, with their cells, as JSON lines. They
+are data.
 
---b-conf DIR is the configuration of B's cluster, where that is another. With
---new-key A's rows are compared under the keys that rekey gives them.
+--b-conf DIR is the configuration of B's cluster, if that is another one. With
+--new-key, A's rows are compared under the keys that rekey gives them.
 
-With --repair-b table B gets what differs: cells of A, and delete markers for what A
-does not have. Then both are compared again.
+With --repair-b, compare writes the differences to table B: A's cells, and delete
+markers for cells that A does not have. Then it compares both again.
 
 The same command resumes a comparison that was killed, by ranges of rows.`,
 		Example: `  bulkload compare check check_copy

@@ -26,8 +26,8 @@ func newCompletionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a completion script for a shell",
-		Long: `Completion prints a script by which a shell completes commands, flags and the
-values of flags. Release archives have the scripts in completions/.`,
+		Long: `Completion prints a script for a shell that completes commands, flags and the values
+of flags. Release archives have the scripts in completions/.`,
 		Example: `  . <(bulkload completion bash)                                     # this shell; needs the package bash-completion
   bulkload completion bash > /etc/bash_completion.d/bulkload        # all shells of this machine
   bulkload completion zsh > "${fpath[1]}/_bulkload"

@@ -19,9 +19,9 @@ func newConfigCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Where settings come from, and the schema of files for editors",
-		Long: `A setting is a flag, else an environment variable (BULKLOAD_ and the flag's name
-in capitals, with underscores), else what the job file says, else what the
-configuration file says, else its default.`,
+		Long: `The value of a setting comes from its flag; without the flag, from an environment
+variable (BULKLOAD_ and the flag's name in capitals, with underscores); then from the
+job file; then from the configuration file; otherwise it is the default.`,
 	}
 	cmd.AddCommand(newConfigShowCmd(g), newConfigSchemaCmd(g))
 	return cmd
@@ -31,9 +31,9 @@ func newConfigShowCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [--job FILE] [any flag of run]",
 		Short: "Print every setting of run with its value and where it is from",
-		Long: `Show prints what a run with the same flags, environment, job file and
-configuration file would work with. Dates in paths are filled in. Passwords and
-tokens are not shown. No cluster is asked, and inputs are not opened.`,
+		Long: `Show prints the settings of a run with the same flags, environment, job file and
+configuration file. Dates in paths are filled in. Passwords and tokens are masked.
+Show connects to no cluster and opens no inputs.`,
 		Example: `  bulkload config show --job examples/check.yaml --date 2017-10-12
   bulkload config show --job examples/check.yaml --output json`,
 		Args: noArgs,

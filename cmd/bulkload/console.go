@@ -27,16 +27,16 @@ func newConsoleCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show all jobs as pages, live; with --control, act on them",
-		Long: `Console answers over HTTP what status prints: / has all jobs of --state, and the rows
-and times of each table's finished ones; /jobs/NAME one job with its progress, result,
-plan, report, log and what it left behind; /jobs.json and /jobs/NAME.json the same for
-programs. Pages renew themselves, and work without JavaScript. With --state hbase:TABLE
-they have the jobs of all hosts. While the state is out of reach they say so, with what
-was seen last. Reading takes no lock and disturbs no job.
+		Long: `Console serves over HTTP what status prints: / lists all jobs of --state, and the rows
+and times of each table's finished jobs; /jobs/NAME shows one job with its progress,
+result, plan, report, log and what it left behind; /jobs.json and /jobs/NAME.json are
+the same for programs. Pages refresh themselves and work without JavaScript. With
+--state hbase:TABLE they show the jobs of all hosts. While the state cannot be read,
+they say so and show what was read last. Console takes no lock and disturbs no job.
 
-The console only shows, unless there is --control: then a client whose entry in --clients
-has control may pause, resume, stop, start again or clean a job. Processes are reached on
-the console's host alone; elsewhere the page says where to act.`,
+Console is read only unless --control is given. Then a client whose entry in --clients
+has control may pause, resume, stop, restart or clean a job. Console can reach only
+processes on its own host; for others the page names the host to act on.`,
 		Example: `  bulkload console
   bulkload console --state hbase:bulkload_state --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key
   bulkload console --control --clients clients.yaml --audit audit.jsonl`,

@@ -22,9 +22,9 @@ func newDemoCmd(g *globals) *cobra.Command {
 		Use:   "demo [DIR]",
 		Short: "Build HFiles of a small sample, and show them: without a cluster",
 		Long: `Demo writes a sample export and its job file to a new directory (bulkload-demo),
-looks into the export, builds HFiles of it and shows what is in one. It needs
-neither Java nor a cluster. Each command that it runs is shown, to be tried again
-with other flags; the last lines say how the same files get into a table.`,
+inspects the export, builds HFiles from it and shows the content of one. It needs
+neither Java nor a cluster. It shows each command that it runs, so that you can try
+it with other flags; the last lines say how to load the same files into a table.`,
 		Example: `  bulkload demo
   bulkload demo /tmp/first-try`,
 		Args: cobra.MaximumNArgs(1),

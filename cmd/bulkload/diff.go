@@ -29,13 +29,13 @@ func newDiffCmd(g *globals) *cobra.Command {
 		Use:   "diff --job JOB",
 		Short: "Say what a finished load has changed in its table",
 		Long: `Diff reads a snapshot of the table from HDFS and counts what one load has changed:
-rows that it added, rows that were there before, cells that it added, overwrote, or
-wrote with the value that was there; in all and for each region. What a compaction
-has dropped is not seen: where a family keeps one version, rows that were overwritten
-may count as added then, and the answer says how many cells that may be. Of a job of several tables it says so
-of each.
+rows that it added, rows that existed before, and cells that it added, overwrote, or
+wrote with the value that they had; in total and for each region. It does not see
+what a compaction has dropped: if a family keeps one version, overwritten rows may
+count as added, and diff says for how many cells that is possible. For a job of
+several tables it does this for each table.
 
---limit names rows, with --show-data only: row keys are data.`,
+--limit names rows, but only with --show-data: row keys are data.`,
 		Example: `  bulkload diff --job check-0123456789ab-cdef01234567
   bulkload diff --job check-0123456789ab-cdef01234567 --show-data --limit 20`,
 		Args: noArgs,

@@ -43,31 +43,33 @@ func newExportCmd(g *globals) *cobra.Command {
 		Use:   "export TABLE|snapshot:NAME --to DIR --format csv|dump|parquet|jsonl [--job FILE]",
 		Short: "Write the rows of a table into files",
 		Long: `Export reads a table from its files on HDFS, as of a snapshot, and writes one file for
-each region that has rows: part-00000.csv and so on, in the order of the rows. Of a
-table it takes a snapshot for the time of the command; snapshot:NAME is one that is
-there. The region servers are not read from, and HDFS must let the user read HBase's
-directory. Where it does not, --read-by scan has region servers read the table: each
-row is whole, and rows are of the moment at which they are read.
+each region that has rows: part-00000.csv and so on, in the order of the rows. It takes
+a snapshot of the table and deletes it at the end; snapshot:NAME is an existing one. It
+does not read from region servers, and HDFS must allow the user to read HBase's
+directory. If HDFS does not, --read-by scan has region servers read the table: each row
+is complete, as of the moment at which it is read.
 
-With --job the columns are those of the job file, which loads the files as they are:
-values have the text that the job reads, and NULL and empty values stay apart as far
-as the job keeps them apart. Without it the first column is $row, the row key as HBase
-prints it, and --columns names the others as family:qualifier; JSON lines have every
-cell of a row. Of several versions the newest is written; with --versions 3 the newest
-three, as a record for each timestamp of a row, which $timestamp has, or the column of
-the job's cell_timestamp, so that the job loads them as versions again.
+With --job, the columns are those of the job file, which loads the files unchanged:
+values have the text that the job reads, and NULL and empty values stay distinct as far
+as the job distinguishes them. Without --job, the first column is $row, the row key as
+HBase prints it, and --columns names the others as family:qualifier; JSON lines have
+every cell of a row. Export writes the newest version of a cell. With --versions 3 it
+writes the newest three, as one record for each timestamp of a row. The timestamp is in
+$timestamp or in the column of the job's cell_timestamp, so that the job loads the
+versions again.
 
---from-key, --to-key and --key-prefix take rows by original keys, --start-row and others
-by bytes of row keys; --since, --until and --only take cells by times and columns.
+--from-key, --to-key and --key-prefix select rows by original keys, --start-row and
+others by bytes of row keys; --since, --until and --only select cells by times and
+columns.
 
-What the format or the job could not bring back, such as a separator in a value of a
-dialect without quotes, ends the command with the row's place. The directory must be
-empty or missing. When it is complete it has _manifest.json, with how many rows and
-bytes each file has, its SHA-256, and the fields of a job file that reads it. After an
-error that would come again nothing is left in it.
+If the format or the job could not restore a value, such as a separator in a dialect
+without quotes, the command fails and names the row's place. The directory must be
+empty or missing. A complete export has _manifest.json: the rows, the bytes and the
+SHA-256 of each file, and the fields of a job file that reads it. After an error that
+would recur, the directory is left empty.
 
-The same command resumes an export that was killed or stopped: what it has of the
-snapshot's regions stays. SIGUSR1 pauses it between two regions, SIGUSR2 resumes it.`,
+The same command resumes an export that was killed or stopped, and keeps the regions
+that are already written. SIGUSR1 pauses it between two regions, SIGUSR2 resumes it.`,
 		Example: `  bulkload export check --to hdfs:///exports/check --format parquet --job examples/check.yaml
   bulkload export snapshot:nightly --to /data/check --format csv --job examples/check.yaml --columns id,check_id
   bulkload export ns:orders --to orders --format jsonl

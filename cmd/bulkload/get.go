@@ -18,13 +18,14 @@ func newGetCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get --job FILE VALUE…",
 		Short: "Print the rows of a query key",
-		Long: `Get computes the start of the row key from the values of the query columns, as the
-readers of the table do, scans it and prints the rows that have these values. When
-the salt cannot be computed from them, the rows of every salt are read and merged.
+		Long: `Get computes the start of the row key from the values of the query columns, as
+readers of the table do. It scans from there and prints the rows that have these
+values. If the salt cannot be computed from them, it reads the rows of every salt and
+merges them.
 
-With --by the values are those of an index that the job file lists under tables. Each
-entry is compared with its row: one whose row is gone, or has other values by now, is
-passed over.` + "\n\n" + formatHelp,
+With --by, the values are those of an index that the job file lists under tables. Get
+compares each entry with its row, and skips an entry whose row is deleted or has other
+values now.` + "\n\n" + formatHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
   bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,opinion
   bulkload get --job examples/check.yaml A208848994 --explain

@@ -32,20 +32,21 @@ func newInspectCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect PATH… | --job FILE",
 		Short: "Say what is in files: format, dialect, columns; write a starting job file",
-		Long: `Inspect reads the beginnings of files and says their format, compression, character
-set and dialect, their columns with guessed types, what stands for NULL, which
-columns could be a key, and what a job would refuse. --write makes a job file of it.
+		Long: `Inspect reads the beginning of files and reports their format, compression, character
+set and dialect, their columns with guessed types, the text that stands for NULL, the
+columns that could be a key, and what a job would refuse. --write makes a job file.
 
-If the sample is ambiguous, inspect lists the readings and the first place where
-they differ, writes no job file and ends with exit code 2. The flags that say how
-text is written decide: give those, and inspect again. Refused files end with exit code 5. Values are shown with --values
-only. What is found holds for the sample.
+If the sample is ambiguous, inspect lists the possible readings and the first place
+where they differ, writes no job file and exits with 2. Give the flags that describe
+the text, such as --dialect, and inspect again. For refused files it exits with 5. Values
+are shown only with --values. The findings hold for the sample.
 
-With --profile it then reads the input, with all cores, and says what each column holds: NULLs, how many
-different values, the least and the greatest, a histogram, the most frequent values. --report makes a page
-of it, and the job file of --write has expectations to start from, which the input meets. With --job the
-input is read as a run would read it, bad records within bad_records, and nothing is guessed. A profile has
-values of records: files that have it are for their owner alone.`,
+With --profile, inspect then reads the whole input on all cores and reports each
+column: NULLs, the number of distinct values, the least and the greatest value, a
+histogram, the most frequent values. --report makes a page from it. The job file of
+--write then has initial expectations, which the input meets. With --job the input is
+read as run would read it, with bad records up to bad_records, and nothing is guessed.
+A profile has values of records: only its owner may read the files that have it.`,
 		Example: `  bulkload inspect /exports/check/20171012
   bulkload inspect hdfs://nn/warehouse/check --write check.yaml
   bulkload inspect check.txt --dialect mysql --null-value '\N' --write check.yaml

@@ -35,11 +35,11 @@ func newKeyCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key --spec SPEC --columns a,b,c",
 		Short: "Print the row keys of records, and how they come about",
-		Long: `Key reads CSV records on standard input and prints one row key a line: printable
-ASCII as it is, other bytes as \xNN, the backslash too. With --explain it shows
-what is known of the keys without a record, and of each key its parts, their
-bytes and the region it falls in. Without columns, here or in the job file, the
-first record holds their names. The language is that of docs/keys.md.`,
+		Long: `Key reads CSV records on standard input and prints one row key per line: printable
+ASCII unchanged, other bytes and the backslash as \xNN. With --explain it shows what
+follows from the key spec alone, and the parts of each key, their bytes and the
+region of the key. If neither --columns nor the job file names the columns, the first
+record does. docs/keys.md describes the language.`,
 		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --salt-buckets 10
   bulkload key --recipe twits --columns user,ts --explain < twits.csv
   bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,

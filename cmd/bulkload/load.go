@@ -27,21 +27,21 @@ func newLoadCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
-		Long: `Load takes a directory that build wrote, or another program in the layout
-DIR/FAMILY/FILE, and loads its files into the table. Files on HDFS are moved into
-the table; local ones are uploaded to a staging directory first, and stay.
+		Long: `Load takes a directory that build, or another program in the layout DIR/FAMILY/FILE,
+has written, and loads its files into the table. HBase moves files that are on HDFS
+into the table; local files are first uploaded to a staging directory, and stay.
 
-Every file is read as a whole before the first is loaded: compared byte by byte
-with the checksum in build's manifest, or, without one, checked block by block and
-cell by cell. If one is damaged, nothing is loaded. Nor is anything if two files have
-other values for one cell of the same timestamp: HBase would show either.
+Load reads every file completely before it loads the first one: it compares the file
+with the checksum in build's manifest, or, without a manifest, checks each block and
+cell. If a file is damaged, or if two files have different values for one cell with
+the same timestamp (HBase would show either), nothing is loaded.
 
-With --replace the table holds exactly the rows of DIR afterwards, which must have
-build's or merge's manifest; with --into TABLE too, a new table is made like it and
-loaded instead: see run.
+With --replace the table then has exactly the rows of DIR, which must have the
+manifest of build or merge. With --into TABLE too, load makes a new table like it and
+loads into that one; see run.
 
-The same command after a crash resumes, and after a success does nothing until
-there is something else in DIR.`,
+After a crash the same command resumes. After a success it does nothing until DIR has
+other files.`,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles
   bulkload load --table test:check --replace --max-deletes 2% hdfs:///tmp/check-hfiles`,

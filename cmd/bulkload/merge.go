@@ -32,15 +32,15 @@ func newMergeCmd(g *globals) *cobra.Command {
 		Short: "Make HFiles of the shares that several builds have left",
 		Long: `Merge takes the sorted rows that build --plan FILE --share K/N has left in a
 directory, of all N shares, and writes the HFiles that one build of the whole input
-would have written, byte for byte, with the same manifest. Load takes them. Of several
-tables each has its files in DIR/TABLE/FAMILY, as with build.
+would write, byte for byte, with the same manifest. Load takes them. As with build,
+the files of each of several tables are in DIR/TABLE/FAMILY.
 
-It refuses a directory in which a share is missing or damaged or is of another plan,
-and an input that is not what it was when the plan was made. Bad records of all
-shares together count against the job's budget.
+Merge refuses a directory in which a share is missing, damaged or of another plan,
+and an input that has changed since the plan was made. The bad records of all shares
+together count against the job's budget.
 
-With --share K/M it writes a part of the regions; the merge that is done last writes
-the manifest. A merge that failed, or was killed, is made again by the same command.`,
+With --share K/M it writes a part of the regions; the last merge to finish writes the
+manifest. The same command repeats a merge that failed or was killed.`,
 		Example: `  bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles
   bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles --share 1/2`,
 		Args: noArgs,

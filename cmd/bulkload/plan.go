@@ -47,34 +47,34 @@ func newPlanCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --input PATH…",
 		Short: "Estimate what a load takes, what each region gets, and what is wrong with the key",
-		Long: `Plan reads a sample of the input, sorts and encodes it as run would, and scales
-what that took to the whole input. It counts the keys of a larger sample, or of
-all of the input with --exact, shows what each region gets, and warns of skew,
-heavy query keys, regions that would split, long keys and names. Nothing is
-loaded or kept.
+		Long: `Plan reads a sample of the input, sorts and encodes it as run would, and
+extrapolates the cost to the whole input. It counts the keys of a larger sample, or
+of all the input with --exact, shows the rows of each region, and warns of skew,
+frequent query keys, regions that would split, long keys and long names. It loads
+nothing and keeps nothing.
 
-The regions are the table's; or those of --splits, for which no cluster is
-needed; or with --suggest N, N regions of about the same bytes: their split
-points are then printed one a line, and the plan for them goes to standard error.
+The regions are those of the table; or those of --splits, which needs no cluster; or
+with --suggest N, N regions of about the same number of bytes. Plan then prints their
+split points one per line, and the plan itself on standard error.
 
-A job of several tables is estimated as it is built: by one reading, in the memory of
-one sort, with the regions and files of each table. --suggest finds N regions for each,
-and prints a line TABLE=POINTS for each, as --table-splits takes them.
+A job of several tables is estimated as it is built: with one reading, in the memory
+of one sort, with the regions and files of each table. --suggest finds N regions for
+each table, and prints TABLE=POINTS for each, the form that --table-splits takes.
 
-Time is that of reading, sorting and writing; loading and verifying come on top
-of it, and a link to HDFS that is slower than the encoding.
+The time is that of reading, sorting and writing. Loading and verifying take more
+time, and so does a connection to HDFS that is slower than the encoding.
 
-With --replace it makes the keys of all of the input, looks for those of a
-snapshot of the table among them, and says how many rows run would delete and
-whether --max-deletes allows that. With --splits no table is asked, and that is
-not known before the run. With --into TABLE too, the plan is that of the new table,
-which has the old one's regions.
+With --replace, plan makes the keys of all the input, looks for them in a snapshot
+of the table, and says how many rows run would delete and whether --max-deletes
+allows that. With --splits it reads no table, so this is not known before the run.
+With --into TABLE too, the plan is for the new table, which gets the old one's
+regions.
 
-With --engine yarn it also says what run --engine yarn would take of YARN.
+With --engine yarn, plan also says which resources of YARN run --engine yarn needs.
 
-With --out the plan is written to a file, by which several processes build the
-HFiles together: build --plan FILE --share K/N, and merge. It holds the job, the
-regions, the timestamp and the input files as they are.`,
+With --out, plan writes the plan to a file, with which several processes build the
+HFiles together: build --plan FILE --share K/N, and merge. The file has the job, the
+regions, the timestamp and the input files as they are now.`,
 		Example: `  bulkload plan --job examples/check.yaml --input /exports/check/20171012
   bulkload plan --job examples/check.yaml --input check.csv --splits 1,2,3,4,5,6,7,8,9 --svg regions.svg
   bulkload plan --key 'check_id + id' --input check.csv --suggest 20 > splits.txt

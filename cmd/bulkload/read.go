@@ -35,10 +35,10 @@ type readFlags struct {
 	index   string // index to read rows by; empty: the table's key
 }
 
-const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON a value that
-is not UTF-8 is {"base64": "…"}. In the others row keys are printed as HBase prints
-them, and values that are not UTF-8, in tables those with control characters too,
-with \xNN.`
+const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON, a value that
+is not UTF-8 is {"base64": "…"}. CSV and tables print row keys as HBase prints them,
+and values that are not UTF-8 with \xNN; tables also print values with control
+characters that way.`
 
 func (r *readFlags) add(f *pflag.FlagSet) {
 	r.clusterFlags.add(f)

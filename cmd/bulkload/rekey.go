@@ -51,35 +51,35 @@ func newRekeyCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rekey --from TABLE --to TABLE --key SPEC",
 		Short: "Give the rows of a table new keys, in another table",
-		Long: `Rekey reads a table through a snapshot, from its HFiles, makes each row's new key
-of its columns or of its old key ($row), sorts the rows by the regions of another
-table and loads them there, with the families, qualifiers, timestamps, versions and
-tags that they have. Columns are named in the key as ` + "`family:qualifier`" + `, in back
-quotes, or by the qualifier alone where only one family has it. With --old-key, the
-spec of the old keys, also the columns that they have.
+		Long: `Rekey reads the HFiles of a table through a snapshot, makes each row's new key from
+its columns or from its old key ($row), sorts the rows by the regions of another table
+and loads them there, with their families, qualifiers, timestamps, versions and tags.
+The new key names columns as ` + "`family:qualifier`" + `, in back quotes, or by the
+qualifier alone if only one family has it. With --old-key, the spec of the old keys, it
+can also name the columns of the old keys.
 
-The other table is created like the first one, pre-split for the new keys, or is
-there and empty. Two rows of one new key fail the job. The old table is only read.
+The other table is created like the first one and split for the new keys, or exists
+and is empty. Two rows with the same new key fail the job. The old table is only read.
 
-What was written meanwhile comes with a second pass: --since TIME takes the cells
-from that time on. The end of each pass says which time that is. Rows that are
-deleted meanwhile are missed.
+A second pass copies what was written in the meantime: --since TIME takes the cells
+from that time on. Each pass prints that time at its end. Rows that are deleted in the
+meantime are not noticed.
 
-A part of the table is copied with --start-row, --stop-row, --row-prefix, or with
---old-key by original keys: --from-key, --to-key, --key-prefix. --until, --only and
---versions choose among the cells of each row; its new key is made of the newest cells
-of its columns, chosen or not. The job copies what it has begun with: another choice
-needs --restart, or another --job-id.
+--start-row, --stop-row and --row-prefix copy a part of the table; with --old-key,
+--from-key, --to-key and --key-prefix do so by original keys. --until, --only and
+--versions select among the cells of each row; its new key is made from the newest
+cells of its columns, selected or not. The selection of a job that has begun is fixed:
+another one needs --restart or another --job-id.
 
-With --plan nothing is made or loaded: it reads a sample of the snapshot, or with
---exact all of it, and says how many rows and bytes each region of the new table gets, how long the job takes,
-and what is wrong with the new key. The regions are those that the job would have,
-or with --suggest N, N regions of about the same bytes.
+With --plan nothing is made or loaded: rekey reads a sample of the snapshot, or all of
+it with --exact, and reports the rows and bytes of each region of the new table, the
+duration of the job, and problems of the new key. The regions are those that the job
+would use, or with --suggest N, N regions of about the same number of bytes.
 
-With --plan --out FILE several processes build the HFiles: the snapshot is taken, the
-table made, and the plan written, by which build --share and merge work. The same
-command without --plan and --out loads their files, and verifies the table. With
---engine yarn one MapReduce job builds them.`,
+With --plan --out FILE several processes build the HFiles: rekey takes the snapshot,
+makes the table and writes the plan for build --share and merge. The same command
+without --plan and --out then loads their files and verifies the table. With --engine
+yarn, one MapReduce job builds them.`,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
   bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'

@@ -44,34 +44,33 @@ func newRunCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --job FILE --input PATH…",
 		Short: "The whole job: exports in, rows visible in the table",
-		Long: `Run asks the table for its split points and the family's settings, reads the
-exports, builds one HFile for each region in a staging directory on HDFS, loads
-them and verifies what became visible. Nothing is loaded from a run that failed
-while it read or built.
+		Long: `Run reads the split points of the table and the family's settings, reads the exports,
+builds one HFile for each region in a staging directory on HDFS, loads the files and
+verifies what is visible then. A run that fails while it reads or builds loads nothing.
 
-What a run does is written into a journal in a state directory first. The same
-command after a crash, a kill or a failure resumes that one: finished
-HFiles are not written again, loaded regions are not loaded again. After a success
-it says so and does nothing.
+Run writes each step to a journal in a state directory before the step begins. After
+a crash, a kill or a failure the same command resumes the job: it does not write
+finished HFiles or load regions again. After a success it says so and does nothing.
 
-With --engine yarn the HFiles are built by one MapReduce job, whose tasks are this
-program: Hadoop's client on this host submits it. The files are the same, byte for
-byte, and the same command after a crash finds the application again.
+With --engine yarn, one MapReduce job builds the HFiles. Its tasks run this program;
+the Hadoop client on this host submits it. The files are the same, byte for byte, and
+after a crash the same command finds the application again.
 
-With --replace the table holds exactly this export afterwards: before the load a
-snapshot of it is compared with the HFiles, and rows and columns that they do not
-have get delete markers, which are loaded with them. More than --max-deletes of
-the table's rows, and nothing is loaded. With --into TABLE too, a new table is made
-like the job's and loaded instead, and the old one is left as it is: readers are
-switched by the name in their job files, and --drop-old drops it then.
+With --replace the table then has exactly the rows of this export: before the load, a
+snapshot of the table is compared with the HFiles, and rows and columns that the files
+do not have get delete markers, which are loaded with them. If that would delete more
+than --max-deletes of the table's rows, nothing is loaded. With --into TABLE too, run
+makes a new table like the job's and loads into that one; the old table stays as it is.
+Readers switch by the table's name in their job files, and --drop-old drops the old
+table afterwards.
 
 With --also DIR the HFiles are built once, on local disk, and loaded into the tables
 of several clusters at the same time: the command's own, and that of each DIR. A
-cluster that is down holds up no other; the same command loads into it when it is up.
+cluster that is down does not delay the others; the same command loads into it later.
 
-SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
-Years of history are loaded with --split-by directory and the limits of uploads,
-loading calls and hours below.`,
+SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it. To load
+years of history, use --split-by directory and the limits for uploads, loading calls
+and hours below.`,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full
   bulkload run --job examples/check.yaml --input /exports/check/20171012 --replace --into check_20171012

@@ -19,22 +19,22 @@ func newScanCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan --job FILE [--from VALUE[,VALUE]] [--to VALUE[,VALUE]]",
 		Short: "Print the rows in a range of the original key, in its order",
-		Long: `Scan reads a range of the original key, which is what follows the salt in the row
-key. A table with a salt is read by one scan for each of its values, several at a
-time, and their rows are merged in the order of the original key.
+		Long: `Scan reads a range of the original key, the part of the row key after the salt. If
+the key has a salt, scan reads each of its values with a scan of its own, several at
+a time, and merges the rows in the order of the original key.
 
---from is inclusive, --to is exclusive: values of the original key's first columns,
-separated by commas. Bytes are written \xNN, a comma
-\, and a backslash \\. Columns that have one value in both may be hashed. Where
-the key is hashed before it could be in order, no range can be computed, and scan
-says so; --full then reads the whole table and prints the rows in the range.
+--from is inclusive, --to is exclusive. They are values of the original key's first
+columns, separated by commas; bytes are written as \xNN, a comma as \, and a
+backslash as \\. Columns with the same value in both may be hashed. If a hash
+precedes the first column that differs, no range can be computed, and scan says so;
+--full then reads the whole table and prints the rows in the range.
 
---start-row, --stop-row and --row-prefix are bytes of row keys, salt and all, and
-need no key.
+--start-row, --stop-row and --row-prefix are bytes of row keys, including the salt,
+and need no key.
 
-When --limit leaves rows, the last line of standard error is their page token:
-the same command with --page TOKEN resumes after the last row, whatever became
-of the regions. With --output json it is in the last object.` + "\n\n" + formatHelp,
+When --limit leaves rows, the last line of standard error is their page token: the
+same command with --page TOKEN resumes after the last row, even if regions have split
+or moved. With --output json the token is in the last object.` + "\n\n" + formatHelp,
 		Example: `  bulkload scan --job orders.yaml --from 20150524 --to 20150525 --limit 50
   bulkload scan --table orders --key 'salt(ts, 10) + ts + id' --prefix 20150524 --format csv --columns ts,id
   bulkload scan --table orders --start-row '320150524\x00' --limit 10 --format table`,

@@ -29,18 +29,18 @@ func newServeCmd(g *globals) *cobra.Command {
 		Use:   "serve --jobs DIR",
 		Short: "Serve the rows of tables over HTTP, read-only",
 		Long: `Serve answers over HTTP what get and scan print: each job file NAME.yaml in --jobs
-is served as /v1/NAME/rows, /v1/NAME/scan and /v1/NAME/rows:batch. / is a page to
-search with, /openapi.json describes all of it for programs, /healthz and /readyz
-are for those that run the service. What no job file declares cannot be read.
+is served as /v1/NAME/rows, /v1/NAME/scan and /v1/NAME/rows:batch. / is a search page,
+/openapi.json describes the service for programs, /healthz and /readyz are for its
+operators. Only what a job file declares can be read.
 
-An answer is complete, or names the page that continues it, or is a problem
-(application/problem+json). Job files are read again when they change, and on
-SIGHUP; if one of them is wrong, all of those before stay in use. SIGTERM ends the
-service: it is no more ready, answers what is under way, and ends with 0.
+An answer is complete, or names its next page, or is a problem
+(application/problem+json). Serve reads the job files again when they change, and on
+SIGHUP; if one of them is wrong, it keeps the previous ones. After SIGTERM it reports
+not ready, answers the requests in progress, and exits with 0.
 
-On a loopback address callers need not be known. Another address needs --clients,
-which names who may read what, by token, certificate or Kerberos ticket, and --tls-cert; --insecure
-does without. --audit has a line for each request: who read how much of what.`,
+On a loopback address, callers need no authentication. Another address needs --clients,
+which says who may read what, by token, certificate or Kerberos ticket, and --tls-cert,
+or else --insecure. --audit writes a line for each request: who read how much of what.`,
 		Example: `  bulkload serve --jobs /etc/bulkload/jobs
   curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
   bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64

@@ -31,13 +31,13 @@ func newStatusCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "List jobs, or show one while it runs",
-		Long: `Status reads the state directory, the newest job first; with --job it shows one
-job, while it runs too. It takes no lock, so it may be called as often as one likes,
-and asks no cluster but for --state hbase:TABLE: then it lists the jobs of all hosts. A job is running, done, failed, stopped (by a signal) or
-interrupted (killed, or its machine was); the same command that began a failed,
-stopped or interrupted job resumes it. The exit status is 0 whenever the
-question could be answered: what became of the job is in the field "state" of
---output json. A job that is not known is exit status 5.`,
+		Long: `Status lists the jobs of the state directory, the newest first; with --job it shows one
+job, also while it runs. It takes no lock, so it may be called often, and connects to no
+cluster except with --state hbase:TABLE: then it lists the jobs of all hosts. A job is
+running, done, failed, stopped (by a signal) or interrupted (it was killed, or its
+machine stopped). The command that began a failed, stopped or interrupted job resumes
+it. The exit status is 0 if the job was found, whatever its state, which is in the field
+"state" of --output json. For an unknown job the exit status is 5.`,
 		Example: `  bulkload status
   bulkload status --job check-0123456789ab --output json
   bulkload status --job scheduled__2017-10-12 --watch`,

@@ -42,10 +42,10 @@ func newTableCreateCmd(g *globals, c *clusterFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create TABLE",
 		Short: "Create a pre-split table, its namespace too if it is missing",
-		Long: `Create makes a table, split at the given points. What is set for all families can
-be set for one after its name: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
-(compression, encoding, bloom, block-size, versions, ttl). With --like the table
-gets families, attributes and split points of another one.`,
+		Long: `Create makes a table that is split at the given points. Settings for all families can
+be overridden for one family: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
+(compression, encoding, bloom, block-size, versions, ttl). With --like the table gets
+the families, attributes and split points of another table.`,
 		Example: `  bulkload table create check --splits salt:10
   bulkload table create users --splits hex:32 --family f --family 'log:compression=GZ,ttl=604800'
   bulkload table create test:check --like check

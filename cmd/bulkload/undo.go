@@ -41,21 +41,22 @@ func newUndoCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo --job JOB",
 		Short: "Take one finished load out of its table again",
-		Long: `Undo hides the cells of one load, which all have the job's timestamp, by delete
-markers of just that timestamp: older versions are seen as before. It reads a
-snapshot of the table from HDFS, says what will be removed and what is seen again,
-and loads the markers as HFiles. --dry-run stops after the prediction.
+		Long: `Undo hides the cells of one load, which all have the job's timestamp, with delete
+markers of exactly that timestamp: older versions become visible again. It reads a
+snapshot of the table from HDFS, says what it will remove and what becomes visible,
+and loads the markers as HFiles. --dry-run stops after the prediction. With several
+tables, indexes are first and the job's own table is last, so that readers see no
+entry of an index whose row is gone.
 
-A job of several tables is taken out of all of them, indexes first and its own table
-last, so that no entry of an index is seen whose row is gone.
+Undo refuses, with exit status 3 and without changing any table, if data could be lost:
+if the cells of the timestamp are not those that the job wrote, or if a compaction may
+have dropped what they had overwritten.
 
-It refuses, with exit status 3, and changes none of the tables, where something would be lost: when the cells of the
-timestamp are not those that the job wrote, or when a compaction may have dropped what they had overwritten.
+--by snapshot restores a snapshot from before the load: in place, with the table out of
+service meanwhile, or --into a new table. A restore in place loses what others have
+written since: undo counts it, and refuses with 3 unless --discard-writes is given.
 
---by snapshot restores a snapshot from before the load: in place, with the table out of service meanwhile, or --into a
-new table. In place, what others wrote since is lost: it is counted, and refused with 3 without --discard-writes.
-
-The same command after a crash resumes. The timestamp is never used again for the
+After a crash the same command resumes. The timestamp is never used again for the
 table: run refuses it.`,
 		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
   bulkload undo --job check-0123456789ab-cdef01234567

@@ -77,9 +77,9 @@ func newVersionCmd(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and compiler",
-		Long: `Version prints which program this is: its version, the commit that it was built
-from, whether the sources were modified since, the commit's time, the Go compiler
-and the platform. The flag --version prints the first line of it.`,
+		Long: `Version prints the program's version, the commit that it was built from, whether the
+sources were modified since, the commit's time, the Go compiler and the platform. The
+flag --version prints only the first line of it.`,
 		Example: `  bulkload version
   bulkload version --output json`,
 		Args: noArgs,

@@ -44,7 +44,7 @@ type Spec struct {
 	AllowEmpty   bool                `yaml:"allow_empty"`              // an input without rows is not an error
 	Expect       *int64              `yaml:"expect_records"`           // number of records in the inputs; nil: unknown
 	Expectations []expectation.Asked `yaml:"expect" json:",omitempty"` // expectations that the loaded records must meet
-	Verify       string              `yaml:"verify"`                   // after the load: full, files, sample (default) or off
+	Verify       string              `yaml:"verify"`                   // verification after the load: full, files, sample or off (default sample)
 	Timestamp    int64               `yaml:"timestamp"`                // of every cell, milliseconds; default: when the job was planned
 
 	PhoenixIndexes string `yaml:"phoenix_indexes"` // handling of a table with Phoenix indexes: refuse (default) or ignore them
@@ -100,119 +100,119 @@ func allFields() []SpecField {
 	formats, help := source.Formats()
 	fields := []SpecField{
 		{Name: "table", Type: FieldText, Dated: true, Part: OfTable, Usage: "table, namespace:name or name", Doc: "Table: namespace:name, or name in the default namespace."},
-		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)", Doc: "Column family of all cells that name none."},
+		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)", Doc: "Column family of all cells that do not name one."},
 
-		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local, hdfs:// or of an object store (s3://, gs://, abfs://, oss://, obs://), a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths, hdfs://, or s3://, gs://, abfs://, oss:// and obs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
-		{Name: "inputs_from", Type: FieldText, Dated: true, Usage: "file that lists the inputs, one a line, instead of `inputs`; relative paths are relative to the working directory",
-			Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
+		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local, hdfs:// or of an object store (s3://, gs://, abfs://, oss://, obs://), a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths, hdfs://, or s3://, gs://, abfs://, oss:// and obs://; pipes, or - for standard input. Dates are written as {{ .Date \"20060102\" }}."},
+		{Name: "inputs_from", Type: FieldText, Dated: true, Usage: "file that lists the inputs, one per line, instead of `inputs`; relative paths are relative to the working directory",
+			Doc: "A file, local or hdfs://, that lists the inputs, one per line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # are ignored."},
 		{Name: "format", Type: FieldText, Default: "by extension and content", Enum: formats, Usage: help + " (default: by extension and content)",
 			Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected."},
-		{Name: "columns", Type: FieldTexts, Commas: true, Default: "those of the CSV header or the Parquet schema", Usage: "column names, separated by commas", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
-		{Name: "header", Type: FieldText, Part: OfText, Default: "yes", Enum: []string{"yes", "no", "first", "match"}, Usage: "text: whether the first record holds the column names: yes, no, first (file only), match (if it is the names)",
-			Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns."},
-		{Name: "field_sep", Type: FieldText, Part: OfText, Default: `\x01 (dump), a comma (csv), the dialect's`, Usage: `text: between columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`, Doc: `What stands between columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
-		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`, Doc: "What follows a record: 1 to 8 bytes; none in text of fixed columns that nothing separates."},
+		{Name: "columns", Type: FieldTexts, Commas: true, Default: "those of the CSV header or the Parquet schema", Usage: "column names, separated by commas", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have exactly these names, in any order."},
+		{Name: "header", Type: FieldText, Part: OfText, Default: "yes", Enum: []string{"yes", "no", "first", "match"}, Usage: "text: whether the first record has the column names: yes, no, first (only in the first file), match (if it consists of column names)",
+			Doc: "Whether the first record of text has the column names: in every file, in none, in the first file, or in files whose first record consists of column names."},
+		{Name: "field_sep", Type: FieldText, Part: OfText, Default: `\x01 (dump), a comma (csv), the dialect's`, Usage: `text: separator of columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`, Doc: `Separator of columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
+		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: separator after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`, Doc: "Separator after each record: 1 to 8 bytes; none in text of fixed columns whose records have no separator."},
 		{Name: "dialect", Type: FieldText, Check: by(dialect.Preset), Part: OfText, Default: "csv or dump", Enum: dialect.Presets(), Usage: "exporter that wrote the text: " + strings.Join(dialect.Presets(), ", "), Doc: "The exporter that wrote the text: its separators, quotes, escapes, NULL and header, which other fields override."},
-		{Name: "quote", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte around values, or none", Doc: "The byte around values, or none."},
-		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict (default) or lenient", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
-		{Name: "escape", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte before one that is taken as it is, or none", Doc: "The byte before one that is not read as a separator, a quote or an escape; or none."},
-		{Name: "escape_map", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: maps(), Usage: "text: what letters after the escape stand for: literal, mysql, mysql-batch, postgres, hive-crlf, jq", Doc: "What letters after the escape stand for."},
-		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: what stands for NULL, such as \N; may be repeated; none`, Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is not a cell."},
+		{Name: "quote", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: quote around values, a byte, or none", Doc: "Quote around values, a byte, or none."},
+		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict or lenient (default strict)", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
+		{Name: "escape", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: escape, the byte before one that is taken literally, or none", Doc: "Escape: the byte before one that is not a separator, a quote or an escape; or none."},
+		{Name: "escape_map", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: maps(), Usage: "text: meaning of letters after the escape: literal, mysql, mysql-batch, postgres, hive-crlf, jq", Doc: "Meaning of letters after the escape."},
+		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: representation of NULL, such as \N; may be repeated; none`, Doc: "Representation of NULL: one text or several, compared before escapes are read. none: nothing is NULL. NULL makes no cell."},
 		{Name: "null_quoted", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: []string{"yes", "no"}, Usage: "text: whether a value in quotes can be NULL: yes or no", Doc: "Whether a value in quotes can be NULL."},
 		{Name: "skip_lines", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the start of each file that are not records", Doc: "Lines at the start of each file of text, before its header, that are not records."},
 		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are not records", Doc: "Lines at the end of each file of text that are not records."},
-		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "What a line of text begins with that is not a record."},
-		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both", Doc: "Which ends of values without quotes lose their blanks and tabs."},
-		{Name: "last_column", Type: FieldText, Part: OfText, Default: "plain", Enum: []string{"plain", "separated", "rest"}, Usage: "text: plain (default), separated (a separator ends each record) or rest (it takes the rest of the record)",
+		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "Prefix of comment lines of text, which are not records."},
+		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: where blanks are removed from values without quotes: no, left, right, both", Doc: "Where blanks and tabs are removed from values without quotes."},
+		{Name: "last_column", Type: FieldText, Part: OfText, Default: "plain", Enum: []string{"plain", "separated", "rest"}, Usage: "text: how the last column ends: plain, separated (a separator ends each record) or rest (it takes the rest of the record) (default plain)",
 			Doc: "How the last column ends: with the record (plain), with a separator before the record's end, or with the record and with all separators before that in it (rest)."},
-		{Name: "positions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Usage: "text of fixed columns: where each stands, as name=1-10 (bytes, from 1), name=11 or name=12- (the rest)",
-			Doc: "Text of fixed columns: where each stands in its record, as name=1-10, name=11 for one byte, name=12- for the rest, in bytes of the file, counted from 1. Numbers of mainframes have :packed(SCALE) or :zoned(SCALE) after that."},
-		{Name: "record_length", Type: FieldNumber, Part: OfText, Default: "up to the last position", Usage: "text of fixed columns: bytes of each record, without what follows it", Doc: "Text of fixed columns: the bytes of each record, without what follows it."},
-		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
-			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are not characters of it make a bad record."},
-		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "What becomes of columns that are not among those asked for."},
-		{Name: "missing", Type: FieldText, Part: OfText, Default: "fail", Enum: []string{"fail", "null"}, Usage: "columns that a file lacks: fail (default) or null",
-			Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails. Text without a header lacks the last columns where its first record has fewer values; in text of Hive they are NULL by default."},
+		{Name: "positions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Usage: "text of fixed columns: position of each, as name=1-10 (bytes, from 1), name=11 or name=12- (the rest)",
+			Doc: "Text of fixed columns: position of each in its record, as name=1-10, name=11 for one byte, name=12- for the rest, in bytes of the file, counted from 1. For numbers of mainframes, :packed(SCALE) or :zoned(SCALE) follows."},
+		{Name: "record_length", Type: FieldNumber, Part: OfText, Default: "up to the last position", Usage: "text of fixed columns: bytes of each record, without its separator", Doc: "Text of fixed columns: the bytes of each record, without its separator."},
+		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are not converted, JSON lines are UTF-8)",
+			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. A record with bytes that are not characters of it is bad."},
+		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "How columns that the job does not list are handled."},
+		{Name: "missing", Type: FieldText, Part: OfText, Default: "fail", Enum: []string{"fail", "null"}, Usage: "columns that a file lacks: fail or null (default fail)",
+			Doc: "How a column that a file lacks is handled: it is NULL, or the job fails. Text without a header lacks the last columns if its first record has fewer values; in text of Hive they are NULL by default."},
 
-		{Name: "partitions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Default: "auto", Usage: "directories name=value above the files: auto (columns, default), off, or their names",
-			Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
-		{Name: "where", Type: FieldTexts, Dated: true, Part: OfText, Usage: "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
-		{Name: "read_by", Type: FieldText, Default: "files", Enum: []string{"files", "scan", "auto"}, Usage: "how the rows of a table come: files (of a snapshot on HDFS, default), scan (from region servers) or auto (scan if HDFS denies the files)",
-			Doc: "How the rows of an input table come: from the HFiles of a snapshot on HDFS, from region servers by scans, or by scans only if HDFS denies the files."},
-		{Name: "parse", Type: FieldText, Usage: "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns", Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
+		{Name: "partitions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Default: "auto", Usage: "directories name=value in the files' paths: auto (columns, default), off, or their names",
+			Doc: "Directories name=value in the files' paths: columns of their files (auto), ignored (off), or the names that must be present, in their order."},
+		{Name: "where", Type: FieldTexts, Dated: true, Part: OfText, Usage: "condition of partitions to read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold", Doc: "Conditions of partitions to read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
+		{Name: "read_by", Type: FieldText, Default: "files", Enum: []string{"files", "scan", "auto"}, Usage: "how input tables are read: files (of a snapshot on HDFS, default), scan (from region servers) or auto (scan if HDFS denies the files)",
+			Doc: "How an input table is read: from the HFiles of a snapshot on HDFS, from region servers by scans, or by scans only if HDFS denies the files."},
+		{Name: "parse", Type: FieldText, Usage: "key spec of an input table's row keys: the columns that it stores unchanged become columns", Doc: "Key spec of an input table's row keys. The columns that it stores unchanged become columns of the input."},
 
 		{Name: "from_key", Type: FieldScalar, Dated: true, Usage: "of input tables: first original key that is read, values of its first columns by `parse`",
-			Doc: "Of input tables: the first original key that is read, as values of its first columns, separated by commas. An original key is what follows the salts of a row key; parse says how row keys are made, and each salt has a range."},
+			Doc: "Of input tables: the first original key that is read, as values of its first columns, separated by commas. An original key is the part of a row key after its salts; parse is the spec of the row keys, and each salt has a range."},
 		{Name: "to_key", Type: FieldScalar, Dated: true, Usage: "of input tables: end of the range of original keys, exclusive", Doc: "Of input tables: the end of the range of original keys, which is not read."},
-		{Name: "key_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read all original keys that begin so: values of their first columns, the last may be a beginning",
-			Doc: "Of input tables: what the original keys that are read begin with, as values of their first columns; the last may be the beginning of a value."},
+		{Name: "key_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read the original keys with this prefix: values of their first columns, the last may be incomplete",
+			Doc: "Of input tables: prefix of the original keys to read, as values of their first columns; the last value may be incomplete."},
 		{Name: "start_row", Type: FieldScalar, Dated: true, Usage: `of input tables: first row key that is read, bytes as \xNN`, Doc: `Of input tables: the first row key that is read, bytes as \xNN.`},
 		{Name: "stop_row", Type: FieldScalar, Dated: true, Usage: "of input tables: end of the range of row keys, exclusive", Doc: "Of input tables: the end of the range of row keys, which is not read."},
-		{Name: "row_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read all row keys that begin so", Doc: "Of input tables: what the row keys that are read begin with."},
-		{Name: "since", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z",
-			Doc: "Of input tables: only cells from this time on are read, in milliseconds since 1970 or as 2026-11-01T22:00:00Z. Of a column the newest of these is its value."},
-		{Name: "until", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from before this time", Doc: "Of input tables: only cells from before this time are read, as since says it."},
+		{Name: "row_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read the row keys with this prefix", Doc: "Of input tables: prefix of the row keys to read."},
+		{Name: "since", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from this time on: milliseconds, or a time such as 2026-11-01T22:00:00Z",
+			Doc: "Of input tables: only cells from this time on are read, in milliseconds since 1970 or as 2026-11-01T22:00:00Z. The newest of them is the value of a column."},
+		{Name: "until", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from before this time", Doc: "Of input tables: only cells from before this time are read, in the form of since."},
 		{Name: "only", Type: FieldTexts, Commas: true, Default: "all", Usage: "of input tables: families and columns that are read, separated by commas: f, f:name (default: all)",
-			Doc: "Of input tables: families and columns that are read, as f and f:name. A row that has none of them is no record."},
+			Doc: "Of input tables: families and columns that are read, as f and f:name. A row without any of them is not a record."},
 
-		{Name: "input_versions", Type: FieldNumber, Default: "a record for each row, of the newest cells", Usage: "of input tables: newest versions of each column that are read, a record for each timestamp of a row (default: a record for each row)",
-			Doc: "Of input tables: how many versions of each column are read, the newest ones. A row is a record for each timestamp of its cells, which $timestamp has."},
-		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
-		{Name: "query", Type: FieldTexts, Commas: true, Part: OfQueries, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
+		{Name: "input_versions", Type: FieldNumber, Default: "a record for each row, of the newest cells", Usage: "of input tables: number of newest versions of each column to read, with one record for each timestamp of a row (default: one record for each row)",
+			Doc: "Of input tables: number of newest versions of each column to read. A row becomes one record for each timestamp of its cells; $timestamp has it."},
+		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "Spec of the row key, such as salt(check_id) + md5hex(check_id) + id."},
+		{Name: "query", Type: FieldTexts, Commas: true, Part: OfQueries, Default: "the first column of the key", Usage: "columns of a query key, separated by commas", Doc: "Columns whose values a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
-		{Name: "filter", Type: FieldText, Dated: true, Usage: "which records are loaded, such as \"del_flag != '1'\"; the others are counted apart from bad ones",
-			Doc: "Which records are loaded: a condition, such as del_flag != '1'. Records for which it is not true are left out, and counted apart from bad ones."},
-		{Name: "salt_file", Type: FieldText, Usage: "local file with the secret of salted(x) in cells and filters; the job keeps a digest of it alone",
-			Doc: "A local file with the secret of salted(x) in cells and filters, at least 16 bytes; a line end after it does not count. The job keeps a digest of it alone."},
+		{Name: "filter", Type: FieldText, Dated: true, Usage: "condition of records to load, such as \"del_flag != '1'\"; the others are counted separately from bad ones",
+			Doc: "Condition of records to load, such as del_flag != '1'. Records for which it is not true are left out, and counted separately from bad ones."},
+		{Name: "salt_file", Type: FieldText, Usage: "local file with the secret of salted(x) in cells and filters; the job stores only a digest of it",
+			Doc: "A local file with the secret of salted(x) in cells and filters, at least 16 bytes; a line end after it is ignored. The job stores only a digest of it."},
 
-		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip", Doc: "What an empty value becomes: no cell, or an empty one."},
-		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail (default), first, last or versions (each by its cell_timestamp)",
-			Doc: "Rows with the same key: the job fails, the first or the last in the order of the input stays, or they are versions of one row by their cell_timestamp."},
-		{Name: "versions", Type: FieldNumber, Default: "as many as the family keeps", Usage: "with `duplicates` versions: how many of a cell are loaded, the newest (default: as many as the family keeps)", Doc: "With duplicates: versions, how many versions of a cell are loaded, the newest ones."},
-		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records to set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
-		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, headers alone, records that are all bad", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
-		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded",
-			Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
+		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL too, otherwise skip", Doc: "What is stored for an empty value: no cell, or an empty cell."},
+		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail, first, last or versions (each with its cell_timestamp) (default fail)",
+			Doc: "Rows with the same key: the job fails, the first or the last in the order of the input is kept, or they become versions of one row, by their cell_timestamp."},
+		{Name: "versions", Type: FieldNumber, Default: "as many as the family keeps", Usage: "with `duplicates` versions: number of newest versions of a cell to load (default: as many as the family keeps)", Doc: "With duplicates: versions, the number of newest versions of a cell to load."},
+		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records that are set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of the records read."},
+		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, only headers, only bad records", Doc: "Whether an input without rows is accepted: empty files and directories, only headers, only bad records."},
+		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "expected number of records, such as that of SELECT COUNT(*); with another number nothing is loaded",
+			Doc: "Expected number of records, without headers and including bad ones, such as that of SELECT COUNT(*). With another number nothing is loaded."},
 		expectField(),
-		{Name: "verify", Type: FieldText, Fill: true, Part: OfLoad, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off", Doc: "How the table is compared after the load with what was written."},
+		{Name: "verify", Type: FieldText, Fill: true, Part: OfLoad, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "verification after the load: full, files, sample or off (default sample)", Doc: "How the table is compared with the written rows after the load."},
 		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)", Doc: "Timestamp of every cell, milliseconds since 1970."},
-		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Part: OfLoad, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "table with Phoenix indexes, for which a load writes no entries: refuse (default) or ignore",
-			Doc: "What becomes of a job whose table has Phoenix indexes, for which a bulk load writes no entries: it is refused, or loads all the same."},
-		{Name: "replicate", Type: FieldText, Fill: true, Part: OfLoad, Default: "yes", Enum: []string{"yes", "no"}, Usage: "whether peers of replication get the load: yes (default) or no, where they are loaded too",
-			Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too."},
-		{Name: "replace", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "the table holds exactly this export afterwards: its other rows and columns are deleted by markers, in the same load",
-			Doc: "Whether the table has the rows of this job alone afterwards: rows and columns that the inputs do not have get delete markers. Of run."},
-		{Name: "max_deletes", Type: FieldScalar, Check: by(ParseDeleteLimit), Part: OfReplaced, Default: "5%", Usage: "with `replace`, rows of the table that may be deleted: N or P% (default 5%); more, and nothing is loaded",
-			Doc: "How many rows of the table a job with replace may delete: N, or P% of the rows before. More, and nothing is loaded."},
-		{Name: "replace_rejected", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "with `replace`, bad records may be set aside: the table loses the rows that they have there", Doc: "Whether a job with replace may set bad records aside: the table loses the rows that they have there."},
+		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Part: OfLoad, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "what to do with a table that has Phoenix indexes, for which a load writes no entries: refuse or ignore (default refuse)",
+			Doc: "What to do if the table has Phoenix indexes, for which a bulk load writes no entries: refuse the job, or load anyway."},
+		{Name: "replicate", Type: FieldText, Fill: true, Part: OfLoad, Default: "yes", Enum: []string{"yes", "no"}, Usage: "whether replication peers get the load: yes, or no if they are loaded separately (default yes)",
+			Doc: "Whether replication peers get the load, if the cluster replicates bulk loads. Use no if the peers are loaded separately."},
+		{Name: "replace", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "make the table exactly this export: its other rows and columns are deleted by markers, in the same load",
+			Doc: "Whether the table afterwards has only the rows of this job: rows and columns that the inputs do not have get delete markers. For run."},
+		{Name: "max_deletes", Type: FieldScalar, Check: by(ParseDeleteLimit), Part: OfReplaced, Default: "5%", Usage: "with `replace`, limit of rows of the table to delete, N or P%; if there are more, nothing is loaded (default 5%)",
+			Doc: "How many rows of the table a job with replace may delete: N, or P% of the rows before. If there are more, nothing is loaded."},
+		{Name: "replace_rejected", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "with `replace`, allow bad records to be set aside: the table loses their rows", Doc: "Whether a job with replace may set bad records aside: the table loses their rows."},
 	}
 	fields = append(fields, mappingFields()...)
 	fields = append(fields, familyFields()...)
 	return append(fields,
 		tablesField(),
-		SpecField{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
+		SpecField{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change the written cells."},
 	)
 }
 
 // expectField returns the field for the list of [expectation.Asked].
 func expectField() SpecField {
-	return SpecField{Name: "expect", Type: FieldObjects, Doc: "What the records that are loaded are held to before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
-		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry is about; with rows none."},
-		{Name: "severity", Type: FieldText, Default: "fail", Doc: "Whether the job fails where the entry is not met, or warns.", Enum: []string{"fail", "warn"}},
-		{Name: "rows", Type: FieldObject, Doc: "How many records there are: min and max, or within (such as 20%) of the median of the last jobs, as many as of_last says.", Fields: []SpecField{
-			{Name: "min", Type: FieldNumber, Doc: "At least so many."},
-			{Name: "max", Type: FieldNumber, Doc: "At most so many."},
-			{Name: "within", Type: FieldText, Doc: "How far they may be from the median of earlier jobs, such as 20%. It needs of_last."},
-			{Name: "of_last", Type: FieldNumber, Doc: "How many of the last finished jobs of the same table and job file that median is of. Where there are fewer, the number is not checked."},
+	return SpecField{Name: "expect", Type: FieldObjects, Doc: "Expectations of the loaded records, checked before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
+		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry checks; absent with rows."},
+		{Name: "severity", Type: FieldText, Default: "fail", Doc: "Whether the job fails or warns if the entry is not met.", Enum: []string{"fail", "warn"}},
+		{Name: "rows", Type: FieldObject, Doc: "The number of records: min and max, or within (such as 20%) of the median of the last jobs; of_last is their number.", Fields: []SpecField{
+			{Name: "min", Type: FieldNumber, Doc: "The least number."},
+			{Name: "max", Type: FieldNumber, Doc: "The greatest number."},
+			{Name: "within", Type: FieldText, Doc: "The allowed difference from the median of earlier jobs, such as 20%. It needs of_last."},
+			{Name: "of_last", Type: FieldNumber, Doc: "The number of last finished jobs of the same table and job file that the median is computed from. If there are fewer, the number of records is not checked."},
 		}},
 		{Name: "nulls", Type: FieldScalar, Doc: "How many values may be NULL: N, or P% of the records."},
-		{Name: "values", Type: FieldTexts, Doc: "The values that are allowed."},
-		{Name: "matches", Type: FieldText, Doc: "A regular expression (RE2) that every value as a whole matches."},
-		{Name: "min", Type: FieldScalar, Doc: "The least value: as exact numbers where it and the value are numbers, else by their bytes."},
-		{Name: "max", Type: FieldScalar, Doc: "The greatest value, compared likewise."},
-		{Name: "unique", Type: FieldBool, Default: "false", Doc: "Whether no value is there twice. Not with shares and YARN, whose tasks do not know each other's values."},
-		{Name: "newest_within", Type: FieldText, Doc: "How old the newest date may be when reading begins, such as 2d or 36h."},
-		{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd HH:mm:ss[.SSS]", Doc: "How the dates of newest_within are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+		{Name: "values", Type: FieldTexts, Doc: "The allowed values."},
+		{Name: "matches", Type: FieldText, Doc: "A regular expression (RE2) that must match every value completely."},
+		{Name: "min", Type: FieldScalar, Doc: "The least value: compared as exact numbers if both are numbers, otherwise by bytes."},
+		{Name: "max", Type: FieldScalar, Doc: "The greatest value, compared in the same way."},
+		{Name: "unique", Type: FieldBool, Default: "false", Doc: "Whether all values must be distinct. Not with shares and YARN, whose tasks do not know each other's values."},
+		{Name: "newest_within", Type: FieldText, Doc: "The greatest age of the newest date when reading begins, such as 2d or 36h."},
+		{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd HH:mm:ss[.SSS]", Doc: "Format of the dates of newest_within, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 		{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of these dates, such as Asia/Shanghai."},
 	}}
 }
@@ -222,33 +222,33 @@ func mappingFields() []SpecField {
 	times := func(column, layout string) []SpecField {
 		return []SpecField{
 			{Name: "column", Type: FieldText, Doc: column},
-			{Name: "layout", Type: FieldText, Default: layout, Doc: "How the dates are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+			{Name: "layout", Type: FieldText, Default: layout, Doc: "Format of the dates, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of the texts, such as Asia/Shanghai."},
 		}
 	}
 	return []SpecField{
-		{Name: "cells", Type: FieldObjects, Default: "a text cell of each column", Doc: "Which cells a record becomes. What is not in the list is left out.", Fields: []SpecField{
-			{Name: "column", Type: FieldText, Doc: "One cell of this column."},
+		{Name: "cells", Type: FieldObjects, Default: "a text cell of each column", Doc: "The cells of a record. Columns that are not in the list are left out.", Fields: []SpecField{
+			{Name: "column", Type: FieldText, Doc: "One cell with this column's value."},
 			{Name: "columns", Type: FieldTexts, Doc: "A cell of each of these columns; with json: the members of the object."},
-			{Name: "value", Type: FieldScalar, Doc: "The same cell in every row. It needs a qualifier."},
-			{Name: "expr", Type: FieldText, Doc: "A cell that is computed, such as upper(trim(name)). It needs a qualifier."},
+			{Name: "value", Type: FieldScalar, Doc: "A constant: the same cell in every row. It needs a qualifier."},
+			{Name: "expr", Type: FieldText, Doc: "A computed cell, such as upper(trim(name)). It needs a qualifier."},
 			{Name: "json", Type: FieldBool, Default: "false", Doc: "The record as one JSON object of texts. It needs a qualifier."},
-			{Name: "rest", Type: FieldBool, Default: "false", Doc: "A text cell of each column that no other cell and no skip names."},
+			{Name: "rest", Type: FieldBool, Default: "false", Doc: "A text cell for each column that no other cell and no skip names."},
 			{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of these cells."},
 			{Name: "qualifier", Type: FieldScalar, Default: "the column's name", Doc: "Qualifier of the cell."},
-			{Name: "qualifier_from", Type: FieldText, Doc: "A column whose values are the qualifiers: the records of one key are one row then."},
+			{Name: "qualifier_from", Type: FieldText, Doc: "A column whose values are the qualifiers: then the records of one key form one row."},
 			{Name: "type", Type: FieldText, Default: "text", Doc: "How the value is stored.", Enum: strings.Split(celltype.Names, ", ")},
-			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Whose bytes the type has: those of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
-			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss[.SSS] (timestamp)", Doc: "How a date or timestamp is written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Encoding of the type: that of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
+			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss[.SSS] (timestamp)", Doc: "Format of a date or timestamp, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of a date or timestamp, such as Asia/Shanghai."},
-			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
-			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What NULL becomes: no cell, or an empty one; in a JSON object null.", Enum: []string{"skip", "store"}},
+			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What is stored for an empty value: no cell, or an empty cell.", Enum: []string{"skip", "store"}},
+			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What is stored for NULL: no cell, or an empty cell; in a JSON object null.", Enum: []string{"skip", "store"}},
 		}},
-		{Name: "skip", Type: FieldTexts, Doc: "Columns that neither the rest nor a JSON object has."},
-		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column that is the timestamp of the record's cells.",
+		{Name: "skip", Type: FieldTexts, Doc: "Columns to leave out of the rest and of JSON objects."},
+		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column with the timestamp of the record's cells.",
 			Fields: times("The column that holds the timestamp.", "yyyy-MM-dd HH:mm:ss[.SSS]")},
-		{Name: "cell_ttl", Type: FieldObject, Default: "as the family says", Doc: "A column that is the time to live of the record's cells.", Fields: []SpecField{
-			{Name: "column", Type: FieldText, Doc: "The column that holds the time to live."},
+		{Name: "cell_ttl", Type: FieldObject, Default: "as the family says", Doc: "A column with the time to live of the record's cells.", Fields: []SpecField{
+			{Name: "column", Type: FieldText, Doc: "The column with the time to live."},
 			{Name: "unit", Type: FieldText, Default: "s", Doc: "Unit of the time to live.", Enum: []string{"s", "ms"}},
 		}},
 	}
@@ -258,8 +258,8 @@ func mappingFields() []SpecField {
 func familyFields() []SpecField {
 	return []SpecField{
 		{Name: "compression", Type: FieldText, Check: by(hfile.ParseCompression), Default: "the table's", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}, Usage: "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD", Doc: "Overrides the family's compression."},
-		{Name: "compression_level", Type: FieldText, Check: by(hfile.ParseLevel), Default: "default", Enum: []string{"default", "better"}, Usage: "default, or better: smaller files for more work of the processor",
-			Doc: "How much work compression does: better makes smaller files, and takes more of the processor. Readers need not know."},
+		{Name: "compression_level", Type: FieldText, Check: by(hfile.ParseLevel), Default: "default", Enum: []string{"default", "better"}, Usage: "default, or better: smaller files for more processor time",
+			Doc: "Effort of the compression: better makes smaller files and takes more processor time. Readers need no setting."},
 		{Name: "encoding", Type: FieldText, Check: by(hfile.ParseEncoding), Default: "the table's", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}, Usage: "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1", Doc: "Overrides the family's data block encoding."},
 		{Name: "bloom", Type: FieldText, Check: by(hfile.ParseBloomType), Default: "the table's", Enum: []string{"NONE", "ROW", "ROWCOL"}, Usage: "overrides the family's: NONE, ROW, ROWCOL", Doc: "Overrides the family's Bloom filter."},
 		{Name: "block_size", Type: FieldSize, Such: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Default: "the table's", Usage: "overrides the family's, such as 64KiB", Doc: "Overrides the family's size of a data block, such as 64KiB."},
@@ -270,24 +270,24 @@ func familyFields() []SpecField {
 func tablesField() SpecField {
 	fields := []SpecField{
 		{Name: "table", Type: FieldText, Doc: "Table: namespace:name, or name in the default namespace."},
-		{Name: "index", Type: FieldText, Doc: "Makes the table an index of the job's first one, of this name, by which get reads."},
-		{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of all cells that name none."},
-		{Name: "key", Type: FieldText, Doc: "How a row key of the table is made."},
-		{Name: "query", Type: FieldTexts, Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
+		{Name: "index", Type: FieldText, Doc: "Makes the table an index of the job's first table. get uses this name for it."},
+		{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of all cells that do not name one."},
+		{Name: "key", Type: FieldText, Doc: "Spec of the table's row key."},
+		{Name: "query", Type: FieldTexts, Default: "the first column of the key", Doc: "Columns whose values a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Default: "the number of salts that the table is split for", Doc: "Modulus of a salt."},
-		{Name: "filter", Type: FieldText, Dated: true, Doc: "Which of the records that the job's filter leaves have rows in the table: a condition. Not of an index."},
-		{Name: "columns", Type: FieldTexts, Default: "all, if there is no mapping", Doc: "Columns that become text cells."},
-		{Name: "covers", Type: FieldTexts, Default: "none", Doc: "Columns that are text cells of an index, in addition to the row key of the data."},
+		{Name: "filter", Type: FieldText, Dated: true, Doc: "Condition of records that have rows in the table, among those that the job's filter keeps. Not for an index."},
+		{Name: "columns", Type: FieldTexts, Default: "all, if there is no mapping", Doc: "Columns to store as text cells."},
+		{Name: "covers", Type: FieldTexts, Default: "none", Doc: "Columns to store as text cells of an index, in addition to the row key of the data."},
 	}
 	fields = append(fields, mappingFields()...)
 	fields = append(fields,
-		SpecField{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
-		SpecField{Name: "duplicates", Type: FieldText, Default: "the job's", Doc: "Rows of the table with the same key: the job fails, the first or the last stays, or they are versions of one row.", Enum: []string{"fail", "first", "last", "versions"}})
+		SpecField{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What is stored for an empty value: no cell, or an empty cell.", Enum: []string{"skip", "store"}},
+		SpecField{Name: "duplicates", Type: FieldText, Default: "the job's", Doc: "Rows of the table with the same key: the job fails, the first or the last is kept, or they become versions of one row.", Enum: []string{"fail", "first", "last", "versions"}})
 	for _, f := range familyFields() {
 		f.Usage, f.Check = "", nil
 		fields = append(fields, f)
 	}
-	return SpecField{Name: "tables", Type: FieldObjects, Doc: "Further tables of the same records, under other keys: all are built in one reading, and loaded one after the other, indexes last.", Fields: fields}
+	return SpecField{Name: "tables", Type: FieldObjects, Doc: "Further tables with the same records under other keys: all are built in one reading, and loaded one after the other, indexes last.", Fields: fields}
 }
 
 // maps returns the names of the escape maps.
