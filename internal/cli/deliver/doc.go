@@ -1,4 +1,4 @@
-// Package deliver brings small messages to HTTP servers that a job can do without: bounded in time, tried again where
-// that may help, and with errors that reveal nothing secret. It is a small leaf of its own: metrics, lineage and commands
+// Package deliver sends small messages to HTTP servers whose failure does not fail a job. It limits the time, retries
+// failures that may pass, and returns errors without secrets. It is a small leaf of its own: metrics, lineage and commands
 // share it.
 package deliver

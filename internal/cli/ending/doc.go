@@ -1,3 +1,3 @@
-// Package ending has how a command ended: its exit code ([CodeOf]), the object that programs read of a job
-// ([Object]), and the summary that people read ([Outcome.Print]). Observers of a job receive an [Outcome].
+// Package ending describes the end of a command: its exit code ([CodeOf]), a job's result as an object for programs
+// ([Object]), and the summary for people ([Outcome.Print]). Observers of a job receive an [Outcome].
 package ending

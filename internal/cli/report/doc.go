@@ -1,5 +1,5 @@
-// Package report gathers what a job does while it runs ([Gather]), and draws it at the end as one HTML file that
-// needs nothing else: no script, no font, no picture from elsewhere. The file is a record to keep with a job and to
+// Package report gathers the events of a job while it runs ([Gather]), and writes a report at the end: one HTML file
+// without scripts and without references to other files. The file is a record to keep with a job and to
 // send by mail.
 //
 // A document is plain data, independent of the order of the chapters; Write creates the file from it. All of its text

@@ -1,4 +1,4 @@
-// Package ui shows a person how far a job is: standard error as a [Console], a [Live] view that is drawn again and
-// again below the log, [Lines] in the log once in a while, and numbers as people read them. It reads a
+// Package ui shows the progress of a job to a person: standard error as a [Console], a [Live] view that is redrawn
+// below the log, periodic [Lines] in the log, and formatted numbers. It reads a
 // progress.Tracker and knows no command.
 package ui

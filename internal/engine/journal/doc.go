@@ -1,5 +1,5 @@
-// Package journal keeps what a job is about to do and its result, so
-// that the same command can continue after a crash.
+// Package journal records what a job is about to do and has done, so that
+// the same command can resume it after a crash.
 //
 // A journal is a file of JSON lines that only grows:
 //

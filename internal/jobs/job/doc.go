@@ -1,4 +1,4 @@
-// Package job owns a run: exports in, rows visible in a table.
+// Package job runs the jobs that load exports into tables.
 //
 // A [Spec] (the job file) describes what to load. With the table's facts it becomes
 // a [Plan], which contains everything that the outcome depends on. [build.Run]

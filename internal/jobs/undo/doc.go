@@ -1,5 +1,5 @@
-// Package undo takes one finished load out of its table again, and reports what a
-// load has changed.
+// Package undo removes one finished load from its table, and reports what a load has
+// changed.
 //
 // # How
 //

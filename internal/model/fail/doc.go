@@ -1,5 +1,5 @@
-// Package fail has the kinds of failure of a job: what a person or a program
-// does next depends on the kind alone, and a command's exit code is made of it.
+// Package fail defines the kinds of failure of a job. The kind determines a command's
+// exit code, and what a person or a program should do next.
 // [With] and [Errorf] mark an error with its kind where it arises, [KindOf] returns
 // it. A full local disk ([DiskFullError]) has one kind wherever it occurs, and
 // messages of errors about data omit the data ([AboutData]).

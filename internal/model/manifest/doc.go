@@ -1,5 +1,5 @@
-// Package manifest has what a build writes next to its HFiles and what the later
-// phases hold them to: files with their rows and checksums, a digest of all rows
-// that neither their order nor their spread over regions changes, and a few rows
-// by which a table is looked at.
+// Package manifest describes the HFiles of a build, and later phases check the files
+// against it: their rows and checksums, a digest of all rows that depends neither
+// on their order nor on their distribution over regions, and a sample of rows to
+// look up in the table.
 package manifest

@@ -1,4 +1,4 @@
-// Package result has the result of a run or a load: plain data, marshalled into
+// Package result defines the result of a run or a load: plain data, marshalled into
 // journals, reports and the output of commands.
 package result
 

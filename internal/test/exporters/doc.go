@@ -1,4 +1,4 @@
-// Package exporters has the tests with real exporters (make test-exporters). A MariaDB and a PostgreSQL of Debian's packages, and Spark
+// Package exporters tests with real exporters (make test-exporters). A MariaDB and a PostgreSQL of Debian's packages, and Spark
 // from Maven with Hive's SerDes, export the awkward table of testdata/source/dialects and random tables of awkward values. Each file is
 // read with its preset and exactly the settings that match the exporter's options. The judge of the awkward table is its manifest; that
 // of a random table is the table itself.
