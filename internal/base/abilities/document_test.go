@@ -19,11 +19,10 @@ const documentHead = `# What goes with what
 
 <!-- Written from internal/base/abilities by make docs: change it there. -->
 
-Which kind of work has which ability. A test shows each *yes*. The reason of a *no* is what the program says where a command can ask for that.
+The abilities of each kind of work. A test shows each *yes*. The reason of a *no* is the program's message if a command can request the combination.
 
-- **part**: a part of it is refused; the reason is below.
-- **no**: it is refused, has no meaning, or is not there; the reason is below.
-- **untested**: nothing refuses it, and no test shows it.
+- **part**: a part of it is refused, for the reason below.
+- **no**: it is refused, has no meaning, or does not exist, for the reason below.
 
 `
 
@@ -35,8 +34,6 @@ func word(c Cell) string {
 	switch {
 	case c.Refused():
 		return "no"
-	case len(c.Tests) == 0:
-		return "untested"
 	case !c.Why.IsZero():
 		return "part"
 	}
@@ -66,9 +63,6 @@ func document() string {
 			for _, name := range cell.Tests {
 				pkg, test, _ := strings.Cut(name, ": ")
 				tests = append(tests, fmt.Sprintf("`%s` (%s)", test, pkg))
-			}
-			if word(cell) == "untested" {
-				tests = []string{"no test"}
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", c, strings.Join(tests, ", "), cell.Why.In(flagged))
 		}

@@ -84,6 +84,8 @@ func loadCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds/load"),
 
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated/load"),
+
 		Filter:   no("load takes HFiles as they are: give the filter to build or run"),
 		Part:     no("load takes HFiles as they are: build reads a part of a table"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),

@@ -23,6 +23,8 @@ func runCells() [columns]Cell {
 		Clean:   by("internal/jobs/job: TestCleanKilled"),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
+
 		Filter: by("internal/jobs/job: TestRunComputed", "cmd/bulkload: TestSharesAreOneBuild/a filter and computed cells", "internal/test/onyarn: TestYARN/expressions").
 			but("%s is a file of this host, which tasks on YARN do not have: build with %s local, or in shares", setting.SaltFile, setting.Engine),
 		Part:     notOfFiles(),
@@ -55,6 +57,8 @@ func tablesCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
+
 		Filter:   by("internal/jobs/job: TestTablesFiltered/killed", "internal/jobs/job: TestTablesFiltered/by directory", "cmd/bulkload: TestSharesAreOneBuild/a table and an index", "internal/test/onyarn: TestQuick/several tables"),
 		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
@@ -85,6 +89,8 @@ func replaceCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
+
 		Filter:   by("internal/jobs/job: TestRunComputed"),
 		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
@@ -113,7 +119,9 @@ func intoCells() [columns]Cell {
 		Lineage: by("internal/cli/lineage: TestLineageOfTables"),
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
+
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
+		Status:       by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
 		Filter:   by("internal/jobs/job: TestRunComputed"),
 		Part:     notOfFiles(),
@@ -144,6 +152,8 @@ func inputCells() [columns]Cell {
 		Status:  seen(),
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
+
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
 
 		Filter:   by("internal/test/onyarn: TestYARN/expressions"),
 		Part:     by("internal/pipeline/tablesource: TestChoice", "cmd/bulkload: TestExportOnCluster"),

@@ -3,6 +3,8 @@ package job
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
@@ -112,6 +114,64 @@ func TestKindsOfRunsVerified(t *testing.T) {
 			})
 		}
 	}
+}
+
+// loads returns the number of a table's loaded files in the region servers' logs, for replication peers ("replicated") and not for them ("local").
+func (p *program) loads(table string) map[string]int {
+	p.t.Helper()
+	files := map[string]int{}
+	for _, word := range strings.FieldsFunc(p.said("loads", table), func(r rune) bool { return strings.ContainsRune("{, }", r) }) {
+		kind, n, _ := strings.Cut(word, "=")
+		count, err := strconv.Atoi(n)
+		testcheck.Must(p.t, err)
+		files[kind] = count
+	}
+	return files
+}
+
+// TestKindsOfRunsReplicated runs each kind of run, and a load of a directory, not for replication peers. The judge is the flag of the loads in the
+// region servers' logs, which replication reads.
+func TestKindsOfRunsReplicated(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	kinds := kindsOfRuns(t)
+	kinds["run"] = func(t *testing.T) *kindOfRun { return &kindOfRun{program: newProgram(t, buildProgram(t))} }
+	check := func(t *testing.T, p *program, run func(flags ...string) (int, string, string), replicate, logged string) {
+		t.Parallel()
+		before := p.loads(p.table)
+		code, stdout, stderr := run("--replicate=" + replicate)
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		var r result.Result
+		testcheck.Must(t, json.Unmarshal([]byte(stdout), &r))
+		for _, x := range append(r.Tables, result.Table{Table: r.Table}) {
+			got := p.loads(x.Table)
+			if x.Table == p.table {
+				for kind, n := range before {
+					got[kind] -= n
+				}
+			}
+			if n := got[logged]; n == 0 || got["replicated"]+got["local"] != n {
+				t.Errorf("replicate %s: the loads of %s have %v files", replicate, x.Table, got)
+			}
+		}
+	}
+	t.Run("for peers", func(t *testing.T) {
+		p := newProgram(t, buildProgram(t))
+		check(t, p, func(flags ...string) (int, string, string) { return p.run("", flags...) }, "yes", "replicated")
+	})
+	for kind, of := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			k := of(t)
+			check(t, k.program, func(flags ...string) (int, string, string) { return k.run("", append(flags, k.flags...)...) }, "no", "local")
+		})
+	}
+	t.Run("load", func(t *testing.T) {
+		p := newProgram(t, buildProgram(t))
+		dir := p.builtDir(false, programRegions)
+		check(t, p, func(flags ...string) (int, string, string) { return p.load("", dir, append(flags, "--verify=full")...) }, "no", "local")
+	})
 }
 
 // TestKindsOfWorkAskTheirGate checks that pauses and windows hold each kind of work, while it reads, writes and loads.

@@ -100,6 +100,7 @@ public final class Adm {
       "grant TABLE[/FAMILY[/QUALIFIER]]|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had there",
       "add-peer PEER some|all [NAMESPACE | TABLE[/FAMILY]]...   a disabled peer that takes these, or all but these",
       "enable-peer PEER | remove-peer PEER",
+      "loads TABLE                      files of its bulk loads in the servers' logs, replicated and local",
       "servers                          live region servers",
       "write PATH TEXT | read PATH      a file of HDFS",
       "ls PATH                          all files below: mode, owner, path; tabs between",
@@ -323,6 +324,7 @@ public final class Adm {
     TableName table = TableName.valueOf(a[1]);
     try (Admin admin = connection.getAdmin()) {
       switch (a[0]) {
+        case "loads": return Loads.of(connection.getConfiguration(), table);
         case "digest": return digest(table, a.length > 2 ? a[2] : null);
         case "count": return count(table);
         case "full-scan":
