@@ -73,15 +73,13 @@ type blockWriter struct {
 }
 
 func newBlockWriter(out io.Writer, o *Options) *blockWriter {
-	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, level: o.Level, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
+	b := &blockWriter{comp: compressor{codec: o.Compression, level: o.Level, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
 	b.buf = make([]byte, 0, firstBuffer)
 	b.table = crc32.MakeTable(crc32.Castagnoli)
 	if o.Checksum == ChecksumCRC32 {
 		b.table = crc32.IEEETable
 	}
-	for i := range b.prev {
-		b.prev[i] = -1
-	}
+	b.reset(out)
 	return b
 }
 
@@ -152,11 +150,6 @@ func (b *blockWriter) appendChecksums(at, sums int) {
 		}
 		b.buf = binary.BigEndian.AppendUint32(b.buf, crc)
 	}
-}
-
-// raw appends bytes that are not part of a block: the trailer.
-func (b *blockWriter) raw(p []byte) {
-	b.buf = append(b.buf, p...)
 }
 
 func (b *blockWriter) flush() {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Type is the type of a cell, with HBase's codes (KeyValue.Type).
@@ -176,7 +177,7 @@ func commonPrefix(a, b []byte) int {
 	for ; i+8 <= n; i += 8 {
 		x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:])
 		if x != 0 {
-			return i + trailingZeroBytes(x)
+			return i + bits.TrailingZeros64(x)>>3
 		}
 	}
 	for ; i < n && a[i] == b[i]; i++ {

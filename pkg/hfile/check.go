@@ -154,7 +154,7 @@ func (b *blockReader) again(atOnce int) blockReader {
 // describe sets the fields of the result that are known without the cells.
 func (c *checker) describe() {
 	t := &c.r.trailer
-	c.res.IndexLevels = t.levels
+	c.res.IndexLevels = int(t.levels)
 	c.res.Compression = t.compression.String()
 	c.res.Version = fmt.Sprintf("%d.%d", t.major, t.minor)
 	c.res.Bloom = BloomNone.String()

@@ -31,7 +31,7 @@ func (c *checker) proveTrailer() {
 		says, are int64
 	}{
 		{"cells", t.cells, c.cells.stats.cells},
-		{"meta blocks", int64(t.metaIndexEntries), int64(l.metas)},
+		{"meta blocks", t.metaIndexEntries, int64(l.metas)},
 		{"offset of the first data block", t.firstData, l.firstData},
 		{"offset of the last data block", t.lastData, l.lastData},
 		{"uncompressed bytes of the data index", t.dataIndexUncompressed, l.index},

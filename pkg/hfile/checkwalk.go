@@ -164,7 +164,7 @@ func (c *checker) openSection() error {
 		d := &decbuf{b: blk.payload}
 		switch blk.kind {
 		case kindRootIndex:
-			n := t.metaIndexEntries
+			n := int(t.metaIndexEntries)
 			if n < 0 || n > len(blk.payload)/minRootEntry {
 				return fmt.Errorf("%w: %d entries of the meta index in %d bytes", ErrCorrupt, n, len(blk.payload))
 			}

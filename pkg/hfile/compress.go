@@ -2,7 +2,7 @@ package hfile
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // Compression is the codec of every block of a file.
@@ -17,51 +17,29 @@ const (
 	CompressionZSTD
 )
 
-// codecs holds HBase's name and trailer code of each codec (Compression.Algorithm, 2.6.4).
-var codecs = [...]struct {
-	name string
-	code int
-}{
-	CompressionNone:   {"NONE", 2},
-	CompressionSnappy: {"SNAPPY", 3},
-	CompressionGZ:     {"GZ", 1},
-	CompressionLZ4:    {"LZ4", 4},
-	CompressionZSTD:   {"ZSTD", 6},
-}
+// HBase's name and trailer code of each codec (Compression.Algorithm, 2.6.4).
+var (
+	codecNames = [...]string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}
+	codecCodes = [...]uint64{2, 3, 1, 4, 6}
+)
 
 // otherCodecs names HBase's codecs that this package does not support, by code.
 var otherCodecs = map[int]string{0: "LZO", 5: "BZIP2", 7: "LZMA", 8: "BROTLI"}
 
 // String returns HBase's name of the codec.
-func (c Compression) String() string {
-	if int(c) < len(codecs) {
-		return codecs[c].name
-	}
-	return fmt.Sprintf("unknown(%d)", uint8(c))
-}
+func (c Compression) String() string { return nameOf(codecNames[:], int(c)) }
 
 // ParseCompression returns the codec with HBase's name s, ignoring case. An
 // empty name means NONE. For any other name the error wraps [ErrUnsupported].
 func ParseCompression(s string) (Compression, error) {
-	if s == "" {
-		return CompressionNone, nil
-	}
-	known := make([]string, len(codecs))
-	for i, c := range codecs {
-		if strings.EqualFold(c.name, s) {
-			return Compression(i), nil
-		}
-		known[i] = c.name
-	}
-	return 0, fmt.Errorf("compression %q: %w (known: %s)", s, ErrUnsupported, strings.Join(known, ", "))
+	i, err := find(codecNames[:], s, "compression")
+	return Compression(i), err
 }
 
 // compressionOf returns the codec with a trailer's code.
 func compressionOf(code uint64) (Compression, error) {
-	for i, c := range codecs {
-		if uint64(c.code) == code {
-			return Compression(i), nil
-		}
+	if i := slices.Index(codecCodes[:], code); i >= 0 {
+		return Compression(i), nil
 	}
 	if name, ok := otherCodecs[int(code)]; ok && code < 16 {
 		return 0, fmt.Errorf("compression %s: %w", name, ErrUnsupported)

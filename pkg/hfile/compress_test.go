@@ -17,7 +17,7 @@ func TestCodecs(t *testing.T) {
 		noise[i] = byte(r.Uint32())
 	}
 	text := bytes.Repeat([]byte("row and column "), len(noise)/15)
-	for codec := range codecs {
+	for codec := range codecNames {
 		for setting := range 4 {
 			framing, level := ZstdFraming(setting&1), Level(setting>>1)
 			c := compressor{codec: Compression(codec), framing: framing, level: level}
@@ -75,7 +75,7 @@ func TestBlockStream(t *testing.T) {
 // TestBombs unpacks data with claimed lengths that are too small and far too large.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 16<<20)
-	for codec := range codecs {
+	for codec := range codecNames {
 		if Compression(codec) == CompressionNone {
 			continue
 		}

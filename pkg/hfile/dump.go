@@ -65,7 +65,7 @@ func (r *Reader) dumpTrailer(w io.Writer) {
 		{"uncompressed_data_index_size", t.dataIndexUncompressed}, {"total_uncompressed_bytes", t.totalUncompressed},
 		{"data_index_count", t.dataIndexEntries}, {"meta_index_count", t.metaIndexEntries}, {"entry_count", t.cells},
 		{"num_data_index_levels", t.levels}, {"first_data_block_offset", t.firstData}, {"last_data_block_offset", t.lastData},
-		{"comparator_class_name", t.comparator}, {"compression_codec", codecs[t.compression].code},
+		{"comparator_class_name", t.comparator}, {"compression_codec", codecCodes[t.compression]},
 	} {
 		fmt.Fprintf(w, "TRAILER\t%s\t%v\n", f.name, f.v)
 	}
@@ -145,12 +145,14 @@ func (o ordinals) at(off int64) int {
 	return -1
 }
 
-// appendPlain appends an index entry with the block's number in place of its offset.
-func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, uint64(int64(o.at(p.offset))))
-	dst = binary.BigEndian.AppendUint32(dst, 0)
-	dst = appendVlong(dst, int64(len(key)))
-	return append(dst, key...)
+// appendPlain appends index entries with the blocks' numbers in place of their offsets.
+func (o ordinals) appendPlain(dst []byte, x *indexEntries) []byte {
+	for i, p := range x.places {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(int64(o.at(p.offset))))
+		dst = binary.BigEndian.AppendUint32(dst, 0)
+		dst = append(appendVlong(dst, int64(len(x.key(i)))), x.key(i)...)
+	}
+	return dst
 }
 
 // normalised returns a payload without block places and times.
@@ -162,10 +164,7 @@ func (r *Reader) normalised(blk *block, o ordinals) ([]byte, error) {
 		if err := x.readNonRoot(blk.payload); err != nil {
 			return nil, err
 		}
-		for i := range x.len() {
-			dst = o.appendPlain(dst, x.places[i], x.key(i))
-		}
-		return dst, nil
+		return o.appendPlain(dst, &x), nil
 	case kindRootIndex:
 		return r.normalisedRoot(blk, o)
 	case kindBloomMeta, kindDeleteBloomMeta:
@@ -182,10 +181,7 @@ func (r *Reader) normalised(blk *block, o ordinals) ([]byte, error) {
 		if err := x.readRoot(d, chunks); err != nil {
 			return nil, err
 		}
-		for i := range x.len() {
-			dst = o.appendPlain(dst, x.places[i], x.key(i))
-		}
-		return append(dst, d.b[d.at:]...), nil
+		return append(o.appendPlain(dst, &x), d.b[d.at:]...), nil
 	case kindFileInfo:
 		for _, k := range r.infoOrder {
 			v := r.info[k]
@@ -207,13 +203,10 @@ func (r *Reader) normalisedRoot(blk *block, o ordinals) ([]byte, error) {
 	}
 	d := &decbuf{b: blk.payload}
 	var x indexEntries
-	if err := x.readRoot(d, n); err != nil {
+	if err := x.readRoot(d, int(n)); err != nil {
 		return nil, err
 	}
-	var dst []byte
-	for i := range x.len() {
-		dst = o.appendPlain(dst, x.places[i], x.key(i))
-	}
+	dst := o.appendPlain(nil, &x)
 	if d.rest() >= 16 {
 		off := d.i64()
 		d.i32()

@@ -72,7 +72,7 @@ func TestSnappyIsPlain(t *testing.T) {
 // differ from build to build.
 func TestCompressionDependsOnPayloadAlone(t *testing.T) {
 	all := payloads(rand.New(rand.NewPCG(4, 4)))
-	for codec := range codecs {
+	for codec := range codecNames {
 		for level := range levelNames {
 			want := make([][]byte, len(all))
 			for i, src := range all {

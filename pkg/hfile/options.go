@@ -1,6 +1,7 @@
 package hfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -117,22 +118,13 @@ type Options struct {
 const MaxBlockSize = 1 << 30
 
 func (o Options) withDefaults() Options {
-	orInt := func(p *int, d int) {
-		if *p == 0 {
-			*p = d
-		}
-	}
-	orInt(&o.BlockSize, 64<<10)
-	orInt(&o.BytesPerChecksum, 16<<10)
-	orInt(&o.IndexBlockSize, 128<<10)
-	orInt(&o.IndexMinEntries, 16)
-	orInt(&o.BloomBlockSize, 128<<10)
-	if o.BloomErrorRate == 0 {
-		o.BloomErrorRate = 0.01
-	}
-	if o.Task == "" {
-		o.Task = "attempt_200001010000_0001_r_000000_0"
-	}
+	o.BlockSize = cmp.Or(o.BlockSize, 64<<10)
+	o.BytesPerChecksum = cmp.Or(o.BytesPerChecksum, 16<<10)
+	o.IndexBlockSize = cmp.Or(o.IndexBlockSize, 128<<10)
+	o.IndexMinEntries = cmp.Or(o.IndexMinEntries, 16)
+	o.BloomBlockSize = cmp.Or(o.BloomBlockSize, 128<<10)
+	o.BloomErrorRate = cmp.Or(o.BloomErrorRate, 0.01)
+	o.Task = cmp.Or(o.Task, "attempt_200001010000_0001_r_000000_0")
 	return o
 }
 
@@ -140,41 +132,24 @@ func (o Options) withDefaults() Options {
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if int(o.Compression) >= len(codecs) {
-		bad("unknown compression %d", o.Compression)
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
-	if int(o.Level) >= len(levelNames) {
-		bad("unknown compression level %d", o.Level)
-	}
-	if o.Zstd > ZstdBlocks {
-		bad("unknown zstd framing %d", o.Zstd)
-	}
-	if int(o.Encoding) >= len(encodingNames) {
-		bad("unknown data block encoding %d", o.Encoding)
-	}
-	if int(o.Bloom) >= len(bloomNames) {
-		bad("unknown bloom type %d", o.Bloom)
-	}
-	if o.Bloom == BloomRowPrefix && o.BloomPrefix <= 0 {
-		bad("bloom type %s needs a prefix length above 0, not %d", o.Bloom, o.BloomPrefix)
-	}
-	if o.BlockSize < 1 || o.BlockSize > MaxBlockSize {
-		bad("block size %d is outside 1..%d", o.BlockSize, MaxBlockSize)
-	}
-	if int(o.Checksum) >= len(checksumNames) {
-		bad("unknown checksum type %d", o.Checksum)
-	}
-	if o.BytesPerChecksum < 1 || o.IndexBlockSize < 1 || o.IndexMinEntries < 2 || o.BloomBlockSize < 1 {
-		bad("bytes per checksum %d, index block size %d and bloom block size %d must be above 0, index entries %d at least 2",
-			o.BytesPerChecksum, o.IndexBlockSize, o.BloomBlockSize, o.IndexMinEntries)
-	}
-	if o.BloomErrorRate <= 0 || o.BloomErrorRate >= 1 {
-		bad("bloom error rate %g is outside 0..1", o.BloomErrorRate)
-	}
-	if len(o.Family) > MaxFamilyLen {
-		bad("family of %d bytes is longer than %d", len(o.Family), MaxFamilyLen)
-	}
+	refuse(int(o.Compression) >= len(codecNames), "unknown compression %d", o.Compression)
+	refuse(int(o.Level) >= len(levelNames), "unknown compression level %d", o.Level)
+	refuse(o.Zstd > ZstdBlocks, "unknown zstd framing %d", o.Zstd)
+	refuse(int(o.Encoding) >= len(encodingNames), "unknown data block encoding %d", o.Encoding)
+	refuse(int(o.Bloom) >= len(bloomNames), "unknown bloom type %d", o.Bloom)
+	refuse(o.Bloom == BloomRowPrefix && o.BloomPrefix <= 0, "bloom type %s needs a prefix length above 0, not %d", o.Bloom, o.BloomPrefix)
+	refuse(o.BlockSize < 1 || o.BlockSize > MaxBlockSize, "block size %d is outside 1..%d", o.BlockSize, MaxBlockSize)
+	refuse(int(o.Checksum) >= len(checksumNames), "unknown checksum type %d", o.Checksum)
+	refuse(o.BytesPerChecksum < 1 || o.IndexBlockSize < 1 || o.IndexMinEntries < 2 || o.BloomBlockSize < 1,
+		"bytes per checksum %d, index block size %d and bloom block size %d must be above 0, index entries %d at least 2",
+		o.BytesPerChecksum, o.IndexBlockSize, o.BloomBlockSize, o.IndexMinEntries)
+	refuse(o.BloomErrorRate <= 0 || o.BloomErrorRate >= 1, "bloom error rate %g is outside 0..1", o.BloomErrorRate)
+	refuse(len(o.Family) > MaxFamilyLen, "family of %d bytes is longer than %d", len(o.Family), MaxFamilyLen)
 	return errors.Join(errs...)
 }
 

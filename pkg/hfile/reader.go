@@ -105,26 +105,8 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 	var encrypted bool
 	err := protoFields(body, func(number int, v uint64, bytes []byte) {
 		switch number {
-		case 1:
-			t.fileInfo = int64(v)
-		case 2:
-			t.loadOnOpen = int64(v)
-		case 3:
-			t.dataIndexUncompressed = int64(v)
-		case 4:
-			t.totalUncompressed = int64(v)
-		case 5:
-			t.dataIndexEntries = int(v)
-		case 6:
-			t.metaIndexEntries = int(v)
-		case 7:
-			t.cells = int64(v)
-		case 8:
-			t.levels = int(v)
-		case 9:
-			t.firstData = int64(v)
-		case 10:
-			t.lastData = int64(v)
+		case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10:
+			*t.numbers()[number-1] = int64(v)
 		case 11:
 			t.comparator = string(bytes)
 		case 12:
@@ -150,7 +132,7 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 		return fmt.Errorf("%w: file info at %d, outside %d..%d", ErrCorrupt, t.fileInfo, t.loadOnOpen, end)
 	case t.levels < 1 || t.levels > maxLevels:
 		return fmt.Errorf("%w: %d index levels", ErrCorrupt, t.levels)
-	case t.cells < 0 || t.dataIndexEntries < 0 || int64(t.dataIndexEntries) > size/minRootEntry:
+	case t.cells < 0 || t.dataIndexEntries < 0 || t.dataIndexEntries > size/minRootEntry:
 		return fmt.Errorf("%w: %d cells and %d root index entries in %d bytes", ErrCorrupt, t.cells, t.dataIndexEntries, size)
 	case t.cells > 0 && t.dataIndexEntries == 0:
 		return fmt.Errorf("%w: %d cells and no root index entry", ErrCorrupt, t.cells)
@@ -176,7 +158,7 @@ func (r *Reader) loadOnOpen() error {
 		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.name, blk.offset)
 	}
 	d := &decbuf{b: blk.payload}
-	if err := r.root.readRoot(d, t.dataIndexEntries); err != nil {
+	if err := r.root.readRoot(d, int(t.dataIndexEntries)); err != nil {
 		return fmt.Errorf("root index at offset %d: %w", blk.offset, err)
 	}
 	r.midKey = bytes.Clone(d.b[d.at:])
@@ -288,7 +270,7 @@ func (r *Reader) settings() error {
 func (r *Reader) Meta() Meta {
 	m := Meta{
 		Bytes: r.size, Cells: r.trailer.cells, Compression: r.trailer.compression, Encoding: r.decoder.encoding,
-		IndexLevels: r.trailer.levels, RootEntries: r.root.len(), Comparator: r.trailer.comparator,
+		IndexLevels: int(r.trailer.levels), RootEntries: r.root.len(), Comparator: r.trailer.comparator,
 		Major: r.trailer.major, Minor: r.trailer.minor,
 		LastKey: bytes.Clone(r.info[infoLastKey]), Info: maps.Clone(r.info),
 	}

@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 		cells := rapid.SliceOfN(randomCell(), 1, 80).Draw(t, "cells")
 		slices.SortStableFunc(cells, func(a, b Cell) int { return Compare(&a, &b) })
 		o := Options{
-			Compression:    Compression(rapid.IntRange(0, len(codecs)-1).Draw(t, "compression")),
+			Compression:    Compression(rapid.IntRange(0, len(codecNames)-1).Draw(t, "compression")),
 			Encoding:       Encoding(rapid.IntRange(0, len(encodingNames)-1).Draw(t, "encoding")),
 			Bloom:          BloomType(rapid.IntRange(0, len(bloomNames)-1).Draw(t, "bloom")),
 			BloomPrefix:    2,

@@ -129,21 +129,11 @@ func (r *Reader) seek(want *flat) *Scanner {
 		return s
 	}
 	place, err := r.root.find(want)
-	for level := 1; err == nil && level < r.trailer.levels; level++ {
-		var blk *block
-		if blk, err = r.blocks.read(place.offset); err != nil {
-			break
-		}
-		if blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex {
-			err = fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.name, blk.offset)
-			break
-		}
+	for level := int64(1); err == nil && level < r.trailer.levels; level++ {
 		var x indexEntries
-		if err = x.readNonRoot(blk.payload); err != nil {
-			err = fmt.Errorf("index block at offset %d: %w", blk.offset, err)
-			break
+		if err = r.indexBlock(place, &x); err == nil {
+			place, err = x.find(want)
 		}
-		place, err = x.find(want)
 	}
 	if err != nil {
 		s.err = err
@@ -185,18 +175,11 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 // least entries. A row may be a synthetic one between two blocks that no cell has.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	level := &r.root
-	for depth := 1; depth < r.trailer.levels && level.len() < least; depth++ {
+	for depth := int64(1); depth < r.trailer.levels && level.len() < least; depth++ {
 		below := new(indexEntries)
 		for _, at := range level.places {
-			blk, err := r.blocks.read(at.offset)
-			if err != nil {
+			if err := r.indexBlock(at, below); err != nil {
 				return nil, err
-			}
-			if blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex {
-				return nil, fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.name, blk.offset)
-			}
-			if err := below.readNonRoot(blk.payload); err != nil {
-				return nil, fmt.Errorf("index block at offset %d: %w", blk.offset, err)
 			}
 		}
 		level = below
@@ -212,6 +195,21 @@ func (r *Reader) IndexRows(least int) ([][]byte, error) {
 		}
 	}
 	return rows, nil
+}
+
+// indexBlock adds the entries of the leaf or intermediate block at a place to x.
+func (r *Reader) indexBlock(at placed, x *indexEntries) error {
+	blk, err := r.blocks.read(at.offset)
+	switch {
+	case err != nil:
+		return err
+	case blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex:
+		return fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.name, blk.offset)
+	}
+	if err := x.readNonRoot(blk.payload); err != nil {
+		return fmt.Errorf("index block at offset %d: %w", blk.offset, err)
+	}
+	return nil
 }
 
 // find returns the last entry whose key is not greater than want, or the first entry.

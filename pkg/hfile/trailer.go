@@ -20,15 +20,21 @@ type trailer struct {
 	loadOnOpen            int64
 	dataIndexUncompressed int64
 	totalUncompressed     int64
-	dataIndexEntries      int
-	metaIndexEntries      int
+	dataIndexEntries      int64
+	metaIndexEntries      int64
 	cells                 int64
-	levels                int
+	levels                int64
 	firstData             int64
 	lastData              int64
 	comparator            string
 	compression           Compression
 	major, minor          int
+}
+
+// numbers returns the places of the protobuf's fields 1 to 10.
+func (t *trailer) numbers() [10]*int64 {
+	return [...]*int64{&t.fileInfo, &t.loadOnOpen, &t.dataIndexUncompressed, &t.totalUncompressed, &t.dataIndexEntries, &t.metaIndexEntries,
+		&t.cells, &t.levels, &t.firstData, &t.lastData}
 }
 
 // marshal returns all 4096 bytes. HBase writes every field, including zeros.
@@ -37,22 +43,12 @@ func (t *trailer) marshal() []byte { return t.marshalAs(cellComparator, minorVer
 // marshalAs is marshal with another comparator and minor version.
 func (t *trailer) marshalAs(comparator string, minor int) []byte {
 	var body []byte
-	field := func(number int, v int64) {
-		body = append(body, byte(number<<3))
-		body = binary.AppendUvarint(body, uint64(v))
+	for i, v := range t.numbers() {
+		body = binary.AppendUvarint(append(body, byte((i+1)<<3)), uint64(*v))
 	}
-	field(1, t.fileInfo)
-	field(2, t.loadOnOpen)
-	field(3, t.dataIndexUncompressed)
-	field(4, t.totalUncompressed)
-	field(5, int64(t.dataIndexEntries))
-	field(6, int64(t.metaIndexEntries))
-	field(7, t.cells)
-	field(8, int64(t.levels))
-	field(9, t.firstData)
-	field(10, t.lastData)
 	body = appendField(body, 11, []byte(comparator))
-	field(12, int64(codecs[t.compression].code))
+	body = binary.AppendUvarint(append(body, 12<<3), uint64(codecCodes[t.compression]))
+
 	b := make([]byte, 0, trailerSize)
 	b = append(b, trailerMagic...)
 	b = binary.AppendUvarint(b, uint64(len(body)))

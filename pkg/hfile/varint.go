@@ -5,9 +5,6 @@ import (
 	"math/bits"
 )
 
-// trailingZeroBytes returns the number of zero bytes at the low end of x.
-func trailingZeroBytes(x uint64) int { return bits.TrailingZeros64(x) >> 3 }
-
 // appendLEB appends v in LEB128: 7 bits per byte, low bits first. Values are lengths,
 // so v is never negative except for trailer offsets, where -1 takes ten bytes.
 func appendLEB(dst []byte, v int) []byte {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"math/bits"
 )
 
 // ErrOrder is wrapped by the error for a cell that sorts before the previous one, an [*OrderError].
@@ -66,7 +66,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("hfile options: %w", err)
 	}
 	o = o.withDefaults()
-	w := &Writer{o: o, fullAt: o.blockLimits(), firstData: -1, lastData: -1}
+	w := &Writer{o: o, fullAt: o.blockLimits()}
 	w.blocks = newBlockWriter(out, &o)
 	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries}
 	if o.Bloom != BloomNone {
@@ -76,8 +76,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 		w.delete = newBloomWriter(&o, false)
 	}
 	w.block = make([]byte, 0, min(o.BlockSize+o.BlockSize/4, 16<<20)+4<<10)
-	w.info = newFileStats()
-	w.startBlock()
+	w.reset(out)
 	return w, nil
 }
 
@@ -150,7 +149,7 @@ func (w *Writer) placeValue(before int) {
 	}
 	tail := len(w.cur.tags) + 1 + 2
 	if w.o.Encoding == EncodingPrefix || w.o.Encoding == EncodingDiff || w.o.Encoding == EncodingFastDiff {
-		tail = len(w.cur.tags) + 1 + lebSize(len(w.cur.tags))
+		tail = len(w.cur.tags) + 1 + (bits.Len(uint(len(w.cur.tags))|1)+6)/7
 	}
 	w.prevAt, w.prevLen = len(w.block)-tail-len(w.cur.value), len(w.cur.value)
 }
@@ -287,7 +286,7 @@ func (w *Writer) Finish() (Stats, error) {
 	root := w.index.finish(w.blocks)
 	t.loadOnOpen = root.place.offset
 	t.dataIndexUncompressed = root.uncompressed
-	t.dataIndexEntries, t.levels = root.entries, root.levels
+	t.dataIndexEntries, t.levels = int64(root.entries), int64(root.levels)
 	w.blocks.write(kindRootIndex, nil) // the meta index: nothing writes meta blocks
 	info := w.fileInfo()
 	t.fileInfo = w.blocks.write(kindFileInfo, info).offset
@@ -298,7 +297,7 @@ func (w *Writer) Finish() (Stats, error) {
 	t.cells = w.info.cells
 	t.firstData, t.lastData = w.firstData, w.lastData
 	t.compression = w.o.Compression
-	w.blocks.raw(t.marshal())
+	w.blocks.buf = append(w.blocks.buf, t.marshal()...)
 	w.blocks.flush()
 	if w.blocks.err != nil {
 		return Stats{}, w.fail(w.blocks.err)
@@ -335,16 +334,4 @@ func appendRowIndex(block []byte, starts []uint32) []byte {
 		block = binary.BigEndian.AppendUint32(block, s)
 	}
 	return binary.BigEndian.AppendUint32(block, uint32(size))
-}
-
-func lebSize(v int) int {
-	if v > math.MaxUint32 {
-		return 10
-	}
-	n := 1
-	for v >= 0x80 {
-		v >>= 7
-		n++
-	}
-	return n
 }
