@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -156,9 +157,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 			why = fmt.Sprintf("%s is in the key at a place that can be determined", p)
 		}
 	}
-	if why == "" {
-		why = fmt.Sprintf("the key does not hold %s", id)
-	}
+	why = cmp.Or(why, fmt.Sprintf("the key does not hold %s", id))
 	return best, why
 }
 

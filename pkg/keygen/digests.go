@@ -32,8 +32,6 @@ func hashed(fn func([]byte) int64, chars bool) func(*compiler, Call) (number, er
 }
 
 func javaHash(b []byte) int64 { return int64(JavaHash(b)) }
-func murmur(b []byte) int64   { return int64(murmur3(b, 0)) }
-func crc(b []byte) int64      { return int64(crc32.ChecksumIEEE(b)) }
 
 // saltOp appends |hash mod n|: in decimal with leading zeros, or as one byte.
 type saltOp struct {
@@ -60,39 +58,30 @@ func (s *saltOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 	return appendPadded(dst, r, s.width), nil
 }
 
-func compileSalt(c *compiler, call Call) (op, error) {
-	n, err := c.modulus(call, maxModulus)
-	if err != nil {
-		return nil, err
+// salted compiles a salt of Java's hash: in decimal, or as one byte, n at most 256, which may keep the sign of the remainder.
+func salted(text, sign bool) func(*compiler, Call) (op, error) {
+	return func(c *compiler, call Call) (op, error) {
+		most := 256
+		if text {
+			most = maxModulus
+		}
+		n, err := c.modulus(call, most)
+		if err != nil {
+			return nil, err
+		}
+		in, err := c.input(call.Args, true)
+		s := &saltOp{in: in, n: int64(n), sign: sign, fn: javaHash}
+		if text {
+			s.width = decimals(s.n - 1)
+		}
+		return s, err
 	}
-	in, err := c.input(call.Args, true)
-	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: javaHash}, err
-}
-
-func compileByteSalt(c *compiler, call Call) (op, error) {
-	n, err := c.modulus(call, 256)
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.input(call.Args, true)
-	return &saltOp{in: in, n: int64(n), fn: javaHash}, err
-}
-
-func compileJavaSalt(c *compiler, call Call) (op, error) {
-	op, err := compileByteSalt(c, call)
-	if s, ok := op.(*saltOp); ok {
-		s.sign = true
-	}
-	return op, err
 }
 
 // compileSpread makes a salt of murmur3, taken as unsigned: String.hashCode of ascending keys ascends too, so their salts would not look
 // random.
 func compileSpread(c *compiler, call Call) (op, error) {
-	n := spreadDefault
-	if len(call.Ints) > 0 {
-		n = call.Ints[0]
-	}
+	n := modulusOf(call, spreadDefault)
 	in, err := c.input(call.Args, false)
 	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: func(b []byte) int64 { return int64(uint32(murmur3(b, 0))) }}, err
 }
@@ -101,14 +90,16 @@ func compileSpread(c *compiler, call Call) (op, error) {
 type digestOp struct {
 	in   *input
 	sum  func(dst, text []byte) []byte
+	hex  bool // in lower-case digits
 	last []byte
+	raw  []byte
 	out  []byte
 }
 
-func digest(sum func(dst, text []byte) []byte) func(*compiler, Call) (op, error) {
+func digest(sum func(dst, text []byte) []byte, hex bool) func(*compiler, Call) (op, error) {
 	return func(c *compiler, call Call) (op, error) {
 		in, err := c.input(call.Args, false)
-		return &digestOp{in: in, sum: sum}, err
+		return &digestOp{in: in, sum: sum, hex: hex}, err
 	}
 }
 
@@ -118,7 +109,11 @@ func (d *digestOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 		return dst, err
 	}
 	if len(d.out) == 0 || !bytes.Equal(b, d.last) {
-		d.out = d.sum(d.out[:0], b)
+		if d.raw = d.sum(d.raw[:0], b); d.hex {
+			d.out = hex.AppendEncode(d.out[:0], d.raw)
+		} else {
+			d.out = append(d.out[:0], d.raw...)
+		}
 		d.last = append(d.last[:0], b...)
 	}
 	return append(dst, d.out...), nil
@@ -127,11 +122,6 @@ func (d *digestOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 func md5Raw(dst, b []byte) []byte {
 	sum := md5.Sum(b)
 	return append(dst, sum[:]...)
-}
-
-func md5Hex(dst, b []byte) []byte {
-	sum := md5.Sum(b)
-	return hex.AppendEncode(dst, sum[:])
 }
 
 // md5Shift returns the prefix of tables split by MD5StringSplit: the first seven hex digits of the digest as a number, shifted right by
@@ -151,37 +141,15 @@ func sha1Raw(dst, b []byte) []byte {
 	return append(dst, sum[:]...)
 }
 
-func sha1Hex(dst, b []byte) []byte {
-	sum := sha1.Sum(b)
-	return hex.AppendEncode(dst, sum[:])
-}
-
 func sha256Raw(dst, b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append(dst, sum[:]...)
-}
-
-func sha256Hex(dst, b []byte) []byte {
-	sum := sha256.Sum256(b)
-	return hex.AppendEncode(dst, sum[:])
 }
 
 func crc32Raw(dst, b []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(b))
 }
 
-func crc32Hex(dst, b []byte) []byte {
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE(b))
-	return hex.AppendEncode(dst, sum[:])
-}
-
 func murmur3Raw(dst, b []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(murmur3(b, 0)))
-}
-
-func murmur3Hex(dst, b []byte) []byte {
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], uint32(murmur3(b, 0)))
-	return hex.AppendEncode(dst, sum[:])
 }

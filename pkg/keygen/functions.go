@@ -2,7 +2,9 @@ package keygen
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -64,30 +66,30 @@ func listFunctions() []function {
 	always := func(n numbers) func(Call, Options) numbers { return func(Call, Options) numbers { return n } }
 	return []function{
 		{name: "salt", form: "salt(e, … [, n])", about: "|hash(e …) mod n| with leading zeros to the width of n−1; without n the job's number of salts",
-			joins: true, ints: [2]int{0, 1}, bounds: salt, salts: true, text: compileSalt, shape: saltShape},
+			joins: true, ints: [2]int{0, 1}, bounds: salt, salts: true, text: salted(true, false), shape: saltShape},
 		{name: "bytesalt", form: "bytesalt(e, … [, n])", about: "|hash(e …) mod n| as one byte, n at most 256",
-			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: compileByteSalt, shape: byteSaltShape},
+			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: salted(false, false), shape: byteSaltShape(false)},
 		{name: "javasalt", form: "javasalt(e, … [, n])", about: "Java's (byte) (hash(e …) % n), which keeps the sign: bytes 0 to n−1 and 256−(n−1) to 255, n at most 256",
-			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: compileJavaSalt, shape: javaSaltShape},
+			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: salted(false, true), shape: byteSaltShape(true)},
 		{name: "spread", form: "spread(e, … [, n])", about: "murmur3(e …) without sign, mod n, with leading zeros; two digits without n",
 			joins: true, ints: [2]int{0, 1}, bounds: salt, text: compileSpread, shape: spreadShape},
 
-		{name: "md5hex", form: "md5hex(e, …)", about: "MD5, 32 lower-case hex digits", joins: true, text: digest(md5Hex), shape: hexDigest(16)},
-		{name: "md5raw", form: "md5raw(e, …)", about: "MD5, 16 bytes", joins: true, text: digest(md5Raw), shape: rawDigest(16)},
-		{name: "sha1hex", form: "sha1hex(e, …)", about: "SHA-1, 40 hex digits", joins: true, text: digest(sha1Hex), shape: hexDigest(20)},
-		{name: "sha1raw", form: "sha1raw(e, …)", about: "SHA-1, 20 bytes", joins: true, text: digest(sha1Raw), shape: rawDigest(20)},
-		{name: "sha256hex", form: "sha256hex(e, …)", about: "SHA-256, 64 hex digits", joins: true, text: digest(sha256Hex), shape: hexDigest(32)},
-		{name: "sha256raw", form: "sha256raw(e, …)", about: "SHA-256, 32 bytes", joins: true, text: digest(sha256Raw), shape: rawDigest(32)},
-		{name: "crc32hex", form: "crc32hex(e, …)", about: "CRC-32, 8 hex digits", joins: true, text: digest(crc32Hex), shape: hexDigest(4)},
-		{name: "crc32raw", form: "crc32raw(e, …)", about: "CRC-32, 4 bytes", joins: true, text: digest(crc32Raw), shape: rawDigest(4)},
-		{name: "murmur3hex", form: "murmur3hex(e, …)", about: "murmur3, 8 hex digits", joins: true, text: digest(murmur3Hex), shape: hexDigest(4)},
-		{name: "murmur3raw", form: "murmur3raw(e, …)", about: "murmur3, 4 bytes", joins: true, text: digest(murmur3Raw), shape: rawDigest(4)},
-		{name: "md5shift", form: "md5shift(e, …)", about: "the first 7 hex digits of MD5 as a number, shifted right by one, 7 hex digits: the prefix for MD5StringSplit", joins: true, text: digest(md5Shift), shape: shiftShape},
+		{name: "md5hex", form: "md5hex(e, …)", about: "MD5, 32 lower-case hex digits", joins: true, text: digest(md5Raw, true), shape: hexDigest(16)},
+		{name: "md5raw", form: "md5raw(e, …)", about: "MD5, 16 bytes", joins: true, text: digest(md5Raw, false), shape: rawDigest(16)},
+		{name: "sha1hex", form: "sha1hex(e, …)", about: "SHA-1, 40 hex digits", joins: true, text: digest(sha1Raw, true), shape: hexDigest(20)},
+		{name: "sha1raw", form: "sha1raw(e, …)", about: "SHA-1, 20 bytes", joins: true, text: digest(sha1Raw, false), shape: rawDigest(20)},
+		{name: "sha256hex", form: "sha256hex(e, …)", about: "SHA-256, 64 hex digits", joins: true, text: digest(sha256Raw, true), shape: hexDigest(32)},
+		{name: "sha256raw", form: "sha256raw(e, …)", about: "SHA-256, 32 bytes", joins: true, text: digest(sha256Raw, false), shape: rawDigest(32)},
+		{name: "crc32hex", form: "crc32hex(e, …)", about: "CRC-32, 8 hex digits", joins: true, text: digest(crc32Raw, true), shape: hexDigest(4)},
+		{name: "crc32raw", form: "crc32raw(e, …)", about: "CRC-32, 4 bytes", joins: true, text: digest(crc32Raw, false), shape: rawDigest(4)},
+		{name: "murmur3hex", form: "murmur3hex(e, …)", about: "murmur3, 8 hex digits", joins: true, text: digest(murmur3Raw, true), shape: hexDigest(4)},
+		{name: "murmur3raw", form: "murmur3raw(e, …)", about: "murmur3, 4 bytes", joins: true, text: digest(murmur3Raw, false), shape: rawDigest(4)},
+		{name: "md5shift", form: "md5shift(e, …)", about: "the first 7 hex digits of MD5 as a number, shifted right by one, 7 hex digits: the prefix for MD5StringSplit", joins: true, text: digest(md5Shift, false), shape: shiftShape},
 
 		{name: "hash", form: "hash(e, …)", about: "Java's String.hashCode", joins: true, number: hashed(javaHash, true), numbers: always(hash32)},
 		{name: "longhash", form: "longhash(i)", about: "Java's Long.hashCode", number: mapped(longHash), numbers: always(numbers{min: -1 << 31, max: 1<<31 - 1})},
-		{name: "murmur3", form: "murmur3(e, …)", about: "MurmurHash3_x86_32 with seed 0", joins: true, number: hashed(murmur, false), numbers: always(hash32)},
-		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(crc, false), numbers: always(numbers{max: 1<<32 - 1, random: true})},
+		{name: "murmur3", form: "murmur3(e, …)", about: "MurmurHash3_x86_32 with seed 0", joins: true, number: hashed(func(b []byte) int64 { return int64(murmur3(b, 0)) }, false), numbers: always(hash32)},
+		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(func(b []byte) int64 { return int64(crc32.ChecksumIEEE(b)) }, false), numbers: always(numbers{max: 1<<32 - 1, random: true})},
 		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, math.MaxInt}}, number: mapped(remainder), numbers: modNumbers},
 		{name: "abs", form: "abs(i)", about: "absolute value", number: mapped(absolute), numbers: absNumbers},
 		{name: "toshort", form: "toshort(i)", about: "the low 16 bits with their sign, Java's (short)", number: mapped(toShort), numbers: shortNumbers},
@@ -113,14 +115,14 @@ func listFunctions() []function {
 	}
 }
 
-func findFunction(name string) (function, bool) {
-	list := functions()
-	for i := range list {
-		if list[i].name == name {
-			return list[i], true
-		}
+func findFunction(name string) (function, bool) { return functionIn(functions(), name) }
+
+func functionIn(list []function, name string) (function, bool) {
+	i := slices.IndexFunc(list, func(f function) bool { return f.name == name })
+	if i < 0 {
+		return function{}, false
 	}
-	return function{}, false
+	return list[i], true
 }
 
 func functionNames() []string {

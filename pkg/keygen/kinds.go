@@ -61,16 +61,21 @@ func results(o Operation) []Expr {
 
 // joint returns the kind of an expression with one of several values: their common kind, or text if they mix numbers and text.
 func joint(list []Expr, name string) (Kind, error) {
+	return oneKind(kindsOf(list), KindText, "%s cannot give both %s and %s", name)
+}
+
+// oneKind returns the common kind of values, or mixed for numbers and text. Conditions mix with nothing: format is that error's.
+func oneKind(kinds []Kind, mixed Kind, format, name string) (Kind, error) {
 	k := KindNull
-	for i, e := range list {
-		switch next := KindOf(e); {
+	for i, next := range kinds {
+		switch {
 		case next == KindNull || next == k:
 		case k == KindNull:
 			k = next
 		case next == KindBoolean || k == KindBoolean:
-			return k, argErrorf(i, "%s cannot give both %s and %s", name, k, next)
+			return k, argErrorf(i, format, name, k, next)
 		default:
-			k = KindText
+			k = mixed
 		}
 	}
 	return k, nil
@@ -80,19 +85,7 @@ func joint(list []Expr, name string) (Kind, error) {
 func compared(list []Expr, name string) (Kind, error) { return comparedKinds(kindsOf(list), name) }
 
 func comparedKinds(kinds []Kind, name string) (Kind, error) {
-	k := KindNull
-	for i, next := range kinds {
-		switch {
-		case next == KindNull || next == k:
-		case k == KindNull:
-			k = next
-		case next == KindBoolean || k == KindBoolean:
-			return k, argErrorf(i, "%s cannot compare %s with %s", name, k, next)
-		default:
-			k = KindNumber
-		}
-	}
-	return k, nil
+	return oneKind(kinds, KindNumber, "%s cannot compare %s with %s", name)
 }
 
 // kindsOf returns the kind of each value, computed once: that of a call depends on its arguments.

@@ -98,10 +98,7 @@ func spreadOver(n int64, width int) shape {
 }
 
 func saltShape(c Call, o Options) shape {
-	n := o.Regions
-	if len(c.Ints) > 0 {
-		n = c.Ints[0]
-	}
+	n := modulusOf(c, o.Regions)
 	if n < 1 {
 		// not known before the job is planned
 		return shape{min: 1, max: 10, set: decimalDigits(), first: decimalDigits()}
@@ -109,36 +106,33 @@ func saltShape(c Call, o Options) shape {
 	return spreadOver(int64(n), decimals(int64(n)-1))
 }
 
-func byteSaltShape(c Call, o Options) shape {
-	n := o.Regions
-	if len(c.Ints) > 0 {
-		n = c.Ints[0]
+// byteSaltShape returns the shape of a salt of one byte. A signed one has each remainder from 1−n to n−1 equally often, and 0 twice, as both
+// signs have it.
+func byteSaltShape(signed bool) func(Call, Options) shape {
+	return func(c Call, o Options) shape {
+		n := modulusOf(c, o.Regions)
+		if n < 1 || n > 256 {
+			return fixedShape(1, anyByte)(c, o)
+		}
+		salt := symbol{int64(n), 1, everyByte()}
+		if signed {
+			var remainders []byte
+			for r := range n {
+				remainders = append(remainders, byte(r), byte(-r))
+			}
+			slices.Sort(remainders)
+			salt = symbol{int64(2 * n), 1, string(remainders)}
+		}
+		return shape{min: 1, max: 1, set: salt.firsts(), lead: []symbol{salt}, whole: true}.led()
 	}
-	if n < 1 || n > 256 {
-		return fixedShape(1, anyByte)(c, o)
-	}
-	s := shape{min: 1, max: 1, lead: []symbol{{int64(n), 1, everyByte()}}, whole: true}
-	s.set = s.lead[0].firsts()
-	return s.led()
 }
 
-// javaSaltShape returns the shape of a signed salt: each remainder from 1−n to n−1 equally often, and 0 twice, as both signs have it.
-func javaSaltShape(c Call, o Options) shape {
-	n := o.Regions
+// modulusOf returns the modulus of a call, or the usual one.
+func modulusOf(c Call, usual int) int {
 	if len(c.Ints) > 0 {
-		n = c.Ints[0]
+		return c.Ints[0]
 	}
-	if n < 1 || n > 256 {
-		return fixedShape(1, anyByte)(c, o)
-	}
-	var remainders []byte
-	for r := range n {
-		remainders = append(remainders, byte(r), byte(-r))
-	}
-	slices.Sort(remainders)
-	s := shape{min: 1, max: 1, lead: []symbol{{int64(2 * n), 1, string(remainders)}}, whole: true}
-	s.set = s.lead[0].firsts()
-	return s.led()
+	return usual
 }
 
 func everyByte() string {
@@ -150,10 +144,7 @@ func everyByte() string {
 }
 
 func spreadShape(c Call, _ Options) shape {
-	n := int64(spreadDefault)
-	if len(c.Ints) > 0 {
-		n = int64(c.Ints[0])
-	}
+	n := int64(modulusOf(c, spreadDefault))
 	return spreadOver(n, decimals(n-1))
 }
 

@@ -119,14 +119,7 @@ func listValueFunctions() []function {
 	return list
 }
 
-func findValueFunction(name string) (function, bool) {
-	for _, f := range valueFunctions() {
-		if f.name == name {
-			return f, true
-		}
-	}
-	return function{}, false
-}
+func findValueFunction(name string) (function, bool) { return functionIn(valueFunctions(), name) }
 
 // ValueFunctions returns the functions that cells and filters have in addition to those of keys, in the order of docs/expressions.md.
 func ValueFunctions() []Function {
