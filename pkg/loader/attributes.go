@@ -14,14 +14,10 @@ import (
 // to change, with empty values for those to remove; an empty result changes nothing. HBase 2.5.13, 2.6 or later reopens no regions for this;
 // earlier versions reopen them, one after the other. HBase cannot refuse the change if another client changes the table at the same moment.
 func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change func(now map[string]string) map[string]string) error {
-	var resp pb.GetTableDescriptorsResponse
-	if err := c.master(ctx, "GetTableDescriptors", &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}, &resp); err != nil {
-		return fmt.Errorf("describe table %s: %w", table, c.denied(err, "CREATE", "RWC", table.String()))
+	schema, err := c.descriptor(ctx, table)
+	if err != nil {
+		return fmt.Errorf("describe table %s: %w", table, err)
 	}
-	if len(resp.GetTableSchema()) != 1 {
-		return fmt.Errorf("describe table %s: %w", table, ErrTableNotFound)
-	}
-	schema := resp.GetTableSchema()[0] // with fields unknown to this program
 	set := change(byteMap(schema.GetAttributes()))
 	if len(set) == 0 {
 		return nil
@@ -38,6 +34,6 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 	const reopenRegions = 5 // of ModifyTableRequest; gohbase's message has no field for it
 	req := &pb.ModifyTableRequest{TableName: table.proto(), TableSchema: schema, NonceGroup: nonce(), Nonce: nonce()}
 	req.ProtoReflect().SetUnknown(frames.AppendNumber(nil, reopenRegions, 0))
-	err := c.masterDoes(ctx, "ModifyTable", req, &pb.ModifyTableResponse{})
+	err = c.masterDoes(ctx, "ModifyTable", req, &pb.ModifyTableResponse{})
 	return tableError("modify", table, c.denied(err, "CREATE", "RWC", table.String()))
 }

@@ -47,19 +47,9 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 
 // firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
 // an empty directory behind.
-func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (proto.Message, error) {
-	resp := &emptypb.Empty{}
-	at := &locator{regions: &c.regions, table: table}
-	err := c.retry(ctx, method, func(attempt int) error {
-		r, err := at.locate(ctx, nil, attempt > 0)
-		if err != nil {
-			return err
-		}
+func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (resp proto.Message, err error) {
+	err = c.onRegion(ctx, method, &locator{regions: &c.regions, table: table}, nil, func(l *link, r Region) error {
 		req, err := request(r)
-		if err != nil {
-			return err
-		}
-		l, err := c.connect(ctx, r.Server, region.RegionClient)
 		if err != nil {
 			return err
 		}
@@ -69,20 +59,25 @@ func (c *Cluster) firstRegion(ctx context.Context, table TableName, method strin
 	return resp, err
 }
 
-// Prepare makes a staging directory as a load would and returns its path; success shows that the user may load the table. Cleanup deletes
-// the directory.
+// onRegion calls the server of the region that has a row, as often as [Cluster.retry] does.
+func (c *Cluster) onRegion(ctx context.Context, what string, at *locator, row []byte, call func(*link, Region) error) error {
+	return c.retry(ctx, what, func(attempt int) error {
+		r, err := at.locate(ctx, row, attempt > 0)
+		if err != nil {
+			return err
+		}
+		l, err := c.connect(ctx, r.Server, region.RegionClient)
+		if err != nil {
+			return err
+		}
+		return call(l, r)
+	})
+}
+
+// Prepare makes a staging directory as a load would and returns its path, the token; success shows that the user may load the table. Cleanup
+// deletes the directory. Prepare waits for a call in progress when the context ends: without the answer, the directory that HBase made could
+// not be removed.
 func (c *Cluster) Prepare(ctx context.Context, table TableName) (string, error) {
-	return c.prepare(ctx, table)
-}
-
-// Cleanup deletes a staging directory that Prepare returned, with all its contents.
-func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) error {
-	return c.cleanup(ctx, table, token)
-}
-
-// prepare makes the staging directory and returns its path, the token. It waits for a call in progress when the context ends: without the
-// answer, the directory that HBase made could not be removed.
-func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, context.Cause(ctx))
 	}
@@ -116,8 +111,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// cleanup deletes the staging directory. token is the path that prepare returned.
-func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) error {
+// Cleanup deletes a staging directory that Prepare returned, with all its contents.
+func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) error {
 	if err := checkToken(token); err != nil {
 		return err
 	}

@@ -44,6 +44,13 @@ type blockCall struct {
 	block []byte
 }
 
+// queue makes a call whose answer may have a cell block. [link.wait] waits for it.
+func (l *link) queue(ctx context.Context, method string, req, resp proto.Message) *blockCall {
+	call := &blockCall{call: *newCall(ctx, method, req, resp)}
+	l.client.QueueRPC(call)
+	return call
+}
+
 // DeserializeCellBlocks is called by gohbase's reader with the block, and must consume all of it. The bytes belong to this answer alone.
 func (c *blockCall) DeserializeCellBlocks(_ proto.Message, b []byte) (uint32, error) {
 	if uint64(len(b)) > 1<<32-1 {

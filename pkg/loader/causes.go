@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,7 @@ func (l *load) fileCauses(ctx context.Context, user, name string, seen map[strin
 
 // complain describes the permission that a user lacks on a file, and how to grant it.
 func complain(info fs.FileInfo, name, user, verb, mode string) string {
-	if user == "" {
-		user = "HBase's user"
-	}
+	user = cmp.Or(user, "HBase's user")
 	by, group := hdfsio.Owner(info)
 	return fmt.Sprintf("%s (owner %s:%s, mode %04o) cannot be %s by %s: chmod %s", name, by, group, info.Mode().Perm(), verb, user, mode)
 }

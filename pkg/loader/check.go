@@ -92,11 +92,7 @@ func (l *load) checkFamilies(table *Table) error {
 		}
 	}
 	if len(unknown) > 0 {
-		e := &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown))}
-		for _, f := range table.Families {
-			e.Families = append(e.Families, f.Name)
-		}
-		return e
+		return &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown)), Families: table.FamilyNames()}
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
@@ -40,18 +39,8 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 		get.Column = append(get.Column, &pb.Column{Family: []byte(family)})
 	}
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.retry(ctx, "get", func(attempt int) error {
-		r, err := at.locate(ctx, key, attempt > 0)
-		if err != nil {
-			return err
-		}
-		l, err := c.connect(ctx, r.Server, region.RegionClient)
-		if err != nil {
-			return err
-		}
-		req := &pb.GetRequest{Region: r.specifier(), Get: get}
-		call := &blockCall{call: *newCall(ctx, "Get", req, &pb.GetResponse{})}
-		l.client.QueueRPC(call)
+	err = c.onRegion(ctx, "get", at, key, func(l *link, r Region) (err error) {
+		call := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, &pb.GetResponse{})
 		if err := l.wait(call); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (l *load) stage(ctx context.Context) (err error) {
 	if l.direct {
 		return nil
 	}
-	if l.token, err = l.c.prepare(ctx, l.req.Table); err != nil {
+	if l.token, err = l.c.Prepare(ctx, l.req.Table); err != nil {
 		return err
 	}
 	l.staged, l.report.Token = l.token, l.token
@@ -155,6 +155,14 @@ func tell[T any](l *load, event func(T) error, arg T) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return event(arg)
+}
+
+// tell2 calls an event handler that has two arguments.
+func tell2[A, B any](l *load, event func(A, B) error, a A, b B) error {
+	if event == nil {
+		return nil
+	}
+	return tell(l, func(b B) error { return event(a, b) }, b)
 }
 
 // progressed records the time of progress.
@@ -248,7 +256,7 @@ func (l *load) clean(failed bool) error {
 			return nil
 		}
 	}
-	if err := l.c.cleanup(ctx, l.req.Table, l.staged); err != nil {
+	if err := l.c.Cleanup(ctx, l.req.Table, l.staged); err != nil {
 		l.c.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
 		return nil
 	}

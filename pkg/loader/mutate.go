@@ -6,7 +6,6 @@ import (
 
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -31,15 +30,7 @@ func (c *Cluster) Mutate(ctx context.Context, table TableName, m Mutation) (done
 	condition := &pb.Condition{Row: m.Row, Family: m.If.Family, Qualifier: m.If.Qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: comparator}
 	mutation := m.proto()
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.retry(ctx, "mutate", func(attempt int) error {
-		r, err := at.locate(ctx, m.Row, attempt > 0)
-		if err != nil {
-			return err
-		}
-		l, err := c.connect(ctx, r.Server, region.RegionClient)
-		if err != nil {
-			return err
-		}
+	err = c.onRegion(ctx, "mutate", at, m.Row, func(l *link, r Region) error {
 		resp := &pb.MutateResponse{}
 		if err := l.invoke(ctx, "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: mutation, Condition: condition}, resp); err != nil {
 			return err

@@ -161,13 +161,8 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 	fenced.Path = fencedPath(f.Path)
 	s := &settling{load: l, file: f, to: fenced, region: r, answered: answered}
 	if !answered {
-		if on := l.req.Events.OnFencing; on != nil {
-			l.mu.Lock()
-			err := on(f, fenced.Path)
-			l.mu.Unlock()
-			if err != nil {
-				return f, PlaceUnknown, err
-			}
+		if err := tell2(l, l.req.Events.OnFencing, f, fenced.Path); err != nil {
+			return f, PlaceUnknown, err
 		}
 	}
 	pauses := retry.Policy{First: settlePause, Most: settlePauseMax}

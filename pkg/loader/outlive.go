@@ -29,18 +29,12 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 // call makes the call. When the context ends, it still waits for the answer for half of LoadGrace: a load takes a second or two, and a lost
 // answer costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
-	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
-		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
+	callCtx, end := outlive(ctx, l.c.cfg.LoadGrace/2)
+	defer end()
+	callCtx, cancel := context.WithTimeoutCause(callCtx, l.c.cfg.LoadTimeout, fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
 	defer cancel()
 	callCtx, giveUp := context.WithCancelCause(callCtx)
 	defer giveUp(nil)
-	grace := l.c.cfg.LoadGrace / 2
-	stop := context.AfterFunc(ctx, func() {
-		if retry.Sleep(callCtx, grace) == nil {
-			giveUp(fmt.Errorf("no answer within %s of the stop: %w", grace, context.Cause(ctx)))
-		}
-	})
-	defer stop()
 	go func() {
 		if l.movedAway(callCtx, g.region) {
 			giveUp(errMovedAway)

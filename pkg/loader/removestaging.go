@@ -44,7 +44,7 @@ func (c *Cluster) removeStaging(ctx context.Context, fsys FS, table TableName, t
 			return fmt.Errorf("%s/%s: %w", family.Name(), files[0].Name(), ErrStaged)
 		}
 	}
-	if err := c.cleanup(ctx, table, token); err != nil {
+	if err := c.Cleanup(ctx, table, token); err != nil {
 		return fmt.Errorf("%w (delete it as HBase's user)", err)
 	}
 	return nil

@@ -170,12 +170,8 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 
 // expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
 func expired(err error) bool {
-	for _, short := range []string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"} {
-		if isJava(err, short) {
-			return true
-		}
-	}
-	return false
+	re, ok := errors.AsType[*RemoteError](err)
+	return ok && slices.Contains([]string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"}, re.short())
 }
 
 // ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes.

@@ -1,11 +1,10 @@
 package loader
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 // columnsOf returns the columns that a request reads, one entry for each family. A family without qualifiers is read whole.
@@ -33,86 +32,37 @@ func columnsOf(r ScanRequest) []*pb.Column {
 	return columns
 }
 
-// rawScan returns the attribute of a raw scan (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
-func rawScan() []*pb.NameBytesPair {
-	return []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
-}
-
-// keysOnly returns the server's filter that empties values.
-func keysOnly() (*pb.Filter, error) {
-	b, err := proto.Marshal(&pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
-	return &pb.Filter{Name: proto.String(filterPackage + "KeyOnlyFilter"), SerializedFilter: b}, err
-}
-
-// withKeysOnly adds the filter of keysOnly to a filter, which may be nil.
-func withKeysOnly(f *pb.Filter) (*pb.Filter, error) {
-	keys, err := keysOnly()
-	if err != nil || f == nil {
-		return keys, err
-	}
-	return allOf(&pb.FilterList{Filters: []*pb.Filter{f, keys}})
-}
-
-const filterPackage = "org.apache.hadoop.hbase.filter."
-
-// onlyRows returns the server's filter that seeks from one of the rows to the next (HBase 1.1 and later).
-func onlyRows(rows [][]byte) (*pb.Filter, error) {
-	list := &pb.MultiRowRangeFilter{}
-	for _, row := range rows {
-		list.RowRangeList = append(list.RowRangeList, &pb.RowRange{StartRow: row, StartRowInclusive: proto.Bool(true), StopRow: row, StopRowInclusive: proto.Bool(true)})
-	}
-	b, err := proto.Marshal(list)
-	return &pb.Filter{Name: proto.String(filterPackage + "MultiRowRangeFilter"), SerializedFilter: b}, err
-}
-
-// filterOf returns the server's filter for the rows and the conditions, nil if there are none. A row without a condition's column does not
-// pass.
-func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
-	var list pb.FilterList
-	if len(rows) > 0 {
-		f, err := onlyRows(rows)
-		if err != nil || len(where) == 0 {
-			return f, err
+// filterOf returns the server's filter for the rows and the conditions of a request, nil if there are none. The filter for rows seeks from one
+// to the next (HBase 1.1 and later). A row without a condition's column does not pass. Without conditions, KeysOnly empties the values.
+func filterOf(r ScanRequest) (*pb.Filter, error) {
+	var all []filter.Filter
+	if len(r.Rows) > 0 {
+		ranges := make([]*filter.RowRange, len(r.Rows))
+		for i, row := range r.Rows {
+			ranges[i] = filter.NewRowRange(row, row, true, true)
 		}
-		list.Filters = append(list.Filters, f)
+		all = append(all, filter.NewMultiRowRangeFilter(ranges))
 	}
-	add := func(c Condition, op pb.CompareType, value []byte) error {
-		comparator, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
-		if err != nil {
-			return err
+	for _, c := range r.Where {
+		add := func(op filter.CompareType, value []byte) {
+			comparator := filter.NewBinaryComparator(filter.NewByteArrayComparable(value))
+			all = append(all, filter.NewSingleColumnValueFilter([]byte(c.Family), c.Qualifier, op, comparator, true, true))
 		}
-		b, err := proto.Marshal(&pb.SingleColumnValueFilter{
-			ColumnFamily: []byte(c.Family), ColumnQualifier: c.Qualifier, CompareOp: &op,
-			Comparator:      &pb.Comparator{Name: proto.String(filterPackage + "BinaryComparator"), SerializedComparator: comparator},
-			FilterIfMissing: proto.Bool(true), LatestVersionOnly: proto.Bool(true),
-		})
-		list.Filters = append(list.Filters, &pb.Filter{Name: proto.String(filterPackage + "SingleColumnValueFilter"), SerializedFilter: b})
-		return err
-	}
-	for _, c := range where {
 		if c.From != nil || c.To == nil {
-			if err := add(c, pb.CompareType_GREATER_OR_EQUAL, c.From); err != nil {
-				return nil, fmt.Errorf("condition on %s:%q: %w", c.Family, c.Qualifier, err)
-			}
+			add(filter.GreaterOrEqual, c.From)
 		}
 		if c.To != nil {
-			if err := add(c, pb.CompareType_LESS_OR_EQUAL, c.To); err != nil {
-				return nil, fmt.Errorf("condition on %s:%q: %w", c.Family, c.Qualifier, err)
-			}
+			add(filter.LessOrEqual, c.To)
 		}
 	}
-	if len(list.Filters) == 0 {
+	if r.KeysOnly && len(r.Where) == 0 {
+		all = append(all, filter.NewKeyOnlyFilter(false))
+	}
+	switch len(all) {
+	case 0:
 		return nil, nil
+	case 1:
+		return all[0].ConstructPBFilter()
 	}
-	return allOf(&list)
-}
-
-// allOf returns a filter that requires all of the list's filters to pass.
-func allOf(list *pb.FilterList) (*pb.Filter, error) {
-	list.Operator = pb.FilterList_MUST_PASS_ALL.Enum()
-	b, err := proto.Marshal(list)
-	if err != nil {
-		return nil, err
-	}
-	return &pb.Filter{Name: proto.String(filterPackage + "FilterList"), SerializedFilter: b}, nil
+	return filter.NewList(filter.MustPassAll, all...).ConstructPBFilter()
 }

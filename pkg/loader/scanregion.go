@@ -45,7 +45,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 	if err != nil {
 		return err
 	}
-	next := s.send(ctx, l, open)
+	next := l.queue(ctx, "Scan", open, &pb.ScanResponse{})
 	var id uint64
 	for {
 		if err := l.wait(next); err != nil {
@@ -59,13 +59,13 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 		read.add(resp, block)
 		more := resp.GetMoreResultsInRegion() && (resp.MoreResults == nil || resp.GetMoreResults())
 		if more {
-			next = s.send(ctx, l, &pb.ScanRequest{
+			next = l.queue(ctx, "Scan", &pb.ScanRequest{
 				ScannerId:               resp.ScannerId,
 				NumberOfRows:            proto.Uint32(allRows),
 				ClientHandlesPartials:   proto.Bool(true),
 				ClientHandlesHeartbeats: proto.Bool(true),
 				TrackScanMetrics:        proto.Bool(read.wanted),
-			})
+			}, &pb.ScanResponse{})
 		}
 		err := s.parse(resp, block)
 		if err == nil && !more {
@@ -78,12 +78,6 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 			return err
 		}
 	}
-}
-
-func (s *scan) send(ctx context.Context, l *link, req *pb.ScanRequest) *blockCall {
-	call := &blockCall{call: *newCall(ctx, "Scan", req, &pb.ScanResponse{})}
-	l.client.QueueRPC(call)
-	return call
 }
 
 // open returns the request that opens a scanner and asks for its first chunk.
@@ -104,16 +98,12 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	}
 	req.Scan.Column = columnsOf(s.req)
 	var err error
-	if req.Scan.Filter, err = filterOf(s.req.Rows, s.req.Where); err != nil {
+	if req.Scan.Filter, err = filterOf(s.req); err != nil {
 		return nil, err
 	}
 	if s.req.Raw {
-		req.Scan.Attribute = rawScan()
-	}
-	if s.req.KeysOnly && len(s.req.Where) == 0 {
-		if req.Scan.Filter, err = withKeysOnly(req.Scan.Filter); err != nil {
-			return nil, err
-		}
+		// org.apache.hadoop.hbase.client.Scan.RAW_ATTR: a Java true
+		req.Scan.Attribute = []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
 	}
 	if s.req.MinTime != 0 || s.req.MaxTime != 0 {
 		req.Scan.TimeRange = &pb.TimeRange{From: proto.Uint64(uint64(s.req.MinTime))}

@@ -158,12 +158,9 @@ func deletedBy(c Cell, cells []Cell) bool {
 
 // replacedBy reports whether a reader sees one of the newer cells instead of a cell.
 func replacedBy(c Cell, newer []Cell) bool {
-	for _, n := range column(newer, c.Family, c.Qualifier) {
-		if n.Type == CellPut && n.Timestamp > c.Timestamp && !deletedBy(n, newer) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(column(newer, c.Family, c.Qualifier), func(n Cell) bool {
+		return n.Type == CellPut && n.Timestamp > c.Timestamp && !deletedBy(n, newer)
+	})
 }
 
 // column returns the cells of a column.

@@ -59,12 +59,7 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 		l.locate(g, PlaceStore, took)
 	}
 	l.stored(files)
-	if on := l.req.Events.OnLoaded; on != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return on(g.region, files)
-	}
-	return nil
+	return tell2(l, l.req.Events.OnLoaded, g.region, files)
 }
 
 // returned reports a load that was not begun. All its files are at their sources.

@@ -39,13 +39,15 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
 	}
 	resp, err := c.requestSnapshot(ctx, s)
-	if err == nil {
-		err = c.snapshotDone(ctx, s, resp)
+	if id, ok := varintField(resp.ProtoReflect().GetUnknown(), snapshotProcedure); err == nil && ok {
+		err = c.procedure(ctx, id)
+	} else if err == nil {
+		err = c.snapshotEnd(ctx, s)
 	}
 	switch {
 	case isJava(err, "SnapshotExistsException"):
 		err = ErrSnapshotExists
-	case noTable(err):
+	case snapshotRefused(err, "doesn't exist, can't take snapshot"): // SnapshotManager.takeSnapshotInternal, 2.6
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
 	if err != nil {
@@ -63,33 +65,19 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 		req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
 		req.ProtoReflect().SetUnknown(frames.AppendNumber(frames.AppendNumber(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
 		err := c.master(ctx, "Snapshot", req, resp)
-		if !anotherSnapshot(err) {
+		if !snapshotRefused(err, "already running another snapshot") {
 			return resp, err
 		}
 		if err := retry.Sleep(ctx, snapshotPause); err != nil {
-			return nil, err
+			return resp, err
 		}
 	}
 }
 
-// anotherSnapshot reports whether the master refuses a snapshot because it is taking one.
-func anotherSnapshot(err error) bool {
+// snapshotRefused reports whether the master refuses a snapshot with a text.
+func snapshotRefused(err error, text string) bool {
 	e, ok := errors.AsType[*RemoteError](err)
-	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "already running another snapshot")
-}
-
-// noTable reports whether the master refuses a snapshot because there is no such table (SnapshotManager.takeSnapshotInternal, 2.6).
-func noTable(err error) bool {
-	e, ok := errors.AsType[*RemoteError](err)
-	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "doesn't exist, can't take snapshot")
-}
-
-// snapshotDone waits for a snapshot in the way that the answer to the request calls for.
-func (c *Cluster) snapshotDone(ctx context.Context, s *pb.SnapshotDescription, answer *pb.SnapshotResponse) error {
-	if id, ok := varintField(answer.ProtoReflect().GetUnknown(), snapshotProcedure); ok {
-		return c.procedure(ctx, id)
-	}
-	return c.snapshotEnd(ctx, s)
+	return ok && e.short() == "SnapshotCreationException" && strings.Contains(e.Message, text)
 }
 
 // SnapshotUnderWay waits until no request is taking a snapshot of the name any more. The next call of [Cluster.Snapshot] shows whether one

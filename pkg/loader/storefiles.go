@@ -24,20 +24,11 @@ const (
 // StoreFiles returns the paths of the store files that a region has in service in one family, including references and links. A file in the
 // region's directory that is not among them is not read. The region must be on r.Server now: it is asked once, and an answer takes at most
 // [Config.CallTimeout].
-func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]string, error) {
-	paths, err := c.storeFiles(ctx, r, family)
+func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) (paths []string, err error) {
+	resp, err := c.askRegion(ctx, r, "GetStoreFile", func(b []byte) []byte { return frames.AppendBytes(b, storeFileFamily, []byte(family)) })
 	if err != nil {
 		return nil, fmt.Errorf("store files of family %s of region %s: %w", family, r.Encoded, err)
 	}
-	return paths, nil
-}
-
-func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]string, error) {
-	resp, err := c.askRegion(ctx, r, "GetStoreFile", func(b []byte) []byte { return frames.AppendBytes(b, storeFileFamily, []byte(family)) })
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
 	frames.Fields(resp.ProtoReflect().GetUnknown(), func(num protowire.Number, _ uint64, value []byte) {
 		if num == storeFileName {
 			paths = append(paths, string(value))

@@ -87,11 +87,14 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 	// The state needs no master, so a mistyped name is found without one. The master is asked at the same time.
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var resp pb.GetTableDescriptorsResponse
+	var t *Table
 	answered := make(chan error, 1)
 	go func() {
-		req := &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}
-		answered <- c.master(asking, "GetTableDescriptors", req, &resp)
+		schema, err := c.descriptor(asking, table)
+		if err == nil {
+			t, err = parseTable(table, schema)
+		}
+		answered <- err
 	}()
 	state, at, err := c.tableStateAt(ctx, table)
 	if err != nil {
@@ -100,17 +103,22 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 		return nil, fmt.Errorf("describe table: %w", err)
 	}
 	if err := <-answered; err != nil {
-		return nil, fmt.Errorf("describe table %s: %w", table, c.denied(err, "CREATE", "RWC", table.String()))
-	}
-	if len(resp.GetTableSchema()) != 1 {
-		return nil, fmt.Errorf("describe table %s: %w", table, ErrTableNotFound)
-	}
-	t, err := parseTable(table, resp.GetTableSchema()[0])
-	if err != nil {
 		return nil, fmt.Errorf("describe table %s: %w", table, err)
 	}
 	t.State, t.StateTime = state, at
 	return t, nil
+}
+
+// descriptor reads a table's descriptor from the master, with fields unknown to this program.
+func (c *Cluster) descriptor(ctx context.Context, table TableName) (*pb.TableSchema, error) {
+	var resp pb.GetTableDescriptorsResponse
+	if err := c.master(ctx, "GetTableDescriptors", &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}, &resp); err != nil {
+		return nil, c.denied(err, "CREATE", "RWC", table.String())
+	}
+	if len(resp.GetTableSchema()) != 1 {
+		return nil, ErrTableNotFound
+	}
+	return resp.GetTableSchema()[0], nil
 }
 
 // Tables lists the user tables that this user may see, in the master's order.
@@ -202,10 +210,8 @@ const bloomPrefixLength = "RowPrefixBloomFilter.prefix_length"
 // schema returns the family as a descriptor. Fields override the attributes of the same meaning; a zero field keeps the attribute, or the
 // server's default.
 func (f Family) schema() *pb.ColumnFamilySchema {
-	attributes := maps.Clone(f.Attributes)
-	if attributes == nil {
-		attributes = map[string]string{}
-	}
+	attributes := map[string]string{}
+	maps.Copy(attributes, f.Attributes)
 	set := func(key, value string) {
 		if value != "" && value != "0" {
 			attributes[key] = value

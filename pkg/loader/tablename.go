@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -65,9 +66,7 @@ func (t TableName) String() string {
 // proto returns the name with its namespace, which the servers require.
 func (t TableName) proto() *pb.TableName {
 	ns := t.Namespace
-	if ns == "" {
-		ns = DefaultNamespace
-	}
+	ns = cmp.Or(ns, DefaultNamespace)
 	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
 }
 
