@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func (a *avroReader) read(s Split) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, h.Close()) }()
+	defer func() { err = cmp.Or(err, h.Close()) }()
 	a.plan = file.decode
 	a.blocks.Open(file.header, raw, s.Start, s.End)
 	for {

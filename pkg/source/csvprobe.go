@@ -139,14 +139,15 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	err := sniff.CheckHeaderLine(names, rest[:end], "")
-	if err == nil {
-		err = sniff.CheckTextHeader(names)
+	return true, f.named(names, data, start, start+end, "")
+}
+
+// named takes the names of the columns from the file's first record, data[start:end].
+func (f *inputFile) named(names []string, data []byte, start, end int, recordSep string) error {
+	if err := sniff.CheckHeaderLine(names, data[start:end], recordSep); err != nil {
+		return err
 	}
-	if err != nil {
-		return false, err
-	}
-	f.columns, f.dataStart, f.headed = names, int64(start+end), true
-	f.headSum = addSum(0, data[:f.dataStart])
-	return true, nil
+	f.columns, f.dataStart, f.headed = names, int64(end), true
+	f.headSum = addSum(0, data[:end])
+	return sniff.CheckTextHeader(names)
 }

@@ -149,7 +149,7 @@ func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, er
 			return next, err
 		}
 		if bad.Unclosed {
-			return next, r.unclosedQuote(bad)
+			return next, r.unclosed(bad.Start, bad.At-bad.Start, bad.Column, bad.Reason)
 		}
 		column, reason := "", bad.Reason
 		if bad.Found > 0 {
@@ -162,12 +162,6 @@ func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, er
 		}
 		start = next
 	}
-}
-
-// unclosedQuote returns the error of a record whose quote is not closed before the end of the file: as in [Reader.unclosed], no budget
-// allows it.
-func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
-	return r.unclosed(bad.Start, bad.At-bad.Start, bad.Column, bad.Reason)
 }
 
 // probeDelimited finds where the records begin, and reads the header if there is one.
@@ -245,15 +239,9 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if h == dialect.HeaderMatch && !sniff.Alike(names, o.Columns) {
 		return true, nil
 	}
-	err = sniff.CheckHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
-	if err == nil {
-		err = sniff.CheckTextHeader(names)
-	}
-	if err != nil {
+	if err := f.named(names, data, at, at+next, f.dialect.RecordSep); err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.Path, err)
 	}
-	f.columns, f.dataStart, f.headed = names, int64(at+next), true
-	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }
 
@@ -310,7 +298,7 @@ func (f *inputFile) shorten(found int, o *Options) {
 		return
 	}
 	columns := slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool {
-		return slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name })
+		return constantAt(f.Partitions, name) >= 0
 	})
 	if f.short = found < len(columns); f.short {
 		f.columns = columns[:found]

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/swar"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
 
@@ -149,11 +150,7 @@ func (r *Reader) badCount(row, k, start, end int) error {
 
 // countReason returns the reason of a record with the wrong number of columns.
 func countReason(found, expected int) string {
-	columns := "columns"
-	if found == 1 {
-		columns = "column"
-	}
-	return fmt.Sprintf("%d %s found, %d expected", found, columns, expected)
+	return fmt.Sprintf("%s found, %d expected", setting.Count(found, "column"), expected)
 }
 
 // skipDump finds the first record that begins in the split, in buf[:n], which begins one byte before the split: the one after the first

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -76,7 +77,7 @@ func values(records []record) [][]string {
 func showRows(t *testing.T, in *Input, got *[]string) (err error) {
 	r := in.NewReader()
 	for i := range in.Splits() {
-		err = firstError(err, r.Read(t.Context(), i, func(b *Batch) error {
+		err = cmp.Or(err, r.Read(t.Context(), i, func(b *Batch) error {
 			for row := range b.Rows {
 				var values []string
 				for c := range b.Cols {

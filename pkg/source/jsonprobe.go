@@ -123,7 +123,7 @@ func (j *jsonText) offer(wanted []string, first string, o *Options) error {
 	f.columns = nil
 	looked, found := 0, false
 	for _, name := range wanted {
-		if slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name }) {
+		if constantAt(f.Partitions, name) >= 0 {
 			continue
 		}
 		looked++

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,22 +126,14 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.SplitSize == 0 {
-		o.SplitSize = defaultSplitSize
-	}
-	if o.ChunkSize == 0 {
-		o.ChunkSize = defaultChunkSize
-	}
-	if o.MaxRecord == 0 {
-		o.MaxRecord = defaultMaxRecord
-	}
+	o.SplitSize = cmp.Or(o.SplitSize, defaultSplitSize)
+	o.ChunkSize = cmp.Or(o.ChunkSize, defaultChunkSize)
+	o.MaxRecord = cmp.Or(o.MaxRecord, defaultMaxRecord)
 	if o.Format.Traits().Text && o.Dialect.Fixed() {
 		o.Format = FormatFixed
 	}
 	o.ChunkSize = min(o.ChunkSize, o.MaxRecord) // or a longer record could slip through
-	if o.Location == nil {
-		o.Location = time.UTC
-	}
+	o.Location = cmp.Or(o.Location, time.UTC)
 	return o
 }
 

@@ -48,13 +48,7 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 
 // Records returns the number of records, good and bad, in the splits that were read to their end. It is the whole input's number once all
 // were.
-func (in *Input) Records() int64 {
-	var n int64
-	for i := range in.counts {
-		n += max(0, in.counts[i].Load())
-	}
-	return n
-}
+func (in *Input) Records() int64 { return in.RecordsOf(0, len(in.counts)) }
 
 // Place describes the place of a record, by its value of [Batch.Offsets], for a message.
 func (in *Input) Place(split int, offset int64) string {

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"bulkload/internal/formats/rejects"
@@ -46,13 +47,9 @@ func (f *inputFile) probeSections(r *rejects.Reader, o *Options) error {
 	return nil
 }
 
+// constantAt returns the index of the column of a name, -1 if there is none.
 func constantAt(list []Partition, name string) int {
-	for i, c := range list {
-		if c.Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(list, func(c Partition) bool { return c.Name == name })
 }
 
 // formSections creates the forms for records that are rejected again.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (p *groupReader) read(s Split) (err error) {
 	}
 	defer func() {
 		p.Release()
-		err = firstError(err, h.Close())
+		err = cmp.Or(err, h.Close())
 	}()
 	cols := len(r.in.columns)
 	most := wideBatch(cols)

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/formats/sniff"
 	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/listing"
 )
 
 // Extra determines how columns that are not requested are handled.
@@ -30,13 +31,7 @@ const (
 const placeNull = -1 // constants are below: -2 the first, -3 the second
 
 // names returns the columns of a file: those of its records and those of its path.
-func (f *inputFile) names() []string {
-	names := slices.Clone(f.columns)
-	for _, c := range f.Partitions {
-		names = append(names, c.Name)
-	}
-	return names
-}
+func (f *inputFile) names() []string { return slices.Concat(f.columns, listing.Names(f.Partitions)) }
 
 // schema determines the columns and how each file's columns map to them.
 func (in *Input) schema() error {
@@ -143,7 +138,7 @@ func (f *inputFile) chooseColumns() {
 func (in *Input) fit(f *inputFile, first string) error {
 	if f.unnamed() {
 		for _, name := range in.columns {
-			if !slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name }) {
+			if constantAt(f.Partitions, name) < 0 {
 				f.columns = append(f.columns, name)
 			}
 		}

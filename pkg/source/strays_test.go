@@ -1,6 +1,7 @@
 package source
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func (tt *stray) read(t *testing.T, path string, cut int) {
 	if err == nil {
 		r := in.NewReader()
 		for i := range in.Splits() {
-			err = firstError(err, r.Read(t.Context(), i, func(b *Batch) error {
+			err = stdcmp.Or(err, r.Read(t.Context(), i, func(b *Batch) error {
 				for row := range b.Rows {
 					var values []string
 					for c := range b.Cols {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -60,9 +61,7 @@ func (tableParts) probe(_ context.Context, f *inputFile, _ []byte, o *Options) (
 	if len(f.columns) == 0 {
 		f.columns = slices.Clone(o.Named)
 	}
-	for _, c := range f.Partitions {
-		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { return name == c.Name })
-	}
+	f.columns = slices.DeleteFunc(f.columns, func(name string) bool { return constantAt(f.Partitions, name) >= 0 })
 	if len(f.columns) == 0 {
 		return nil, setting.Errorf("%s: a table does not say which columns its rows have: name those to read with %s, or each of them in the mapping", f.Path, setting.Columns)
 	}
@@ -107,7 +106,7 @@ func (t *tableReader) read(s Split) (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.file.Path, err)
 	}
-	defer func() { err = firstError(err, rows.Close()) }()
+	defer func() { err = cmp.Or(err, rows.Close()) }()
 	cols := r.file.cols
 	var read int64
 	for more := true; more; {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -22,7 +23,7 @@ func (r *Reader) readText(s Split) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, src.Close()) }()
+	defer func() { err = cmp.Or(err, src.Close()) }()
 
 	r.off = s.Start
 	dump, exact := r.file.facts.loose, s.End < r.file.textEnd()
@@ -112,12 +113,4 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 // those that the plan has found.
 func (r *Reader) unbalanced(s Split) error {
 	return &ChangedError{Path: r.file.Path, What: fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
-}
-
-// firstError returns the first error that is not nil, unchanged: an error from a callback must be returned as it is.
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

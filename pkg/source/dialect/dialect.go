@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -96,10 +97,7 @@ func (d Dialect) Check() error {
 		d.checkNames(bad)
 		return errors.Join(errs...)
 	}
-	end := d.RecordSep
-	if end == "" {
-		end = "\n"
-	}
+	end := cmp.Or(d.RecordSep, "\n")
 	if len(d.FieldSep) == 0 || len(d.FieldSep) > mostSep {
 		bad("field_sep", "it has %d bytes: 1 to %d are possible", len(d.FieldSep), mostSep)
 	}
@@ -196,10 +194,7 @@ func (d Dialect) RFC4180() bool {
 // Cuttable reports whether the beginning of a record can be found from any position of a file, by the surrounding bytes or by counting
 // quotes.
 func (d Dialect) Cuttable() bool {
-	end := d.RecordSep
-	if end == "" {
-		end = "\n"
-	}
+	end := cmp.Or(d.RecordSep, "\n")
 	return !d.Lenient && (d.Quote == "" || d.Comment == "" && !borders(d.FieldSep, d.FieldSep)) && !borders(end, end) && !overlaps(d.FieldSep, end)
 }
 

@@ -1,6 +1,9 @@
 package dialect
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Map names the meaning of the byte after an escape.
 type Map string
@@ -18,22 +21,13 @@ const (
 // Maps returns all of them.
 func Maps() []Map { return []Map{Literal, MySQL, MySQLBatch, Postgres, HiveCRLF, JQ} }
 
-// letters returns the letters of a map with their meanings, as pairs.
-func (m Map) letters() string {
-	switch m {
-	case MySQL:
-		return "0\x00b\bn\nr\rt\tZ\x1a"
-	case MySQLBatch:
-		return "0\x00n\nt\t"
-	case Postgres:
-		return "b\bf\fn\nr\rt\tv\v"
-	case HiveCRLF:
-		return "n\nr\r"
-	case JQ:
-		return "n\nr\rt\t"
-	default:
-		return ""
-	}
+// letters holds the letters of each map with their meanings, as pairs.
+var letters = map[Map]string{
+	MySQL:      "0\x00b\bn\nr\rt\tZ\x1a",
+	MySQLBatch: "0\x00n\nt\t",
+	Postgres:   "b\bf\fn\nr\rt\tv\v",
+	HiveCRLF:   "n\nr\r",
+	JQ:         "n\nr\rt\t",
 }
 
 // An Unescaper replaces escapes by their meanings. It does not change once it is made.
@@ -49,7 +43,7 @@ func (d Dialect) Unescaper() *Unescaper {
 	for i := range u.means {
 		u.means[i] = byte(i)
 	}
-	for l := d.Map.letters(); l != ""; l = l[2:] {
+	for l := letters[d.Map]; l != ""; l = l[2:] {
 		u.means[l[0]] = l[1]
 	}
 	return u
@@ -84,28 +78,15 @@ func (u *Unescaper) One(p []byte) (byte, int) {
 		return byte(v), n
 	case p[0] == 'x':
 		for n = 1; n < 3 && n < len(p); n++ {
-			h := hex(p[n])
-			if h < 0 {
+			h, err := strconv.ParseUint(string(p[n:n+1]), 16, 8)
+			if err != nil {
 				break
 			}
-			v = v<<4 | h
+			v = v<<4 | int(h)
 		}
 		if n > 1 {
 			return byte(v), n
 		}
 	}
 	return u.means[p[0]], 1
-}
-
-// hex returns the value of a hex digit, -1 for another byte.
-func hex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,9 +27,43 @@ const (
 	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
 )
 
+// presets are the dialects of the exporters. Their other settings are those of separated, which has no quotes, or of quoted.
+var presets = []Dialect{
+	quoted(Dialect{Name: CSV, Header: HeaderYes}),
+	separated(Dialect{Name: Dump, FieldSep: "\x01", RecordSep: "\x10"}),
+	separated(Dialect{Name: Hive, FieldSep: "\x01", Null: []string{`\N`}}),
+	separated(Dialect{Name: HiveEscaped, FieldSep: "\x01", Escape: `\`, Null: []string{`\N`}}),
+	quoted(Dialect{Name: OpenCSV, Header: HeaderNo, Null: []string{""}}),
+	separated(Dialect{Name: MySQLText, FieldSep: "\t", Escape: `\`, Map: MySQL, Null: []string{`\N`}}),
+	separated(Dialect{Name: MySQLCSV, FieldSep: ",", Quote: `"`, Escape: `\`, Map: MySQL, Null: []string{`\N`}}),
+	separated(Dialect{Name: MySQLTSV, FieldSep: "\t", Escape: `\`, Map: MySQLBatch, Header: HeaderYes, Null: []string{"NULL"}}),
+	separated(Dialect{Name: PostgresTxt, FieldSep: "\t", Escape: `\`, Map: Postgres, Null: []string{`\N`}}),
+	quoted(Dialect{Name: PostgresCSV, Header: HeaderYes, Null: []string{""}}),
+	separated(Dialect{Name: Spark, FieldSep: ",", Quote: `"`, Escape: `\`, QuotedOnly: true, Header: HeaderYes, Null: []string{""}}),
+	quoted(Dialect{Name: Oracle, Header: HeaderYes, Null: []string{""}, NullQuoted: true}),
+	quoted(Dialect{Name: Excel, Header: HeaderYes, Null: []string{""}}),
+	separated(Dialect{Name: JQText, FieldSep: "\t", Escape: `\`, Map: JQ, Null: []string{""}}),
+	quoted(Dialect{Name: Pandas, RecordSep: "\n", Header: HeaderYes, Null: []string{""}}),
+	{Name: Fixed, Header: HeaderNo, Map: Literal, Trim: TrimRight},
+}
+
+func separated(d Dialect) Dialect {
+	d.RecordSep, d.Header, d.Map, d.Trim = cmp.Or(d.RecordSep, "\n"), cmp.Or(d.Header, HeaderNo), cmp.Or(d.Map, Literal), TrimNone
+	return d
+}
+
+func quoted(d Dialect) Dialect {
+	d.FieldSep, d.Quote, d.Doubled, d.Map, d.Trim = ",", `"`, true, Literal, TrimNone
+	return d
+}
+
 // Presets returns the names of all presets.
 func Presets() []string {
-	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas, Fixed}
+	names := make([]string, len(presets))
+	for i, d := range presets {
+		names[i] = d.Name
+	}
+	return names
 }
 
 // Separated returns the names of the presets whose columns are separated.
@@ -38,63 +73,11 @@ func Separated() []string {
 
 // Preset returns the dialect of an exporter. That of fixed columns lacks their positions.
 func Preset(name string) (Dialect, error) {
-	text := func(sep string, escape Map, null ...string) Dialect {
-		d := Dialect{Name: name, FieldSep: sep, RecordSep: "\n", Header: HeaderNo, Null: null, Map: Literal, Trim: TrimNone}
-		if escape != "" {
-			d.Escape, d.Map = `\`, escape
-		}
-		return d
+	i := slices.Index(Presets(), name)
+	if i < 0 {
+		return Dialect{}, fmt.Errorf("%q is no dialect: there are %s", name, strings.Join(Presets(), ", "))
 	}
-	csv := func(header Header, null ...string) Dialect {
-		return Dialect{Name: name, FieldSep: ",", Quote: `"`, Doubled: true, Header: header, Null: null, Map: Literal, Trim: TrimNone}
-	}
-	switch name {
-	case CSV:
-		return csv(HeaderYes), nil
-	case Dump:
-		d := text("\x01", "")
-		d.RecordSep = "\x10"
-		return d, nil
-	case Hive:
-		return text("\x01", "", `\N`), nil
-	case HiveEscaped:
-		return text("\x01", Literal, `\N`), nil
-	case OpenCSV:
-		return csv(HeaderNo, ""), nil
-	case MySQLText:
-		return text("\t", MySQL, `\N`), nil
-	case MySQLCSV:
-		d := text(",", MySQL, `\N`)
-		d.Quote = `"`
-		return d, nil
-	case MySQLTSV:
-		d := text("\t", MySQLBatch, "NULL")
-		d.Header = HeaderYes
-		return d, nil
-	case PostgresTxt:
-		return text("\t", Postgres, `\N`), nil
-	case PostgresCSV:
-		return csv(HeaderYes, ""), nil
-	case Spark:
-		d := text(",", Literal, "")
-		d.Quote, d.QuotedOnly, d.Header = `"`, true, HeaderYes
-		return d, nil
-	case Pandas:
-		d := csv(HeaderYes, "")
-		d.RecordSep = "\n"
-		return d, nil
-	case Oracle:
-		d := csv(HeaderYes, "")
-		d.NullQuoted = true
-		return d, nil
-	case Fixed:
-		d := text("", "")
-		d.RecordSep, d.Trim = "", TrimRight
-		return d, nil
-	case Excel:
-		return csv(HeaderYes, ""), nil
-	case JQText:
-		return text("\t", JQ, ""), nil
-	}
-	return Dialect{}, fmt.Errorf("%q is no dialect: there are %s", name, strings.Join(Presets(), ", "))
+	d := presets[i]
+	d.Null = slices.Clone(d.Null)
+	return d, nil
 }

@@ -1,9 +1,11 @@
 package listing
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -40,37 +42,14 @@ func ParsePartition(element string) (c Partition, ok bool) {
 	return c, true
 }
 
+var escapedByte = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 // unescapeElement decodes every %XX; a % without two hexadecimal digits is literal.
 func unescapeElement(s string) string {
-	at := strings.IndexByte(s, '%')
-	if at < 0 {
-		return s
-	}
-	b := append(make([]byte, 0, len(s)), s[:at]...)
-	for ; at < len(s); at++ {
-		if s[at] == '%' && at+2 < len(s) {
-			high, low := hexDigit(s[at+1]), hexDigit(s[at+2])
-			if high >= 0 && low >= 0 {
-				b = append(b, byte(high<<4|low))
-				at += 2
-				continue
-			}
-		}
-		b = append(b, s[at])
-	}
-	return string(b)
-}
-
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
+	return escapedByte.ReplaceAllStringFunc(s, func(escaped string) string {
+		b, _ := hex.DecodeString(escaped[1:]) // two digits: valid
+		return string(b)
+	})
 }
 
 // partitionsOff reports whether directory names are not columns. Records of a reject file were in other files.

@@ -72,22 +72,16 @@ func (f *found) hide(name string) {
 // nothing returns why an input has no data.
 func (f *found) nothing() error {
 	why := "it has no files"
-	count := func(n int, what string) string {
-		if n == 1 {
-			return "1 " + what
-		}
-		return fmt.Sprintf("%d %ss", n, what)
-	}
 	if f.pruned > 0 {
-		return setting.Errorf("where leaves nothing of it: %s cannot match (%s)", count(f.pruned, "partition"), AllowEmptyHint())
+		return setting.Errorf("where leaves nothing of it: %s cannot match (%s)", setting.Count(f.pruned, "partition"), AllowEmptyHint())
 	}
-	switch hidden := fmt.Sprintf("%s, such as %s", count(f.hidden, "hidden name"), f.firstHidden); {
+	switch hidden := fmt.Sprintf("%s, such as %s", setting.Count(f.hidden, "hidden name"), f.firstHidden); {
 	case f.named:
 		why = "it is an empty file"
 	case f.empty > 0 && f.hidden > 0:
-		why = fmt.Sprintf("it has only %s and %s", count(f.empty, "empty file"), hidden)
+		why = fmt.Sprintf("it has only %s and %s", setting.Count(f.empty, "empty file"), hidden)
 	case f.empty > 0:
-		why = "it has only " + count(f.empty, "empty file")
+		why = "it has only " + setting.Count(f.empty, "empty file")
 	case f.hidden > 0:
 		why = "it has only " + hidden
 	}
