@@ -142,7 +142,7 @@ func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 		c.in, c.out = c.Conn, c.Conn
 		return nil
 	case layer.Quality() == kerberos.Integrity || len(ciphers) == 0:
-		s := &stream{conn: c.Conn, layer: layer}
+		s := &sasl.Sealed{Conn: c.Conn, Layer: layer, Most: mostPiece}
 		c.in, c.out = s, s
 		return nil
 	}
@@ -200,48 +200,5 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	return e.w.Write(b)
 }
 
-// stream seals and opens pieces, each preceded by its length in four bytes.
-type stream struct {
-	conn  net.Conn
-	layer sasl.Layer
-	out   []byte
-	piece []byte
-	plain []byte // opened, not yet read
-}
-
-func (s *stream) Write(p []byte) (int, error) {
-	return sasl.WriteSealed(s.conn, s.layer, &s.out, p)
-}
-
 // mostPiece limits a sealed piece: no server has a larger buffer.
 const mostPiece = 1 << 24
-
-func (s *stream) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for len(s.plain) == 0 {
-		var length [4]byte
-		if _, err := io.ReadFull(s.conn, length[:]); err != nil {
-			return 0, err
-		}
-		n := int(binary.BigEndian.Uint32(length[:]))
-		if n > mostPiece {
-			return 0, fmt.Errorf("datatransfer: a sealed piece of %d bytes is longer than %d", n, mostPiece)
-		}
-		if cap(s.piece) < n {
-			s.piece = make([]byte, n)
-		}
-		s.piece = s.piece[:n]
-		if _, err := io.ReadFull(s.conn, s.piece); err != nil {
-			return 0, io.ErrUnexpectedEOF
-		}
-		var err error
-		if s.plain, err = s.layer.Open(s.piece); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, s.plain)
-	s.plain = s.plain[n:]
-	return n, nil
-}

@@ -1,6 +1,7 @@
 package dfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,11 +30,11 @@ type Options struct {
 
 // Client makes NameNode calls and connects to DataNodes. Any number of goroutines may use it.
 type Client struct {
-	o Options
+	o   Options
+	met atomic.Bool // a NameNode has accepted a connection
 
 	mu      sync.Mutex
-	first   int  // index in Addresses of the first one to try: the last one that answered
-	met     bool // a NameNode has accepted a connection
+	first   int // index in Addresses of the first one to try: the last one that answered
 	closed  bool
 	callers []idleCaller
 	peers   []*peer
@@ -101,7 +103,7 @@ func (c *Client) Call(ctx context.Context, method string, request []byte) (respo
 		return err
 	})
 	if e, ok := err.(*RemoteError); ok {
-		err = e.meaning()
+		err = cmp.Or(meanings[e.Exception()], err)
 	}
 	return response, sent, err
 }
@@ -217,17 +219,9 @@ func (c *Client) keepCaller(i idleCaller) {
 }
 
 // Meet records that a NameNode has accepted a connection; Met reports whether one has.
-func (c *Client) Meet() {
-	c.mu.Lock()
-	c.met = true
-	c.mu.Unlock()
-}
+func (c *Client) Meet() { c.met.Store(true) }
 
-func (c *Client) Met() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.met
-}
+func (c *Client) Met() bool { return c.met.Load() }
 
 // First returns the index of the NameNode that the next connection tries first.
 func (c *Client) First() int {
@@ -271,19 +265,11 @@ func (e *RemoteError) Message() string   { return e.e.Message }
 func (e *RemoteError) Error() string     { return fmt.Sprintf("%s call failed (%s)", e.method, e.e.Class) }
 func (e *RemoteError) Unwrap() error     { return e.e }
 
-// meaning returns the Go error that corresponds to an exception, otherwise the exception.
-func (e *RemoteError) meaning() error {
-	switch e.Exception() {
-	case "java.io.FileNotFoundException":
-		return fs.ErrNotExist
-	case "org.apache.hadoop.security.AccessControlException":
-		return fs.ErrPermission
-	case "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":
-		return syscall.ENOTEMPTY
-	case "org.apache.hadoop.fs.FileAlreadyExistsException":
-		return fs.ErrExist
-	case "org.apache.hadoop.HadoopIllegalArgumentException":
-		return fs.ErrInvalid
-	}
-	return e
+// meanings are the Go errors that correspond to exceptions.
+var meanings = map[string]error{
+	"java.io.FileNotFoundException":                         fs.ErrNotExist,
+	"org.apache.hadoop.security.AccessControlException":     fs.ErrPermission,
+	"org.apache.hadoop.fs.PathIsNotEmptyDirectoryException": syscall.ENOTEMPTY,
+	"org.apache.hadoop.fs.FileAlreadyExistsException":       fs.ErrExist,
+	"org.apache.hadoop.HadoopIllegalArgumentException":      fs.ErrInvalid,
 }

@@ -1,6 +1,7 @@
 package dfs
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"fmt"
 	"slices"
@@ -24,26 +25,22 @@ const (
 	mostCell  = 4 << 20
 )
 
-// PolicyOf returns the policy with a number. The NameNode sends only the number of a policy that is built into
-// HDFS (SystemErasureCodingPolicies, Hadoop 3.4).
+// PolicyOf returns the policy with a number. The NameNode sends only the number of a policy that is built into HDFS.
 func PolicyOf(id uint32, sent Policy) Policy {
-	const cell = 1 << 20
-	switch id {
-	case 1:
-		return Policy{"RS-6-3-1024k", "rs", 6, 3, cell}
-	case 2:
-		return Policy{"RS-3-2-1024k", "rs", 3, 2, cell}
-	case 3:
-		return Policy{"RS-LEGACY-6-3-1024k", "rs-legacy", 6, 3, cell}
-	case 4:
-		return Policy{"XOR-2-1-1024k", "xor", 2, 1, cell}
-	case 5:
-		return Policy{"RS-10-4-1024k", "rs", 10, 4, cell}
+	if p, ok := builtIn[id]; ok {
+		return p
 	}
-	if sent.Name == "" {
-		sent.Name = fmt.Sprintf("policy %d", id)
-	}
+	sent.Name = cmp.Or(sent.Name, fmt.Sprintf("policy %d", id))
 	return sent
+}
+
+// builtIn holds HDFS's own policies by their numbers (SystemErasureCodingPolicies, Hadoop 3.4).
+var builtIn = map[uint32]Policy{
+	1: {"RS-6-3-1024k", "rs", 6, 3, 1 << 20},
+	2: {"RS-3-2-1024k", "rs", 3, 2, 1 << 20},
+	3: {"RS-LEGACY-6-3-1024k", "rs-legacy", 6, 3, 1 << 20},
+	4: {"XOR-2-1-1024k", "xor", 2, 1, 1 << 20},
+	5: {"RS-10-4-1024k", "rs", 10, 4, 1 << 20},
 }
 
 // Supported reports whether files with the policy can be read.

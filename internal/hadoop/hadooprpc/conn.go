@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"bulkload/internal/hadoop/sasl"
 	"bulkload/pkg/kerberos"
 )
@@ -139,5 +137,3 @@ func (c *Conn) Read(p []byte) (int, error) {
 	c.plain = c.plain[n:]
 	return n, nil
 }
-
-func consumeBytes(b []byte) ([]byte, int) { return protowire.ConsumeBytes(b) }

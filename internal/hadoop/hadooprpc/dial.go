@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"bulkload/internal/hadoop/sasl"
 	"bulkload/pkg/kerberos"
 )
@@ -226,7 +228,7 @@ func (a answer) sasl() (m saslMessage, err error) {
 	if a.call != callSASL {
 		return m, fmt.Errorf("the server answers call %d in place of SASL", a.call)
 	}
-	body, n := consumeBytes(a.body)
+	body, n := protowire.ConsumeBytes(a.body)
 	if n < 0 {
 		return m, errors.New("a message of SASL is malformed")
 	}

@@ -2,8 +2,6 @@ package hbaserpc
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"sync"
 
@@ -16,22 +14,17 @@ import (
 // sent as a whole.
 type Conn struct {
 	net.Conn
-	layer sasl.Layer // nil: no protection
-
-	mu    sync.Mutex // guards writes
-	begun int        // bytes of the library's preamble
-	out   []byte
-
-	piece []byte // read buffer
-	plain []byte // opened, not yet read
+	sealed *sasl.Sealed // nil: no protection
+	mu     sync.Mutex   // guards writes
+	begun  int          // bytes of the library's preamble
 }
 
 // Quality returns the connection's quality of protection.
 func (c *Conn) Quality() kerberos.Quality {
-	if c.layer == nil {
+	if c.sealed == nil {
 		return kerberos.Authentication
 	}
-	return c.layer.Quality()
+	return c.sealed.Layer.Quality()
 }
 
 // Write implements [net.Conn].
@@ -52,13 +45,13 @@ func (c *Conn) Write(p []byte) (int, error) {
 }
 
 func (c *Conn) send(p []byte) (int, error) {
-	if len(p) == 0 {
+	switch {
+	case len(p) == 0:
 		return 0, nil
-	}
-	if c.layer == nil {
+	case c.sealed == nil:
 		return c.Conn.Write(p)
 	}
-	return sasl.WriteSealed(c.Conn, c.layer, &c.out, p)
+	return c.sealed.Write(p)
 }
 
 // maxPiece limits a sealed piece: a server seals no more than the client's buffer, 16 MiB, and its own
@@ -67,32 +60,8 @@ const maxPiece = 256 << 20
 
 // Read implements [net.Conn].
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.layer == nil {
+	if c.sealed == nil {
 		return c.Conn.Read(p)
 	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for len(c.plain) == 0 {
-		n, err := readInt(c.Conn)
-		if err != nil {
-			return 0, err
-		}
-		if n < 0 || n > maxPiece {
-			return 0, fmt.Errorf("hbase rpc: a sealed piece of %d bytes", n)
-		}
-		if cap(c.piece) < int(n) {
-			c.piece = make([]byte, n)
-		}
-		c.piece = c.piece[:n]
-		if _, err := io.ReadFull(c.Conn, c.piece); err != nil {
-			return 0, err
-		}
-		if c.plain, err = c.layer.Open(c.piece); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, c.plain)
-	c.plain = c.plain[n:]
-	return n, nil
+	return c.sealed.Read(p)
 }

@@ -114,7 +114,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	}
 	c := &Conn{Conn: nc}
 	if l := client.Layer(); l.Quality() != kerberos.Authentication {
-		c.layer = l
+		c.sealed = &sasl.Sealed{Conn: nc, Layer: l, Most: maxPiece}
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package kms
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,8 +59,6 @@ func refusal(server string, status int, body []byte) error {
 	case status == 404, status == 400 && (r.Exception == "IllegalArgumentException" || strings.Contains(line, "not found")):
 		e.Err = ErrNoKey
 	}
-	if e.Text == "" {
-		e.Text = "no reason"
-	}
+	e.Text = cmp.Or(e.Text, "no reason")
 	return e
 }

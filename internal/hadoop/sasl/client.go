@@ -3,7 +3,9 @@ package sasl
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 
 	"bulkload/pkg/kerberos"
 )
@@ -29,23 +31,63 @@ type Layer interface {
 	Open(piece []byte) ([]byte, error)
 }
 
-// WriteSealed writes p in pieces sealed by the layer, each preceded by its length in four bytes. It reuses buf. It returns the number of
-// bytes of p written.
-func WriteSealed(w io.Writer, layer Layer, buf *[]byte, p []byte) (done int, err error) {
+// Sealed sends and receives data in pieces sealed by a layer, each preceded by its length in four bytes. One goroutine may use Read and one
+// Write.
+type Sealed struct {
+	Conn       io.ReadWriter
+	Layer      Layer
+	Most       uint32 // the largest sealed piece that is read
+	out, piece []byte
+	plain      []byte // opened, not yet read
+}
+
+// Write implements [io.Writer]. It returns the number of bytes of p whose pieces were written.
+func (s *Sealed) Write(p []byte) (done int, err error) {
 	for done < len(p) {
-		n := min(len(p)-done, layer.Most())
-		sealed, err := layer.Seal(append((*buf)[:0], 0, 0, 0, 0), p[done:done+n])
+		n := min(len(p)-done, s.Layer.Most())
+		sealed, err := s.Layer.Seal(append(s.out[:0], 0, 0, 0, 0), p[done:done+n])
 		if err != nil {
 			return done, err
 		}
 		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
-		*buf = sealed
-		if _, err := w.Write(sealed); err != nil {
+		s.out = sealed
+		if _, err := s.Conn.Write(sealed); err != nil {
 			return done, err
 		}
 		done += n
 	}
 	return done, nil
+}
+
+// Read implements [io.Reader].
+func (s *Sealed) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(s.plain) == 0 {
+		var length [4]byte
+		if _, err := io.ReadFull(s.Conn, length[:]); err != nil {
+			return 0, err
+		}
+		n := binary.BigEndian.Uint32(length[:])
+		if n > s.Most {
+			return 0, fmt.Errorf("sasl: a sealed piece of %d bytes is longer than %d", n, s.Most)
+		}
+		s.piece = slices.Grow(s.piece[:0], int(n))[:n]
+		_, err := io.ReadFull(s.Conn, s.piece)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		if s.plain, err = s.Layer.Open(s.piece); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.plain)
+	s.plain = s.plain[n:]
+	return n, nil
 }
 
 // plain is the layer of authentication alone.

@@ -61,8 +61,7 @@ func Find(l Lookup) (*Client, error) {
 // programs finds hadoop and mapred. One of them may be missing.
 func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err error) {
 	in := func(dir string) bool {
-		hadoop, _ = executable(filepath.Join(dir, "hadoop"))
-		mapred, _ = executable(filepath.Join(dir, "mapred"))
+		hadoop, mapred = executable(filepath.Join(dir, "hadoop")), executable(filepath.Join(dir, "mapred"))
 		return hadoop != "" || mapred != ""
 	}
 	if l.Hadoop != "" {
@@ -72,8 +71,8 @@ func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err 
 			}
 			return "", "", fmt.Errorf("%s has no bin/hadoop and no bin/mapred: %w", l.Hadoop, ErrNoClient)
 		}
-		path, ok := executable(l.Hadoop)
-		if !ok {
+		path := executable(l.Hadoop)
+		if path == "" {
 			return "", "", fmt.Errorf("%s is no program: %w", l.Hadoop, ErrNoClient)
 		}
 		if strings.HasPrefix(filepath.Base(path), "mapred") {
@@ -86,8 +85,7 @@ func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err 
 			return hadoop, mapred, nil
 		}
 	}
-	hadoop, _ = inPath(value("PATH"), "hadoop")
-	mapred, _ = inPath(value("PATH"), "mapred")
+	hadoop, mapred = inPath(value("PATH"), "hadoop"), inPath(value("PATH"), "mapred")
 	if hadoop != "" || mapred != "" {
 		return hadoop, mapred, nil
 	}
@@ -129,23 +127,24 @@ func streamingJar(hadoop string, value func(string) string) string {
 	return ""
 }
 
-func executable(path string) (string, bool) {
+// executable returns the absolute path of a program, empty if there is none.
+func executable(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		return "", false
+		return ""
 	}
-	full, err := filepath.Abs(path)
-	return full, err == nil
+	full, _ := filepath.Abs(path)
+	return full
 }
 
-func inPath(path, name string) (string, bool) {
+func inPath(path, name string) string {
 	for _, dir := range filepath.SplitList(path) {
 		if dir == "" {
 			continue // the working directory: skipped
 		}
-		if full, ok := executable(filepath.Join(dir, name)); ok {
-			return full, true
+		if full := executable(filepath.Join(dir, name)); full != "" {
+			return full
 		}
 	}
-	return "", false
+	return ""
 }

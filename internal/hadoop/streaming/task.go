@@ -1,6 +1,7 @@
 package streaming
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -53,19 +54,12 @@ func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 		return Task{}, fmt.Errorf("mapreduce_task_attempt_id is %q, no id of an attempt", t.Attempt)
 	}
 	t.Map = m[1] == "m"
-	var err, bad error
-	if t.Number, err = strconv.Atoi(m[2]); err != nil {
-		bad = err
-	}
-	if t.Try, err = strconv.Atoi(m[3]); err != nil {
-		bad = err
-	}
-	if bad != nil {
-		return Task{}, fmt.Errorf("mapreduce_task_attempt_id: %w", bad)
-	}
+	t.Number, _ = strconv.Atoi(m[2]) // at most nine digits: valid
+	t.Try, _ = strconv.Atoi(m[3])
 	if p := value("mapreduce_task_partition"); p != "" && p != strconv.Itoa(t.Number) {
 		return Task{}, fmt.Errorf("mapreduce_task_partition is %q in %s", p, t.Attempt)
 	}
+	var err error
 	if t.Reduces, err = strconv.Atoi(value("mapreduce_job_reduces")); err != nil || t.Reduces < 0 {
 		return Task{}, fmt.Errorf("mapreduce_job_reduces is %q, no number of tasks", value("mapreduce_job_reduces"))
 	}
@@ -83,10 +77,6 @@ func TaskFrom(env func(name string) (string, bool)) (Task, error) {
 		}
 	}
 	// This is the order of Hadoop's own clients.
-	for _, name := range []string{"HADOOP_USER_NAME", "mapreduce_job_user_name", "USER"} {
-		if t.User = value(name); t.User != "" {
-			break
-		}
-	}
+	t.User = cmp.Or(value("HADOOP_USER_NAME"), value("mapreduce_job_user_name"), value("USER"))
 	return t, nil
 }

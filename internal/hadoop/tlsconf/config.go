@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,13 +70,8 @@ type Validity struct {
 func (c *Client) Validities() (all []Validity) {
 	s := c.current()
 	if name := c.value(trustStore + location); name != "" && len(s.trusts) > 0 {
-		last := s.trusts[0].NotAfter
-		for _, cert := range s.trusts {
-			if cert.NotAfter.After(last) {
-				last = cert.NotAfter
-			}
-		}
-		all = append(all, Validity{trustStore + location, name, last})
+		last := slices.MaxFunc(s.trusts, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+		all = append(all, Validity{trustStore + location, name, last.NotAfter})
 	}
 	for _, k := range s.keys {
 		if cert, err := x509.ParseCertificate(k.Certificate[0]); err == nil {

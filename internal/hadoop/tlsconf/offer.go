@@ -14,11 +14,8 @@ type offer struct {
 	only     map[uint16]bool // allowed suites of all versions; nil: any
 }
 
-// versions lists Java's names of TLS versions, in ascending order.
-var versions = []struct {
-	name string
-	id   uint16
-}{{"TLSv1", tls.VersionTLS10}, {"TLSv1.1", tls.VersionTLS11}, {"TLSv1.2", tls.VersionTLS12}, {"TLSv1.3", tls.VersionTLS13}}
+// versions holds TLS versions by Java's names.
+var versions = map[string]uint16{"TLSv1": tls.VersionTLS10, "TLSv1.1": tls.VersionTLS11, "TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
 
 // readOffer reads the versions and cipher suites. By default HBase offers TLS 1.2 only; this client also offers 1.3,
 // since the server decides.
@@ -70,16 +67,10 @@ func readOffer(value func(string) string) (offer, error) {
 func span(key string, names []string) (low, high uint16, err error) {
 	have := map[uint16]bool{}
 	for _, name := range names {
-		i := slices.IndexFunc(versions, func(v struct {
-			name string
-			id   uint16
-		}) bool {
-			return v.name == name
-		})
-		if i < 0 {
+		id := versions[name]
+		if id == 0 {
 			return 0, 0, fmt.Errorf("%s names %q, not one of TLSv1, TLSv1.1, TLSv1.2 and TLSv1.3", key, name)
 		}
-		id := versions[i].id
 		if have[id] = true; low == 0 {
 			low, high = id, id
 		}

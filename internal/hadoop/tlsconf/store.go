@@ -2,6 +2,7 @@ package tlsconf
 
 import (
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -86,9 +88,7 @@ func openStore(value func(string) string, prefix string) (held, error) {
 // storeForm returns PEM, JKS or PKCS12, according to the type key, otherwise to the file's name (KeyStoreFileType).
 func storeForm(form, name string) (string, error) {
 	form = strings.ToUpper(strings.TrimSpace(form))
-	if form == "" {
-		form = map[string]string{".pem": "PEM", ".jks": "JKS", ".p12": "PKCS12", ".bcfks": "BCFKS"}[filepath.Ext(name)]
-	}
+	form = cmp.Or(form, map[string]string{".pem": "PEM", ".jks": "JKS", ".p12": "PKCS12", ".bcfks": "BCFKS"}[filepath.Ext(name)])
 	switch form {
 	case "PEM", "JKS", "PKCS12":
 		return form, nil
@@ -163,11 +163,11 @@ func (h *held) trust(der []byte) {
 // addKey adds a private key with its chain, sorted: the key's own certificate first.
 func (h *held) addKey(key any, certs []*x509.Certificate) error {
 	h.private++
+	var public interface{ Equal(crypto.PublicKey) bool }
 	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return errors.New("a private key of an algorithm that TLS does not use")
+	if ok {
+		public, ok = signer.Public().(interface{ Equal(crypto.PublicKey) bool })
 	}
-	public, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok {
 		return errors.New("a private key of an algorithm that TLS does not use")
 	}
@@ -178,18 +178,12 @@ func (h *held) addKey(key any, certs []*x509.Certificate) error {
 		pair := tls.Certificate{PrivateKey: signer, Leaf: cert, Certificate: [][]byte{cert.Raw}}
 		left := append(append([]*x509.Certificate(nil), certs[:i]...), certs[i+1:]...)
 		for last := cert; !bytes.Equal(last.RawIssuer, last.RawSubject); {
-			at := -1
-			for j, c := range left {
-				if bytes.Equal(c.RawSubject, last.RawIssuer) {
-					at = j
-					break
-				}
-			}
+			at := slices.IndexFunc(left, func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) })
 			if at < 0 {
 				break
 			}
 			last = left[at]
-			left = append(left[:at], left[at+1:]...)
+			left = slices.Delete(left, at, at+1)
 			pair.Certificate = append(pair.Certificate, last.Raw)
 		}
 		h.keys = append(h.keys, pair)

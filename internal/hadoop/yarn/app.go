@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -98,12 +100,9 @@ func (c *Client) Application(ctx context.Context, id string) (Application, error
 	if !applicationID.MatchString(id) {
 		return Application{}, fmt.Errorf("%q is no id of an application", id)
 	}
-	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/apps/" + id, query: url.Values{"deSelects": {fewer}}})
-	if err != nil {
-		return Application{}, err
-	}
 	var out struct{ App wireApp }
-	if err := a.decode(&out); err != nil {
+	a, err := c.get(ctx, "/ws/v1/cluster/apps/"+id, url.Values{"deSelects": {fewer}}, &out)
+	if err != nil {
 		return Application{}, err
 	}
 	if out.App.ID != id {
@@ -118,33 +117,23 @@ func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 	if !ValidTag(tag) {
 		return nil, fmt.Errorf("%q cannot be a tag of an application: lower-case letters, digits, . _ and -, 100 at most", tag)
 	}
-	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/apps", query: url.Values{"applicationTags": {tag}, "deSelects": {fewer}}})
+	var out struct{ Apps *struct{ App list[wireApp] } }
+	a, err := c.get(ctx, "/ws/v1/cluster/apps", url.Values{"applicationTags": {tag}, "deSelects": {fewer}}, &out)
 	if err != nil {
 		return nil, err
 	}
-	var out struct{ Apps *struct{ App list[wireApp] } }
-	if err := a.decode(&out); err != nil {
-		return nil, err
-	}
 	if out.Apps == nil {
-		// A successful response without "apps" is from another server, unless the value is null.
-		var is map[string]json.RawMessage
-		if err := json.Unmarshal(a.body, &is); err != nil || is["apps"] == nil {
-			return nil, &Error{URL: a.url, Status: a.status, Why: "the answer has no applications", Err: ErrUnreachable}
-		}
-		return nil, nil
+		return nil, a.none("apps", "applications")
 	}
 	var found []Application
 	for _, w := range out.Apps.App {
-		app := w.application()
-		for _, t := range app.Tags {
-			if t == tag {
-				found = append(found, app)
-				break
-			}
+		if app := w.application(); slices.Contains(app.Tags, tag) {
+			found = append(found, app)
 		}
 	}
-	sortApplications(found)
+	slices.SortFunc(found, func(a, b Application) int {
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
 	return found, nil
 }
 

@@ -208,6 +208,24 @@ func wantsNegotiate(h http.Header) bool {
 	return false
 }
 
+// get reads the answer of the active ResourceManager to a request into out.
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) (answer, error) {
+	a, err := c.manager(ctx, request{path: path, query: query})
+	if err == nil {
+		err = a.decode(out)
+	}
+	return a, err
+}
+
+// none returns the error of an answer without a member: it is from another server, unless the value is null.
+func (a answer) none(member, what string) error {
+	var is map[string]json.RawMessage
+	if err := json.Unmarshal(a.body, &is); err != nil || is[member] == nil {
+		return &Error{URL: a.url, Status: a.status, Why: "the answer has no " + what, Err: ErrUnreachable}
+	}
+	return nil
+}
+
 // decode parses the JSON of a successful response.
 func (a answer) decode(out any) error {
 	if !a.success() {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -73,9 +74,7 @@ func onlyTLS(policy string) bool { return strings.EqualFold(strings.TrimSpace(po
 // endpoint returns the base address of an authority host:port, or of a host with its default port.
 func endpoint(secure bool, authority, host, port string) (string, error) {
 	authority = strings.TrimSpace(authority)
-	if authority == "" {
-		authority = strings.TrimSpace(host)
-	}
+	authority = cmp.Or(authority, strings.TrimSpace(host))
 	if authority == "" {
 		return "", errors.New("is not set: is this the configuration of a client of YARN (yarn-site.xml)?")
 	}

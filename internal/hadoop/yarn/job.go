@@ -211,9 +211,3 @@ func (c *Client) mapreduce(ctx context.Context, application, below string, out a
 	}
 	return nil
 }
-
-func sortApplications(all []Application) {
-	slices.SortFunc(all, func(a, b Application) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
-	})
-}

@@ -3,7 +3,6 @@ package yarn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,24 +20,17 @@ type Node struct {
 
 // Nodes returns the running nodes, sorted by id.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
-	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/nodes", query: url.Values{"states": {"RUNNING"}}})
-	if err != nil {
-		return nil, err
-	}
 	var out struct {
 		Nodes *struct {
 			Node list[struct{ ID, NodeHostName, NodeHTTPAddress string }]
 		}
 	}
-	if err := a.decode(&out); err != nil {
+	a, err := c.get(ctx, "/ws/v1/cluster/nodes", url.Values{"states": {"RUNNING"}}, &out)
+	if err != nil {
 		return nil, err
 	}
 	if out.Nodes == nil {
-		var is map[string]json.RawMessage
-		if err := json.Unmarshal(a.body, &is); err != nil || is["nodes"] == nil {
-			return nil, &Error{URL: a.url, Status: a.status, Why: "the answer has no nodes", Err: ErrUnreachable}
-		}
-		return nil, nil
+		return nil, a.none("nodes", "nodes")
 	}
 	nodes := make([]Node, 0, len(out.Nodes.Node))
 	for _, n := range out.Nodes.Node {
