@@ -16,11 +16,7 @@ func (h *HDFS) UserRights(ctx context.Context, name string, info fs.FileInfo) (r
 	if !ok || st.GetFlags()&hasACL == 0 {
 		return nil, nil
 	}
-	name, err = cleanName("acl", name)
-	if err != nil {
-		return nil, err
-	}
-	err = h.repeat(ctx, "acl", name, func() error {
+	err = h.about(ctx, "acl", name, func(name string) (err error) {
 		rights, err = h.dfs.NamedUsers(ctx, name)
 		return err
 	})
@@ -29,9 +25,5 @@ func (h *HDFS) UserRights(ctx context.Context, name string, info fs.FileInfo) (r
 
 // SetStoragePolicy implements [PolicySetter].
 func (h *HDFS) SetStoragePolicy(ctx context.Context, name, policy string) error {
-	name, err := cleanName("set storage policy", name)
-	if err != nil {
-		return err
-	}
-	return h.repeat(ctx, "set storage policy", name, func() error { return h.dfs.SetStoragePolicy(ctx, name, policy) })
+	return h.about(ctx, "set storage policy", name, func(name string) error { return h.dfs.SetStoragePolicy(ctx, name, policy) })
 }

@@ -43,11 +43,7 @@ func (h *HDFS) CRC32C(ctx context.Context, name string) (sum uint32, size int64,
 // being written (0 while that is the first) or, if the file is being appended to, the previous length; and a modification
 // time from before its writer closes it. No DataNode is queried.
 func (h *HDFS) BeingWritten(ctx context.Context, name string) (open bool, err error) {
-	name, err = cleanName("open", name)
-	if err != nil {
-		return false, err
-	}
-	err = h.repeat(ctx, "open", name, func() error {
+	err = h.about(ctx, "open", name, func(name string) error {
 		l, err := h.dfs.Locate(ctx, name, 0, 0)
 		open = l.Open
 		return err

@@ -2,6 +2,7 @@ package hdfsio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -234,10 +235,7 @@ func (c *Conf) Kerberos(key string) bool { return strings.EqualFold(c.Value(key)
 // Quorum returns ZooKeeper's servers as comma-separated host:port, from hbase.zookeeper.quorum
 // and hbase.zookeeper.property.clientPort (2181 if absent). It is "" if no quorum is configured.
 func (c *Conf) Quorum() string {
-	port := c.Value("hbase.zookeeper.property.clientPort")
-	if port == "" {
-		port = "2181"
-	}
+	port := cmp.Or(c.Value("hbase.zookeeper.property.clientPort"), "2181")
 	var hosts []string
 	for host := range strings.SplitSeq(c.Value("hbase.zookeeper.quorum"), ",") {
 		host = strings.TrimSpace(host)
@@ -253,9 +251,4 @@ func (c *Conf) Quorum() string {
 }
 
 // Znode returns HBase's root in ZooKeeper: zookeeper.znode.parent or /hbase.
-func (c *Conf) Znode() string {
-	if root := c.Value("zookeeper.znode.parent"); root != "" {
-		return root
-	}
-	return "/hbase"
-}
+func (c *Conf) Znode() string { return cmp.Or(c.Value("zookeeper.znode.parent"), "/hbase") }

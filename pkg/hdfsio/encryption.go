@@ -1,6 +1,7 @@
 package hdfsio
 
 import (
+	"cmp"
 	"context"
 	"crypto/cipher"
 	"crypto/tls"
@@ -90,10 +91,7 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := d.KeyProvider
-	if address == "" {
-		address = h.o.Keys.Provider
-	}
+	address := cmp.Or(d.KeyProvider, h.o.Keys.Provider)
 	if address == "" {
 		return nil, errNoKeyServer
 	}

@@ -1,6 +1,7 @@
 package hdfsio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ type Renamer interface {
 }
 
 func (o CreateOptions) withDefaults() CreateOptions {
-	if o.Perm == 0 {
-		o.Perm = 0o644
-	}
+	o.Perm = cmp.Or(o.Perm, 0o644)
 	return o
 }
 

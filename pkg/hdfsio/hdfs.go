@@ -54,9 +54,7 @@ func (o HDFSOptions) withDefaults() HDFSOptions {
 	o.IOTimeout = cmp.Or(o.IOTimeout, time.Minute)
 	o.RetryTimeout = cmp.Or(o.RetryTimeout, 2*time.Minute)
 	o.CloseTimeout = cmp.Or(o.CloseTimeout, 2*time.Minute)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -124,16 +122,14 @@ func (h *HDFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 }
 
 func (h *HDFS) stat(ctx context.Context, op, name string) (info hdfsInfo, err error) {
-	name, err = cleanName(op, name)
-	if err != nil {
-		return info, err
-	}
-	err = h.retry(ctx, op, name, func(c *hdfs.Client) error {
-		fi, err := c.Stat(name)
-		if err == nil {
-			info = newHDFSInfo(fi)
-		}
-		return err
+	err = h.about(ctx, op, name, func(name string) error {
+		return h.once(ctx, func(c *hdfs.Client) error {
+			fi, err := c.Stat(name)
+			if err == nil {
+				info = newHDFSInfo(fi)
+			}
+			return err
+		})
 	})
 	return info, err
 }
@@ -182,11 +178,9 @@ func (h *HDFS) Remove(ctx context.Context, name string) error {
 
 // RemoveAll implements [FS].
 func (h *HDFS) RemoveAll(ctx context.Context, name string) error {
-	name, err := cleanName("remove", name)
-	if err != nil {
-		return err
-	}
-	return h.retry(ctx, "remove", name, func(c *hdfs.Client) error { return c.RemoveAll(name) })
+	return h.about(ctx, "remove", name, func(name string) error {
+		return h.once(ctx, func(c *hdfs.Client) error { return c.RemoveAll(name) })
+	})
 }
 
 // MkdirAll implements [FS]. The NameNode adds user write and execute to parents that it creates.
@@ -217,9 +211,7 @@ func (h *HDFS) mkdir(ctx context.Context, name string, perm fs.FileMode, make fu
 
 // Chmod implements [FS].
 func (h *HDFS) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	name, err := cleanName("chmod", name)
-	if err != nil {
-		return err
-	}
-	return h.retry(ctx, "chmod", name, func(c *hdfs.Client) error { return c.Chmod(name, octal(perm)) })
+	return h.about(ctx, "chmod", name, func(name string) error {
+		return h.once(ctx, func(c *hdfs.Client) error { return c.Chmod(name, octal(perm)) })
+	})
 }

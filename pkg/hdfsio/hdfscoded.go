@@ -2,7 +2,6 @@ package hdfsio
 
 import (
 	"context"
-	"path"
 
 	"bulkload/internal/hadoop/dfs"
 
@@ -36,20 +35,4 @@ func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
 	p = dfs.PolicyOf(policy.GetId(), dfs.Policy{Name: policy.GetName(), Codec: schema.GetCodecName(),
 		Data: int(schema.GetDataUnits()), Parity: int(schema.GetParityUnits()), Cell: int64(policy.GetCellSize())})
 	return p, policy.GetId() != replication
-}
-
-// codingSupported returns e, completed, for a file with a policy that this client does not read, or for a directory whose new files are
-// erasure coded. Otherwise it returns nil.
-func (i hdfsInfo) codingSupported(e *FeatureError) error {
-	p, coded := i.coding()
-	switch {
-	case !coded, !i.IsDir() && p.Supported():
-		return nil
-	case i.IsDir():
-		e.Advice = "give it replicas by hdfs ec -setPolicy -replicate -path " + path.Dir(e.Path)
-	default:
-		e.Advice = "copy it to a replicated directory (hdfs dfs -cp)"
-	}
-	e.Feature = "erasure coded (" + p.Name + ")"
-	return e
 }

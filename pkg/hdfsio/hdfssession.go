@@ -130,6 +130,15 @@ func (h *HDFS) repeat(ctx context.Context, op, name string, call func() error) e
 	}
 }
 
+// about is repeat for a call about a name that is to be checked.
+func (h *HDFS) about(ctx context.Context, op, name string, call func(name string) error) error {
+	name, err := cleanName(op, name)
+	if err != nil {
+		return err
+	}
+	return h.repeat(ctx, op, name, func() error { return call(name) })
+}
+
 // pause waits before the next attempt. It returns an error if the context or the time has ended.
 func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, name string, err error) error {
 	if errors.Is(err, fs.ErrClosed) && h.isClosed() {

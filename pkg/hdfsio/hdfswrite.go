@@ -179,7 +179,7 @@ func (w *hdfsWriter) finish(single bool) error {
 	}
 	w.file.Release()
 	if single && w.blocks == 1 {
-		w.done, w.info = true, writtenInfo{path.Base(w.name), w.n, w.perm, w.file.ID, w.file.Made}
+		w.done, w.info = true, knownInfo{path.Base(w.name), w.n, w.perm, w.file.ID, w.file.Made}
 		return nil
 	}
 	info, err := w.h.stat(w.ctx, "finish", w.name)
@@ -315,20 +315,3 @@ func (w *hdfsWriter) giveUp() {
 	}
 	w.file.Release()
 }
-
-// writtenInfo describes a file from its writer's data. Its time is the time of creation.
-type writtenInfo struct {
-	name string
-	size int64
-	mode fs.FileMode
-	id   uint64
-	made time.Time
-}
-
-func (i writtenInfo) Name() string           { return i.name }
-func (i writtenInfo) Size() int64            { return i.size }
-func (i writtenInfo) Mode() fs.FileMode      { return i.mode }
-func (i writtenInfo) ModTime() time.Time     { return i.made }
-func (i writtenInfo) IsDir() bool            { return false }
-func (i writtenInfo) Sys() any               { return nil }
-func (i writtenInfo) FileID() (uint64, bool) { return i.id, i.id != 0 }

@@ -1,6 +1,7 @@
 package hdfsio
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"path"
@@ -57,43 +58,31 @@ func (m *Memory) Create(ctx context.Context, name string, o CreateOptions) (Writ
 
 // Open implements [FS].
 func (m *Memory) Open(ctx context.Context, name string) (fs.File, error) {
-	name, unlock, err := m.enter(ctx, "open", name)
+	name, n, unlock, err := m.existing(ctx, "open", name)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	n, err := m.find("open", name)
-	if err != nil {
-		return nil, err
-	}
-	return newMemoryFile(ctx, name, n.info(name), n.data), nil
+	return &memoryFile{ctx: ctx, name: name, info: n.info(name), r: bytes.NewReader(n.data)}, nil
 }
 
 // Stat implements [FS].
 func (m *Memory) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
-	name, unlock, err := m.enter(ctx, "stat", name)
+	name, n, unlock, err := m.existing(ctx, "stat", name)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	n, err := m.find("stat", name)
-	if err != nil {
-		return nil, err
-	}
 	return n.info(name), nil
 }
 
 // ReadDir implements [FS].
 func (m *Memory) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
-	name, unlock, err := m.enter(ctx, "readdir", name)
+	name, n, unlock, err := m.existing(ctx, "readdir", name)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	n, err := m.find("readdir", name)
-	if err != nil {
-		return nil, err
-	}
 	if !n.mode.IsDir() {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOTDIR}
 	}
@@ -141,14 +130,11 @@ func (m *Memory) Rename(ctx context.Context, from, to string) error {
 
 // Remove implements [FS].
 func (m *Memory) Remove(ctx context.Context, name string) error {
-	name, unlock, err := m.enter(ctx, "remove", name)
+	name, _, unlock, err := m.existing(ctx, "remove", name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := m.find("remove", name); err != nil {
-		return err
-	}
 	for child := range m.nodes {
 		if child != "/" && path.Dir(child) == name {
 			return &fs.PathError{Op: "remove", Path: name, Err: syscall.ENOTEMPTY}
@@ -208,15 +194,11 @@ func (m *Memory) Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 
 // Chmod implements [FS].
 func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	name, unlock, err := m.enter(ctx, "chmod", name)
+	_, n, unlock, err := m.existing(ctx, "chmod", name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	n, err := m.find("chmod", name)
-	if err != nil {
-		return err
-	}
 	n.mode = n.mode&fs.ModeDir | perm.Perm()
 	return nil
 }
@@ -232,6 +214,19 @@ func (m *Memory) enter(ctx context.Context, op, name string) (string, func(), er
 	}
 	m.mu.Lock()
 	return name, m.mu.Unlock, nil
+}
+
+// existing is enter for a name that must exist.
+func (m *Memory) existing(ctx context.Context, op, name string) (string, *node, func(), error) {
+	name, unlock, err := m.enter(ctx, op, name)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	n, err := m.find(op, name)
+	if err != nil {
+		unlock()
+	}
+	return name, n, unlock, err
 }
 
 func (m *Memory) find(op, name string) (*node, error) {

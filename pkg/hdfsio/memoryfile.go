@@ -80,12 +80,8 @@ func (w *memoryWriter) fail(err error) error {
 type memoryFile struct {
 	ctx  context.Context
 	name string
-	info memoryInfo
+	info knownInfo
 	r    *bytes.Reader
-}
-
-func newMemoryFile(ctx context.Context, name string, info memoryInfo, data []byte) *memoryFile {
-	return &memoryFile{ctx: ctx, name: name, info: info, r: bytes.NewReader(data)}
 }
 
 func (f *memoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
@@ -123,25 +119,26 @@ func (f *memoryFile) check() error {
 
 var _ io.ReaderAt = (*memoryFile)(nil)
 
-type memoryInfo struct {
-	name  string
-	id    uint64
-	size  int64
-	mode  fs.FileMode
-	mtime time.Time
+// knownInfo describes a file from what its writer knows.
+type knownInfo struct {
+	name string
+	size int64
+	mode fs.FileMode
+	id   uint64
+	made time.Time
 }
 
-func (n *node) info(name string) memoryInfo {
-	return memoryInfo{name: path.Base(name), id: n.id, size: int64(len(n.data)), mode: n.mode, mtime: n.mtime}
+func (n *node) info(name string) knownInfo {
+	return knownInfo{name: path.Base(name), id: n.id, size: int64(len(n.data)), mode: n.mode, made: n.mtime}
 }
 
-func (i memoryInfo) Name() string           { return i.name }
-func (i memoryInfo) Size() int64            { return i.size }
-func (i memoryInfo) Mode() fs.FileMode      { return i.mode }
-func (i memoryInfo) ModTime() time.Time     { return i.mtime }
-func (i memoryInfo) IsDir() bool            { return i.mode.IsDir() }
-func (i memoryInfo) Sys() any               { return nil }
-func (i memoryInfo) FileID() (uint64, bool) { return i.id, true }
+func (i knownInfo) Name() string           { return i.name }
+func (i knownInfo) Size() int64            { return i.size }
+func (i knownInfo) Mode() fs.FileMode      { return i.mode }
+func (i knownInfo) ModTime() time.Time     { return i.made }
+func (i knownInfo) IsDir() bool            { return i.mode.IsDir() }
+func (i knownInfo) Sys() any               { return nil }
+func (i knownInfo) FileID() (uint64, bool) { return i.id, i.id != 0 }
 
 // lengthError reports a file whose length differs from the number of bytes
 // written to it.

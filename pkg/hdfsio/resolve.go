@@ -78,9 +78,7 @@ func (c *Conf) resolve(name, scheme, authority, p string) (Location, error) {
 		}
 		return localLocation(p)
 	case "hdfs":
-		if p == "" {
-			p = "/"
-		}
+		p = cmp.Or(p, "/")
 		if authority == "" {
 			if table, ok := c.defaultView(); ok {
 				return c.viewfsLocation(name, table, path.Clean(p))

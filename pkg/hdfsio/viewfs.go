@@ -56,9 +56,7 @@ func (c *Conf) viewfsLocation(name, table, p string) (Location, error) {
 			found = &t.links[i]
 		}
 	}
-	if found == nil {
-		found = t.fallback
-	}
+	found = cmp.Or(found, t.fallback)
 	if found == nil {
 		var paths []string
 		for _, l := range t.links {
