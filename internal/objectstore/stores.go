@@ -58,9 +58,7 @@ func (s *Stores) store(p Place) (*Store, error) {
 	}
 	e := all[p.kind]
 	one := &Store{root: p.Root(), transport: newTransport(), patience: usualPatience(), log: s.Log}
-	if one.log == nil {
-		one.log = slog.New(slog.DiscardHandler)
-	}
+	one.log = cmp.Or(one.log, slog.New(slog.DiscardHandler))
 	given, ok := s.shipped[p.Root()]
 	switch {
 	case ok:

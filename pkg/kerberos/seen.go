@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -46,9 +47,7 @@ func (s *Seen) first(token [16]byte, at, now time.Time) error {
 		return ErrSeen
 	}
 	most := s.most
-	if most == 0 {
-		most = mostSeen
-	}
+	most = cmp.Or(most, mostSeen)
 	if s.n >= most {
 		return ErrManySeen
 	}

@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -282,9 +283,7 @@ func (s *state) exchange(a asked) (*grant, error) {
 	if realm == "" {
 		realm = s.krb.Config.ResolveRealm(host)
 	}
-	if realm == "" {
-		realm = s.realm
-	}
+	realm = cmp.Or(realm, s.realm)
 	if realm != s.realm {
 		_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(realm), s.realm, tgt.ticket, tgt.key, false)
 		if err != nil {

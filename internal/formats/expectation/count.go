@@ -1,6 +1,7 @@
 package expectation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -49,9 +50,7 @@ func (c *Counts) of(check *Check) *Count {
 // Add returns the sum with the counts of another part of the input; nil means no counts. It changes neither.
 func (c *Counts) Add(o *Counts) *Counts {
 	if c == nil || o == nil {
-		if c == nil {
-			c = o
-		}
+		c = cmp.Or(c, o)
 		return c
 	}
 	sum := &Counts{Records: c.Records + o.Records, ReadAt: c.ReadAt, Checks: slices.Clone(c.Checks)}

@@ -1,6 +1,7 @@
 package jsonlines
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -159,9 +160,7 @@ func (p *Parser) parseObject(b []byte, i, which, depth int) (next int, f fault) 
 			i = skipBlanks(b, i)
 		}
 		if i, f = p.parseMember(m, b, i, depth); f != 0 {
-			if p.path == "" {
-				p.path = m.path
-			}
+			p.path = cmp.Or(p.path, m.path)
 			return i, f
 		}
 		if i < len(b) && b[i] <= ' ' {

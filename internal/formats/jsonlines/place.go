@@ -1,6 +1,7 @@
 package jsonlines
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -30,9 +31,7 @@ func ParsePlace(text string) (Place, error) {
 		switch {
 		case rest[0] == '.':
 			end := strings.IndexAny(rest[1:], ".[") + 1
-			if end == 0 {
-				end = len(rest)
-			}
+			end = cmp.Or(end, len(rest))
 			if end == 1 {
 				return nil, bad
 			}

@@ -2,6 +2,7 @@ package orc
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -205,9 +206,7 @@ func (s *stream) chunk() (err error) {
 		}
 		return err
 	}
-	if s.hint == 0 {
-		s.hint = min(r.block, 256<<10) + 3
-	}
+	s.hint = cmp.Or(s.hint, min(r.block, 256<<10)+3)
 	have := int(min(left, int64(s.hint)))
 	if err := r.fetch(s.next, 0, have); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"path"
@@ -126,9 +127,7 @@ func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
 	if m == nil || m[1] != "" && !legalName.MatchString(m[1]) || !legalName.MatchString(m[2]) {
 		return target{}, fmt.Errorf("%w: a file's name %.100q", ErrDamaged, f.name)
 	}
-	if m[1] == "" {
-		m[1] = "default"
-	}
+	m[1] = cmp.Or(m[1], "default")
 	return target{m[1], m[2], m[3], m[4]}, nil
 }
 

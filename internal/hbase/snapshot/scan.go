@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,9 +120,7 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 	if v.Now.IsZero() {
 		v.Now = time.Now()
 	}
-	if v.ReadAhead == 0 {
-		v.ReadAhead = sc.region.readAhead()
-	}
+	v.ReadAhead = cmp.Or(v.ReadAhead, sc.region.readAhead())
 	var places []place
 	sc.choice = v.Choice
 	chosen := v.Choice.Families()

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -54,18 +55,10 @@ const (
 // regions of 7 GiB, from 500 GiB on of 10 GiB. Where regions split early, they
 // get half of the split size.
 func Advise(o AdviceOptions) (*Advice, error) {
-	if o.Days == 0 {
-		o.Days = 365
-	}
-	if o.Servers == 0 {
-		o.Servers = 3
-	}
-	if o.Access == "" {
-		o.Access = AccessPoint
-	}
-	if o.MaxFileSize == 0 {
-		o.MaxFileSize = 10 * gib
-	}
+	o.Days = cmp.Or(o.Days, 365)
+	o.Servers = cmp.Or(o.Servers, 3)
+	o.Access = cmp.Or(o.Access, AccessPoint)
+	o.MaxFileSize = cmp.Or(o.MaxFileSize, 10*gib)
 	switch {
 	case o.Bytes < 0 || o.Growth < 0 || o.Days < 0 || o.Days > 36500:
 		return nil, fail.Errorf(fail.Config, "%s that grow by %d a day for %d days are too large for a table", setting.Count(o.Bytes, "byte"), o.Growth, o.Days)

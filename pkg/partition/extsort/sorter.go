@@ -84,15 +84,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	if o.Memory == 0 {
-		o.Memory = 256 << 20
-	}
-	if o.Dir == "" {
-		o.Dir = os.TempDir()
-	}
+	o.Workers = cmp.Or(o.Workers, 1)
+	o.Memory = cmp.Or(o.Memory, 256<<20)
+	o.Dir = cmp.Or(o.Dir, os.TempDir())
 	return o
 }
 
