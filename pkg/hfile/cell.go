@@ -28,21 +28,14 @@ const (
 // "now", in a synthetic key "before every version".
 const LatestTimestamp = math.MaxInt64
 
+// typeNames holds HBase's names of the types.
+var typeNames = [256]string{Put: "Put", Delete: "Delete", DeleteFamilyVersion: "DeleteFamilyVersion", DeleteColumn: "DeleteColumn",
+	DeleteFamily: "DeleteFamily", typeMaximum: "Maximum"}
+
 // String returns HBase's name of the type.
 func (t Type) String() string {
-	switch t {
-	case Put:
-		return "Put"
-	case Delete:
-		return "Delete"
-	case DeleteFamilyVersion:
-		return "DeleteFamilyVersion"
-	case DeleteColumn:
-		return "DeleteColumn"
-	case DeleteFamily:
-		return "DeleteFamily"
-	case typeMaximum:
-		return "Maximum"
+	if name := typeNames[t]; name != "" {
+		return name
 	}
 	return fmt.Sprintf("Type(%d)", byte(t))
 }

@@ -102,13 +102,8 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	for _, cell := range row.Cells {
 		switch string(cell.Qualifier) {
 		case "regioninfo":
-			payload, found := bytes.CutPrefix(cell.Value, []byte("PBUF"))
-			if !found {
-				return r, false, fmt.Errorf("hbase:meta row %s: its regioninfo is not a protobuf", metaRow(row.Key))
-			}
-			info = &pb.RegionInfo{}
-			if err := proto.Unmarshal(payload, info); err != nil {
-				return r, false, fmt.Errorf("hbase:meta row %s: %w", metaRow(row.Key), err)
+			if info, err = regionInfo(row.Key, cell.Value); err != nil {
+				return r, false, err
 			}
 		case "server":
 			r.Server = string(cell.Value)
@@ -126,6 +121,19 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	r.End = bytes.Clone(info.GetEndKey())
 	r.ID = info.GetRegionId()
 	return r, true, nil
+}
+
+// regionInfo decodes the description of a region in a row of hbase:meta.
+func regionInfo(row, value []byte) (*pb.RegionInfo, error) {
+	payload, found := bytes.CutPrefix(value, []byte("PBUF"))
+	if !found {
+		return nil, fmt.Errorf("hbase:meta row %s: its regioninfo is not a protobuf", metaRow(row))
+	}
+	info := &pb.RegionInfo{}
+	if err := proto.Unmarshal(payload, info); err != nil {
+		return nil, fmt.Errorf("hbase:meta row %s: %w", metaRow(row), err)
+	}
+	return info, nil
 }
 
 // tableOf returns the table of a region.

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tsuna/gohbase/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 // RegionTraces returns the encoded names of all regions of a table in hbase:meta: those in service, parents of splits and sources of
@@ -37,12 +35,8 @@ func regionTraces(table TableName, row Row) (names []string) {
 		if !own && !strings.HasPrefix(string(cell.Qualifier), "merge") {
 			continue
 		}
-		payload, found := bytes.CutPrefix(cell.Value, []byte("PBUF"))
-		info := &pb.RegionInfo{}
-		if !found || proto.Unmarshal(payload, info) != nil {
-			continue
-		}
-		if tableOf(info) != table || info.GetReplicaId() != 0 {
+		info, err := regionInfo(row.Key, cell.Value)
+		if err != nil || tableOf(info) != table || info.GetReplicaId() != 0 {
 			continue
 		}
 		if own {
