@@ -97,7 +97,12 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return j.result, err
 	}
 	if o.State.Restart {
-		if err := restartable(ctx, env, nil, s, o); err != nil {
+		first := &clustersRun{destinations: all, run: run{env: env, spec: s, o: o, st: st, local: j.local}}
+		err := first.rehearse(ctx, first.look)
+		if first.c != nil {
+			first.c.Close()
+		}
+		if err != nil {
 			return j.result, err
 		}
 		if err := st.Restart(ctx, env); err != nil {

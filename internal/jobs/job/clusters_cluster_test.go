@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -99,6 +101,7 @@ func TestClusters(t *testing.T) {
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
 	t.Run("other name", func(t *testing.T) { otherNameIsRefused(t, newTwin(t, name)) })
 	t.Run("snapshots", func(t *testing.T) { clustersKeepSnapshots(t, newTwin(t, name)) })
+	t.Run("restarted", func(t *testing.T) { clustersRestarted(t, newTwin(t, name)) })
 	t.Run("undone", func(t *testing.T) { clustersUndone(t, newTwin(t, name)) })
 	t.Run("tables", severalTablesOnClusters)
 	t.Run("gate", clustersAskGate)
@@ -133,6 +136,33 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	w.judgeBoth()
 	if code, _, stderr = w.both("", "--also="+w.conf); code != fail.Config.ExitCode() || !strings.Contains(stderr, "again") {
 		t.Errorf("the same cluster twice: exit code %d: %s", code, stderr)
+	}
+}
+
+// clustersRestarted checks that a run that was killed during its loads keeps its journal when a restart of it is refused.
+func clustersRestarted(t *testing.T, w *twin) {
+	journals := func() (texts []string) {
+		list, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
+		testcheck.Must(t, err)
+		for _, name := range list {
+			text, err := os.ReadFile(name)
+			testcheck.Must(t, err)
+			texts = append(texts, string(text))
+		}
+		return texts
+	}
+	if code, _, stderr := w.both("sending"); code != 137 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	killed := journals()
+	if code, _, stderr := w.both("", "--restart", "--filter=nope = '1'"); code != fail.Config.ExitCode() || !strings.Contains(stderr, "nope") {
+		t.Errorf("another column: exit code %d: %s", code, stderr)
+	}
+	if left := journals(); len(killed) < 2 || !slices.Equal(left, killed) {
+		t.Errorf("a refused restart: %q, were %q", left, killed)
+	}
+	if code, _, stderr := w.both("", "--restart"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 }
 

@@ -1,11 +1,16 @@
 package job
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/streams"
@@ -13,7 +18,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// restartable checks the same as [restartable] for the load of a directory.
+// restartable checks, before the journal of a load that starts over is discarded, that its table and its files exist.
 func (d *dirLoad) restartable(ctx context.Context) error {
 	if d.st.Plan == nil {
 		return nil
@@ -29,27 +34,61 @@ func (d *dirLoad) restartable(ctx context.Context) error {
 	return noHFiles(d.at.Path)
 }
 
-// restartable checks, before the journal of a job that starts over is discarded, that its inputs and tables exist. Tables are not checked if c is nil
-// or the job makes one. No input is read.
-func restartable(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, o RunOptions) error {
-	if c != nil && o.Into == "" {
-		for _, x := range s.Targets() {
-			if _, err := cluster.TableFacts(ctx, env, c, x.Table, x.Families()...); err != nil {
-				return err
-			}
-		}
+// rehearse plans a job that starts over without a journal, before the journal of its earlier attempts is discarded, so that a refused job keeps it. find
+// finds the tables. Streams and tables are not read, so their columns are not compared.
+func (j *run) rehearse(ctx context.Context, find func(context.Context) error) error {
+	j.st, j.o.Events, j.result = &checkpoint.Job{Identity: j.st.Identity, History: checkpoint.NewHistory()}, progress.Events{}, &result.Result{}
+	if err := find(ctx); err != nil {
+		return err
 	}
-	found, err := streams.Find(ctx, env.Source, s.Inputs, o.Stdin, nil)
+	found, err := streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, nil)
 	if err == nil {
 		err = found.Absent()
 	}
 	if err != nil {
 		return err
 	}
-	files := slices.DeleteFunc(found.Others(s.Inputs), cluster.IsTable)
-	if len(files) == 0 {
-		return nil
+	files := slices.DeleteFunc(found.Others(j.spec.Inputs), cluster.IsTable)
+	if len(files) == len(j.spec.Inputs) {
+		err = j.plan(ctx)
+		return errors.Join(err, j.streams.Close())
 	}
-	_, err = source.List(ctx, env.Source, files, build.SelectionOf(s))
+	if len(files) > 0 {
+		_, err = source.List(ctx, found.Resolve, files, build.SelectionOf(j.spec))
+	}
 	return fail.With(fail.Input, err)
+}
+
+// rehearsed is [run.rehearse] for the tables of a run, and checks its other prerequisites. A table that is to replace another does not exist yet: the
+// other one has its families, and may be offline.
+func rehearsed(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
+	j := &run{env: env, spec: s, o: o, st: st, c: c}
+	if into != nil {
+		return j.rehearse(ctx, func(ctx context.Context) error {
+			t, err := c.Describe(ctx, into.Old)
+			if err != nil {
+				return cluster.Failure(err)
+			}
+			j.spec.Regions = cmp.Or(s.Regions, 1) // a number is known when the table is made
+			j.facts = &cluster.Facts{Name: into.Old, Table: t}
+			if j.facts.Families, err = cluster.FamiliesOf(env, t, s.Families()...); err != nil {
+				return err
+			}
+			return j.setTargets([]*cluster.Facts{j.facts})
+		})
+	}
+	err := j.rehearse(ctx, func(ctx context.Context) (err error) {
+		if j.facts, err = cluster.TableFacts(ctx, env, c, s.Table, s.Families()...); err != nil {
+			return err
+		}
+		j.spec.Table = j.facts.Name.String()
+		if err = j.findTables(ctx); err != nil {
+			return err
+		}
+		return j.storesReadable(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return j.checkBefore(ctx)
 }

@@ -45,7 +45,8 @@ func (r *restarts) keeps(done *result.Result, restart func() error, kind fail.Ki
 	}
 }
 
-// TestRestartLooksFirst checks that a restart keeps the journal if the table or the input is missing: without it the load could not be undone.
+// TestRestartLooksFirst checks that a restart keeps the journal if the table or the input is missing, the input has other columns, or a check before the
+// job refuses it: without the journal the load could not be undone.
 func TestRestartLooksFirst(t *testing.T) {
 	t.Parallel()
 	servers := testcluster.Shared(t)
@@ -77,6 +78,15 @@ func TestRestartLooksFirst(t *testing.T) {
 	testcheck.Must(t, err)
 
 	again := func() error { _, err := run(true, in, nil); return err }
+	testcheck.Must(t, os.WriteFile(in, []byte("other,v\n1,2\n"), 0o600))
+	r.keeps(fromFile, again, fail.Config, "id")
+	testcheck.Must(t, os.WriteFile(in, text, 0o600))
+	absent := filepath.Join(t.TempDir(), "absent")
+	r.keeps(fromFile, func() error {
+		s := jobtest.Resolve(t, spec.Spec{Table: table, Key: "id", Inputs: []string{in}})
+		_, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: r.state, Restart: true}, WorkOptions: build.WorkOptions{SpillDir: absent}})
+		return err
+	}, fail.Check, absent)
 	testcheck.Must(t, os.Rename(in, in+".away"))
 	r.keeps(fromFile, again, fail.Input, "in.csv")
 	testcheck.Must(t, os.Rename(in+".away", in))

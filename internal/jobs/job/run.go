@@ -167,7 +167,7 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 // begin discards the job's state if it is to start over, and creates the new table that replaces another.
 func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
 	if o.State.Restart {
-		if err := restartable(ctx, env, c, s, o); err != nil {
+		if err := rehearsed(ctx, env, c, st, s, into, o); err != nil {
 			return err
 		}
 		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
