@@ -102,6 +102,9 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		if first.c != nil {
 			first.c.Close()
 		}
+		if err == nil {
+			err = j.discardLoads(ctx)
+		}
 		if err != nil {
 			return j.result, err
 		}

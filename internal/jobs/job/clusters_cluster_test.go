@@ -139,7 +139,8 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	}
 }
 
-// clustersRestarted checks that a run that was killed during its loads keeps its journal when a restart of it is refused.
+// clustersRestarted checks that a run that was killed during its loads keeps its journal when a restart of it is refused, and that a restart discards the
+// loads with it.
 func clustersRestarted(t *testing.T, w *twin) {
 	journals := func() (texts []string) {
 		list, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
@@ -164,6 +165,10 @@ func clustersRestarted(t *testing.T, w *twin) {
 	if code, _, stderr := w.both("", "--restart"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
+	if left := journals(); len(left) != 3 {
+		t.Errorf("%d journals of the run and of a load into each cluster: %q", len(left), left)
+	}
+	w.judgeBoth()
 }
 
 // ownClusterIsDown checks that the command's own cluster can be loaded later.

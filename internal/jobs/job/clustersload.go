@@ -138,6 +138,30 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	return r, nil
 }
 
+// discardLoads discards the loads of a job that starts over which have not finished. A load whose cluster is out of reach or whose files are damaged
+// stays.
+func (j *clustersRun) discardLoads(ctx context.Context) error {
+	if j.st.Built == nil || j.st.Finished {
+		return nil
+	}
+	for _, d := range j.destinations {
+		if _, done := j.st.Clusters[d.conf]; done {
+			continue
+		}
+		for _, t := range j.spec.Targets() {
+			o := LoadOptions{Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: j.o.State, Gate: j.o.Gate, discard: true}
+			_, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)
+			if kind := fail.KindOf(err); err != nil && (ctx.Err() != nil || kind == fail.Busy || kind == fail.Check) {
+				return fmt.Errorf("cluster %s: %w", d, err)
+			}
+			if err != nil {
+				j.o.Events.Warn("a load that had begun is left behind (clean removes it)", "cluster", d.String(), "table", t.Table, "error", err)
+			}
+		}
+	}
+	return nil
+}
+
 // saltOn refuses a cluster whose tables have other numbers of salts than the keys were built for: its readers would not find the rows.
 func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 	targets := j.spec.Targets()

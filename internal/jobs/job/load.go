@@ -57,6 +57,8 @@ type LoadOptions struct {
 	State           checkpoint.Options
 	Gate            progress.Gate // the load waits here between its steps, default: no gate
 	Events          progress.Events
+
+	discard bool // only discards an earlier load of the directory, with State.Restart, unless that has finished
 }
 
 // phoenix refuses a table with Phoenix indexes, unless the caller ignores them.

@@ -85,7 +85,10 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 			return nil, err
 		}
 	}
-	if err := d.again(ctx); err != nil {
+	if o.discard && d.st.Finished {
+		return nil, nil
+	}
+	if err := d.again(ctx); err != nil || o.discard {
 		return nil, err
 	}
 	if d.st.Finished {
