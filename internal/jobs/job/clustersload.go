@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,12 +20,16 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// absolute returns the absolute paths of configurations, so that neither their spelling nor the working directory makes another job of a run.
+// absolute returns the absolute paths of configurations, so that neither their spelling nor the working directory nor a symbolic link makes another job
+// of a run. A path into the data of a Kubernetes volume, a directory ..DATE that each update replaces, keeps its links.
 func absolute(given []string) (paths []string, err error) {
 	for _, conf := range given {
 		p, err := filepath.Abs(conf)
 		if err != nil {
 			return nil, fail.With(fail.Config, err)
+		}
+		if target, err := filepath.EvalSymlinks(p); err == nil && !strings.Contains(target, "/..") {
+			p = target
 		}
 		paths = append(paths, p)
 	}
