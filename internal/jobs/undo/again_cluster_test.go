@@ -108,3 +108,30 @@ func TestUndoneLoadOfADirectory(t *testing.T) {
 		t.Errorf("the table has %s, want %s", got, without)
 	}
 }
+
+// TestUndoOfTwins checks that undo does not take out the equal cells of another job with the same timestamp, unless that one is undone or its state is
+// gone.
+func TestUndoOfTwins(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 1, "ROW")
+	s := n.spec(1, 0, 20)
+	s.Timestamp = 1_700_000_000_000
+	first, err := n.run(s, checkpoint.Options{JobID: "first"})
+	testcheck.Must(t, err)
+	second, err := n.run(s, checkpoint.Options{JobID: "second"})
+	testcheck.Must(t, err)
+	with := n.digest()
+	for _, o := range []undo.Options{{DryRun: true}, {}} {
+		r, err := undo.Run(t.Context(), n.env, second.Job, o)
+		if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), filepath.Base(first.Job)) || len(r.Refused) != 1 {
+			t.Errorf("dry run %t: %v, %+v", o.DryRun, err, r)
+		}
+	}
+	if got := n.digest(); got != with {
+		t.Errorf("the table has %s, want %s", got, with)
+	}
+	testcheck.Must(t, os.RemoveAll(first.Job))
+	if _, err := undo.Run(t.Context(), n.env, second.Job, undo.Options{}); err != nil {
+		t.Errorf("without the other job: %v", err)
+	}
+}

@@ -31,6 +31,7 @@ type load struct {
 	snapshot  string    // taken before the load
 	created   int64     // creation time of the snapshot, milliseconds; 0: not in the journal
 	clusterID string    // cluster of the load; empty: the journal is of an older version
+	twins     []string  // other jobs that have loaded the table with the same timestamp
 }
 
 // neverUndone refuses jobs that have no load into an existing table, whether they are done or not.

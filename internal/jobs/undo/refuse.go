@@ -18,6 +18,9 @@ import (
 // others is the number of other timestamps of the table that were undone.
 func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
+	for _, twin := range l.twins {
+		no("job %s has loaded timestamp %d too, and the cells that both wrote would go (if they may, bulkload clean %s %s comes first)", twin, l.stamp, setting.Job, twin)
+	}
 	if s.Marked > 0 {
 		no("in %s a marker already deletes timestamp %d: this load, or a part of it, was undone before", setting.Count(s.Marked, "row"), l.stamp)
 	}

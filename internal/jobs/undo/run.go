@@ -119,7 +119,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 			return u.result, err
 		}
 	}
-	if err := u.countUndone(ctx); err != nil {
+	if err := cmp.Or(u.countUndone(ctx), u.findTwins()); err != nil {
 		return u.result, err
 	}
 	if o.DryRun {
@@ -182,6 +182,29 @@ func (u *undo) countUndone(ctx context.Context) error {
 			}
 		}
 		t.others = len(others)
+	}
+	return nil
+}
+
+// findTwins finds for each table the other jobs of the state directory that have loaded it with the same timestamp.
+func (u *undo) findTwins() error {
+	jobs, err := checkpoint.ReadAll(u.state)
+	if err != nil {
+		return err
+	}
+	for _, t := range u.tables {
+		for _, s := range jobs {
+			if s.Job == t.job || !loads(s, t.table.String()) || s.Loaded+s.Sent == 0 || s.Undo == checkpoint.UndoDone {
+				continue
+			}
+			trace, err := checkpoint.ReadTrace(s.Dir)
+			if err != nil {
+				return fail.With(fail.Input, err)
+			}
+			if p := trace.Plan; p != nil && p.Timestamp == t.stamp && (p.Made == nil || p.Made.Cluster == u.cluster) {
+				t.twins = append(t.twins, s.Job)
+			}
+		}
 	}
 	return nil
 }
