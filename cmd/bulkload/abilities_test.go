@@ -101,7 +101,7 @@ func TestRefusedAbilities(t *testing.T) {
 				continue
 			}
 			_, err := execute(t.Context(), &globals{}, args)
-			if want := settings.SpokenError(why).Error(); err == nil || ending.CodeOf(t.Context(), err) != fail.Config.ExitCode() && ending.CodeOf(t.Context(), err) != fail.Input.ExitCode() || !strings.Contains(settings.SpokenError(err).Error(), want) {
+			if want := settings.SpokenError(nil, why).Error(); err == nil || ending.CodeOf(t.Context(), err) != fail.Config.ExitCode() && ending.CodeOf(t.Context(), err) != fail.Input.ExitCode() || !strings.Contains(settings.SpokenError(nil, err).Error(), want) {
 				t.Errorf("%s, %s: %q ends with %v, want %q", r, c, args, err, want)
 			}
 		}

@@ -51,7 +51,7 @@ other files.`,
 				return fail.Usage(errors.New("no table: name it with --table"))
 			}
 			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
-				return fail.Usage(settings.AboutFlags(settings.SpokenError(err), "verify"))
+				return fail.Usage(settings.AboutFlags(settings.SpokenError(cmd, err), "verify"))
 			}
 			if err := checkKept(snapshot, keepSnapshots); err != nil {
 				return err

@@ -75,7 +75,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	name := unknown.GetSpecifiedName()
 	if why := abilities.Lacks(cmd.Name(), setting.Name(settings.FieldName(name))); why != nil {
-		return fail.Usage(settings.SpokenError(fmt.Errorf("unknown flag --%s: %w", name, why)))
+		return fail.Usage(settings.SpokenError(cmd, fmt.Errorf("unknown flag --%s: %w", name, why)))
 	}
 	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
 		return fail.Usage(fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near))

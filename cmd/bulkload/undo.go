@@ -74,7 +74,7 @@ table: run refuses it.`,
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
 	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
-		return fail.Usage(settings.AboutFlags(settings.SpokenError(err), "verify"))
+		return fail.Usage(settings.AboutFlags(settings.SpokenError(cmd, err), "verify"))
 	}
 	if o.by != undo.BySnapshot && (o.snapshot != "" || o.into != "" || o.discard) {
 		return fail.Usage(settings.AboutFlags(errors.New("--snapshot, --into and --discard-writes need --by snapshot"), "by", "snapshot", "into", "discard-writes"))
@@ -101,7 +101,7 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 			return e
 		}
 	}
-	return settings.SpokenError(err)
+	return err
 }
 
 // printUndo prints the result of an undo, or of a dry run.

@@ -292,7 +292,7 @@ func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 	}
 	list, all, err := readRejects(name, w.options.Records)
 	if err != nil {
-		r.Warnings = append(r.Warnings, settings.SpokenError(err).Error())
+		r.Warnings = append(r.Warnings, settings.SpokenError(nil, err).Error())
 		return
 	}
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)

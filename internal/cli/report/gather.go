@@ -172,7 +172,7 @@ func noteText(msg string, kv []any) string {
 	var b bytes.Buffer
 	b.WriteString(msg)
 	for i := 0; i+1 < len(kv); i += 2 {
-		fmt.Fprintf(&b, " %v=%v", kv[i], settings.SpokenValue(kv[i+1]))
+		fmt.Fprintf(&b, " %v=%v", kv[i], settings.SpokenValue(nil, kv[i+1]))
 	}
 	return b.String()
 }

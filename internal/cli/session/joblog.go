@@ -62,9 +62,9 @@ type jobHandler struct {
 	last  slog.Handler // writes to the tail
 }
 
-func newJobHandler(h slog.Handler) jobHandler {
+func newJobHandler(h slog.Handler, spoken func(slog.Attr) slog.Attr) jobHandler {
 	about := &jobAttrs{}
-	last := slog.NewTextHandler(&about.tail, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spokenAttr(a) }})
+	last := slog.NewTextHandler(&about.tail, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spoken(a) }})
 	return jobHandler{h, about, last}
 }
 

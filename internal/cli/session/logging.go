@@ -23,6 +23,8 @@ type logFlags struct {
 	format string
 	quiet  bool
 	calm   bool // a live view replaces the log: only warnings and errors are logged, unless a level is given
+
+	cmd *cobra.Command
 }
 
 func (l *logFlags) add(f *pflag.FlagSet) {
@@ -49,19 +51,19 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	if l.quiet {
 		level = slog.LevelError
 	}
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spokenAttr(a) }}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return l.spokenAttr(a) }}
 	if l.format == "json" {
-		return slog.New(newJobHandler(slog.NewJSONHandler(w, o)))
+		return slog.New(newJobHandler(slog.NewJSONHandler(w, o), l.spokenAttr))
 	}
 	if untimed && l.format == "auto" {
 		o.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 && a.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
-			return spokenAttr(a)
+			return l.spokenAttr(a)
 		}
 	}
-	return slog.New(newJobHandler(slog.NewTextHandler(w, o)))
+	return slog.New(newJobHandler(slog.NewTextHandler(w, o), l.spokenAttr))
 }
 
 // calmBy reduces the log to warnings and errors if the command shows a live view, the log is text for a terminal, and no level is
@@ -75,10 +77,10 @@ func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
 	l.calm = !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
 }
 
-// spokenAttr returns the attribute with settings named as flags in errors and texts.
-func spokenAttr(a slog.Attr) slog.Attr {
+// spokenAttr returns the attribute with settings named as flags of the command in errors and texts.
+func (l *logFlags) spokenAttr(a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindAny {
-		a.Value = slog.AnyValue(settings.SpokenValue(a.Value.Any()))
+		a.Value = slog.AnyValue(settings.SpokenValue(l.cmd, a.Value.Any()))
 	}
 	return a
 }

@@ -43,6 +43,7 @@ func (p *Program) Add(f *pflag.FlagSet) {
 
 // Prepare sets a command's flags from all sources, and opens the log.
 func (p *Program) Prepare(cmd *cobra.Command) error {
+	p.logs.cmd = cmd
 	if err := settings.Command(cmd, func() *slog.Logger {
 		p.logs.calmBy(cmd, p.Console)
 		return p.Logger()

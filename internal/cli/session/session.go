@@ -70,7 +70,7 @@ func (s *Session) End(r *result.Result, err error) error {
 		}
 		known.NotMet, r = e.Counts, &known
 	}
-	err = s.program.showing(settings.SpokenError(err))
+	err = s.program.showing(settings.SpokenError(s.cmd, err))
 	if r != nil {
 		for i := range r.Parts {
 			r.Parts[i].Error = settings.Spoken(r.Parts[i].Error)

@@ -27,7 +27,7 @@ type outcomes struct {
 func (o *outcomes) Events() progress.Events {
 	return progress.Events{OnWarn: func(msg string, kv ...any) {
 		for i := 1; i < len(kv); i += 2 {
-			msg += fmt.Sprintf(" %v=%v", kv[i-1], settings.SpokenValue(kv[i]))
+			msg += fmt.Sprintf(" %v=%v", kv[i-1], settings.SpokenValue(nil, kv[i]))
 		}
 		o.warned = append(o.warned, msg)
 	}}

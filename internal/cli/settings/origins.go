@@ -24,7 +24,7 @@ func (e originError) Unwrap() error { return e.err }
 // WithOrigins returns an error in the words of the command line. It adds the file or variable that each named setting
 // comes from, since the named flag may not have been given.
 func WithOrigins(cmd *cobra.Command, err error) error {
-	err = SpokenError(err)
+	err = SpokenError(cmd, err)
 	if err == nil || cmd == nil {
 		return err
 	}

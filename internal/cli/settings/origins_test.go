@@ -58,6 +58,21 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestSpokenByACommand checks that no message of a command names a flag that the command lacks, for a setting that a job file has.
+func TestSpokenByACommand(t *testing.T) {
+	serve, get := &cobra.Command{}, &cobra.Command{}
+	get.Flags().Int("salt-buckets", 0, "")
+	err := fmt.Errorf("x: %w", setting.Errorf("say it with %s, and %s goes", setting.SaltBuckets, setting.Force))
+	for cmd, want := range map[*cobra.Command]string{serve: "x: say it with salt_buckets, and --force goes", get: "x: say it with --salt-buckets, and --force goes"} {
+		if got := WithOrigins(cmd, err); got.Error() != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := fmt.Sprint(SpokenValue(cmd, err)); got != want {
+			t.Errorf("in the log: %q, want %q", got, want)
+		}
+	}
+}
+
 // TestSpoken checks that errors, texts and journal entries name settings as flags, and that other values stay
 // unchanged.
 func TestSpoken(t *testing.T) {
@@ -68,7 +83,7 @@ func TestSpoken(t *testing.T) {
 		{"`memory`", "`memory`"},
 		{slog.LevelInfo, slog.LevelInfo},
 	} {
-		if got := SpokenValue(c.v); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := SpokenValue(nil, c.v); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v is said as %v, want %v", c.v, got, c.want)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
@@ -230,6 +231,12 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 			}
 			if _, err := os.Stat(file); err != nil {
 				t.Fatal(err)
+			}
+			const advice = "(bulkload clean `job` t-000000000001 `force` discards the job's state, and may lose rows)"
+			if name == "damaged" {
+				if _, err := OpenDir(t.Context(), env, dir, 0, progress.Events{}); err == nil || !strings.HasSuffix(err.Error(), advice) {
+					t.Errorf("a command that reads it: %v, want %s", err, advice)
+				}
 			}
 			got, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true, Force: true})
 			if _, err := os.Stat(dir); err == nil {

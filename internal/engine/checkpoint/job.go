@@ -89,13 +89,18 @@ func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e prog
 func (st *Job) reopen() error {
 	log, records, err := st.lock.Open()
 	if err != nil {
-		return fail.Errorf(fail.Config, "%w (%s discards the checkpoint and starts over)", err, setting.Restart)
+		return Damaged(st.Dir, err)
 	}
 	st.Log = log
 	if st.History, err = HistoryOf(records); err != nil {
-		return fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", st.Dir, err, setting.Restart)
+		return Damaged(st.Dir, fmt.Errorf("journal of the job in %s, %w", st.Dir, err))
 	}
 	return nil
+}
+
+// Damaged returns the error about a job's journal that cannot be read. No command of the job can discard it, because it names what must be removed.
+func Damaged(dir string, err error) error {
+	return fail.Errorf(fail.Config, "%w (bulkload clean %s %s %s discards the job's state, and may lose rows)", err, setting.Job, filepath.Base(dir), setting.Force)
 }
 
 // Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same

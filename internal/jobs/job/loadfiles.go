@@ -134,7 +134,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting
 		return setting.Text{}
 	}
 	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)
-	if m.Stamped {
+	if m.Stamped || log.Plan.LoadsDir() { // files keep their timestamps
 		again = setting.Textf("%s", setting.Restart)
 	}
 	return setting.Textf("; if the outcome stays unknown, give %s, which loads all again with the same timestamps (rows deleted meanwhile come back)", again)

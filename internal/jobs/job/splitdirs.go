@@ -19,7 +19,6 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
-	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -246,10 +245,10 @@ func readHistory(dir string) (checkpoint.History, error) {
 	defer f.Close()
 	records, err := journal.Read(f)
 	if err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
+		return h, checkpoint.Damaged(dir, fmt.Errorf("journal of the job in %s: %w", dir, err))
 	}
 	if h, err = checkpoint.HistoryOf(records); err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
+		return h, checkpoint.Damaged(dir, fmt.Errorf("journal of the job in %s, %w", dir, err))
 	}
 	return h, nil
 }
