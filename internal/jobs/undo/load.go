@@ -46,11 +46,11 @@ func neverUndone(name string, h *checkpoint.History) error {
 	case len(h.Clusters) > 0 && h.Undo == nil:
 		var jobs []string
 		for _, conf := range slices.Sorted(maps.Keys(h.Clusters)) {
-			for _, dir := range h.Clusters[conf].Jobs {
+			for _, dir := range slices.Backward(h.Clusters[conf].Jobs) { // an index before its table, so that readers find no entry whose row is gone
 				jobs = append(jobs, dir[max(0, len(dir)-checkpoint.StateDigits):])
 			}
 		}
-		return fail.Errorf(fail.Check, "job %s loaded several clusters: undo the job of each, with its configuration: %s", name, strings.Join(jobs, ", "))
+		return fail.Errorf(fail.Check, "job %s loaded several clusters: undo the job of each, in this order, with its configuration: %s", name, strings.Join(jobs, ", "))
 	case h.Rekey != nil:
 		return fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
 	}

@@ -61,6 +61,9 @@ func TestJobsWithoutALoad(t *testing.T) {
 		"job x compared tables, which were only read: a repair of one is a job of its own":     {Comparing: &checkpoint.ComparingRecord{Table: "t"}, Finished: true},
 		"job x gave rows new keys in a new table: drop that one, table t was only read":        {Rekey: &checkpoint.RekeyRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}, Finished: true},
 		"job x made a table to replace table t: name that one in the readers' job files again": {Fresh: &checkpoint.FreshRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}},
+		// an index is loaded after its table
+		"job x loaded several clusters: undo the job of each, in this order, with its configuration: 000000000002, 000000000001, 000000000004, 000000000003": {Clusters: map[string]result.Cluster{
+			"": {Jobs: []string{"/s/t-000000000001", "/s/i-000000000002"}}, "/conf": {Jobs: []string{"/s/t-000000000003", "/s/i-000000000004"}}}},
 	} {
 		_, err := loadsOf("state/x", &h)
 		_, before := loadBefore("state/x", &h)
