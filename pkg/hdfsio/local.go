@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,6 +88,9 @@ func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 		return nil, err
 	}
 	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0) // opening a named pipe would wait for a writer
+	if errors.Is(err, fs.ErrNotExist) {
+		err = cmp.Or(dangling(name), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +195,19 @@ func (Local) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 		return err
 	}
 	return os.Chmod(name, perm)
+}
+
+// dangling returns an error if name is at or below a symbolic link without a target, where no directory can be made.
+func dangling(name string) error {
+	for above := filepath.Dir(name); name != above; name, above = above, filepath.Dir(above) {
+		if _, err := os.Stat(name); err == nil {
+			return nil
+		}
+		if to, err := os.Readlink(name); err == nil {
+			return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("a symbolic link to %s, which does not exist: %w", to, syscall.ENOTDIR)}
+		}
+	}
+	return nil
 }
 
 func localName(ctx context.Context, op, name string) (string, error) {
