@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"bulkload/internal/formats/charset"
 	"bulkload/pkg/setting"
@@ -72,6 +73,9 @@ func (r *Reader) next() ([]byte, error) {
 			}
 		}
 		r.n++
+		if !utf8.Valid(r.line) { // encoding/json would replace the bytes
+			return nil, r.fail(errors.New("it is not UTF-8: save the file in UTF-8, or give the record's bytes as raw_base64"))
+		}
 		if line := bytes.TrimSpace(r.line); len(line) > 0 {
 			return line, nil
 		}
