@@ -36,8 +36,8 @@ var (
 	mdLink  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// BrokenLinks returns a message for every relative link in the documents below root to a missing file or heading, and
-// the number of links.
+// BrokenLinks returns a message for every relative link in the documents below root to a missing file or heading, or to
+// the document itself by its file's name, and the number of links.
 func BrokenLinks(root string) (broken []string, links int, err error) {
 	files, err := Documents(root)
 	if err != nil {
@@ -70,6 +70,9 @@ func BrokenLinks(root string) (broken []string, links int, err error) {
 func follow(root, file, target string) string {
 	path, anchor, _ := strings.Cut(target, "#")
 	to := file
+	if path == filepath.Base(file) {
+		return "it is this page: name a heading by # alone"
+	}
 	if path != "" {
 		to = filepath.Join(filepath.Dir(file), filepath.FromSlash(path))
 	}

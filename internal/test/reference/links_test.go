@@ -73,7 +73,7 @@ func TestBrokenLinks(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.md": "# One\n## Two `x`\n## Two `x`\n[ok](b.md) [ok](b.md#there) [`ok`](#two-x-1) [ok](https://x/y#z) ![ok](sub)\n" +
-			"[gone](c.md) [gone](b.md#gone) [gone](#three) [out](../x.md)\n`[code](c.md)`\n```\n[code](c.md)\n# No heading\n```\n[gone](#no-heading)\n",
+			"[gone](c.md) [gone](b.md#gone) [gone](#three) [out](../x.md)\n`[code](c.md)`\n```\n[code](c.md)\n# No heading\n```\n[gone](#no-heading)\n[self](a.md#one)\n",
 		"b.md":         "# There\n",
 		"build/c.md":   "[x](gone.md)",
 		"sub/d.md":     "[up](../a.md#one) [dir](..#one)",
@@ -96,9 +96,10 @@ func TestBrokenLinks(t *testing.T) {
 		"a.md: #three: there is no such heading",
 		"a.md: ../x.md: it leads out of the repository",
 		"a.md: #no-heading: there is no such heading",
+		"a.md: a.md#one: it is this page: name a heading by # alone",
 		"sub/d.md: ..#one: a directory has no headings",
 	}
-	if d := cmp.Diff(want, got); d != "" || n != 11 {
+	if d := cmp.Diff(want, got); d != "" || n != 12 {
 		t.Errorf("%d links: %s", n, d)
 	}
 }
