@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -92,14 +93,6 @@ func NewFailure(cmd *cobra.Command, err error, code int) Failure {
 	return Failure{Schema: 1, Command: CommandName(cmd), Status: statusOf(code, nil), ExitCode: code, Error: errorText(err), ErrorKind: kindOfCode(code)}
 }
 
-// flagValue returns the value of a flag, or "" if the command has no flag of that name.
-func flagValue(cmd *cobra.Command, name string) string {
-	if f := cmd.Flags().Lookup(name); f != nil {
-		return f.Value.String()
-	}
-	return ""
-}
-
 // End sets the end of the command, which may differ from the end of its work on the job.
 func (r *Object) End(err error, code int) {
 	r.Status, r.ExitCode = statusOf(code, r.Result), code
@@ -124,7 +117,7 @@ func (o *Outcome) Describe(cmd *cobra.Command, version, table string) {
 func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	p := o.Progress
 	r := &Object{Began: o.Began.UTC(), Ended: o.Ended.UTC(), Seconds: seconds(o.Ended.Sub(o.Began)), Phases: []phase{}, Warnings: p.Warnings,
-		Table: cmp.Or(p.Start.Table, table, flagValue(cmd, "table")), Job: p.Start.Job, JobID: cmp.Or(p.Start.JobID, flagValue(cmd, "job-id")), Attempt: p.Start.Attempt}
+		Table: cmp.Or(p.Start.Table, table, settings.ValueOf(cmd, "table")), Job: p.Start.Job, JobID: cmp.Or(p.Start.JobID, settings.ValueOf(cmd, "job-id")), Attempt: p.Start.Attempt}
 	for _, s := range p.Sums() {
 		r.Phases = append(r.Phases, phase{s.Name, seconds(s.Ended.Sub(s.Began)), s.Done.Rows, s.Done.Bytes, s.Done.Files})
 	}

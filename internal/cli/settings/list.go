@@ -35,7 +35,7 @@ func List(cmd *cobra.Command) []Setting {
 		fields = s.fields(cmd, done)
 		ofDialect(fields, JobSpec(cmd))
 	}
-	conf, user, keytab := hadoop(cmd), valueOf(cmd, "user"), valueOf(cmd, "keytab")
+	conf, user, keytab := hadoop(cmd), ValueOf(cmd, "user"), ValueOf(cmd, "keytab")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, old := asOldName(f); old || f.Name == "help" || done[f.Name] {
 			return
@@ -114,8 +114,8 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	return conf
 }
 
-// valueOf returns the value of a flag, or "" if the command does not have it.
-func valueOf(cmd *cobra.Command, name string) string {
+// ValueOf returns the value of a flag, or "" if the command does not have it.
+func ValueOf(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
 	}

@@ -162,7 +162,7 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 		}
 	}
 	if c.Holder.Released {
-		return absent(os.Remove(filepath.Join(dir, journal.LockName)))
+		return os.RemoveAll(filepath.Join(dir, journal.LockName))
 	}
 	return replaceIfOther(filepath.Join(dir, journal.LockName), []byte(c.Holder.String()+"\n"))
 }
@@ -191,12 +191,4 @@ func worksHere(dir string) bool {
 	}
 	runs, here := o.Running()
 	return here && runs
-}
-
-// absent returns err, or nil if it reports that a file does not exist.
-func absent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -62,12 +62,13 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	if err != nil {
 		return nil, nil, err
 	}
-	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // the usual case: the job is not in the table
-	if errors.Is(err, loader.ErrTableNotFound) {
-		if err = t.create(ctx); err == nil {
-			o, content, err = t.takeFrom(ctx, job, &Content{}, self)
-		}
+	if _, err = t.Read(ctx, job); errors.Is(err, loader.ErrTableNotFound) { // nothing is written to a table that lacks a family
+		err = t.create(ctx)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // the usual case: the job is not in the table
 	if err != nil || o != nil {
 		return o.begin(ctx, live), content, err
 	}
@@ -102,9 +103,6 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 
 // takeFrom makes this process the owner, unless another process has become the owner since the read of was. Then it returns nil.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
-	if _, err := t.Read(ctx, job); err != nil { // a table that lacks a family: nothing is written there
-		return nil, nil, err
-	}
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
 	o := &Owner{t: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
 	if err := o.become(ctx, self, was.owner, nil); err != nil {

@@ -33,6 +33,9 @@ const (
 	leastLooks = 10               // checks that must have found no beat, so that a region server's restart is not silence
 )
 
+// families returns the families of a state table.
+func families() []string { return []string{recordFamily, ownerFamily} }
+
 // Table is an HBase table of journals. It is safe for concurrent use by goroutines and processes.
 type Table struct {
 	c    *loader.Cluster
@@ -59,15 +62,12 @@ type Content struct {
 
 // Read reads the content of a job. It is empty if the table does not have the job.
 func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
-	return t.read(ctx, job)
+	return t.read(ctx, job, families()...)
 }
 
-func (t *Table) read(ctx context.Context, job string, families ...string) (*Content, error) {
-	if len(families) == 0 {
-		families = []string{recordFamily, ownerFamily}
-	}
+func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, error) {
 	c := &Content{}
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: families, Prompt: true}, func(r loader.Row) (err error) {
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: of, Prompt: true}, func(r loader.Row) (err error) {
 		c, err = contentOf(r)
 		return err
 	})
@@ -79,7 +79,7 @@ func (t *Table) read(ctx context.Context, job string, families ...string) (*Cont
 
 // All reads the content of every job, in the order of the names. A table that does not exist has no jobs.
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: []string{recordFamily, ownerFamily}, Prompt: true}, func(r loader.Row) error {
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
 		c, err := contentOf(r)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", r.Key, err)
@@ -192,8 +192,11 @@ func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
 
 // create creates the table. It is no error if another process has created the table meanwhile.
 func (t *Table) create(ctx context.Context) error {
-	family := func(name string) loader.Family { return loader.Family{Name: name, Versions: 1} }
-	err := t.c.CreateTable(ctx, loader.TableSpec{Name: t.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}})
+	spec := loader.TableSpec{Name: t.name}
+	for _, name := range families() {
+		spec.Families = append(spec.Families, loader.Family{Name: name, Versions: 1})
+	}
+	err := t.c.CreateTable(ctx, spec)
 	if errors.Is(err, loader.ErrTableExists) {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 		return begins
 	}
 	ends := func(sep string) bool {
-		return hasSuffix(before, sep) && !(s.hasEscape && !s.d.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
+		return bytes.HasSuffix(before, []byte(sep)) && !(s.hasEscape && !s.d.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
 	}
 	return ends(s.sep) || ends(s.end)
 }
@@ -122,13 +122,8 @@ func (s *Scanner) mayClose(text []byte, at int, ends bool) bool {
 	switch {
 	case len(rest) == 0:
 		return ends
-	case s.d.Doubled && rest[0] == s.quote, hasPrefix(rest, s.sep), hasPrefix(rest, s.end):
+	case s.d.Doubled && rest[0] == s.quote, bytes.HasPrefix(rest, []byte(s.sep)), bytes.HasPrefix(rest, []byte(s.end)):
 		return true
 	}
-	return s.cr && rest[0] == '\r' && (hasPrefix(rest[1:], s.end) || ends && len(rest) == 1)
-}
-
-func hasPrefix(text []byte, s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
-func hasSuffix(text []byte, s string) bool {
-	return len(text) >= len(s) && string(text[len(text)-len(s):]) == s
+	return s.cr && rest[0] == '\r' && (bytes.HasPrefix(rest[1:], []byte(s.end)) || ends && len(rest) == 1)
 }

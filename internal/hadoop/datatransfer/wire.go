@@ -42,11 +42,9 @@ type message struct {
 }
 
 func (m *message) append(dst []byte) []byte {
-	b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(m.status))
-	b = protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), m.payload)
+	b := frames.AppendBytes(frames.AppendNumber(nil, 1, uint64(m.status)), 2, m.payload)
 	for _, c := range m.ciphers {
-		option := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), c.suite)
-		b = protowire.AppendBytes(protowire.AppendTag(b, 4, protowire.BytesType), option)
+		b = frames.AppendBytes(b, 4, frames.AppendNumber(nil, 1, c.suite))
 	}
 	return protowire.AppendBytes(dst, b)
 }

@@ -80,7 +80,7 @@ func (p Progress) left() (l Left) {
 	l.Job, l.JobKnown = l.Phase, l.PhaseKnown
 	for _, name := range p.Ahead() {
 		more, known := p.foretold(name, unit)
-		l.Job += seconds(more)
+		l.Job += Seconds(more)
 		l.JobKnown = l.JobKnown && known
 	}
 	return p.partsLeft(l)
@@ -93,11 +93,11 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 	foretold, known := p.foretold(current.Name, unit)
 	done, ok := p.fraction(current, current.Done)
 	if !ok {
-		return seconds(max(foretold-took, 0)), known
+		return Seconds(max(foretold-took, 0)), known
 	}
 	known = known && foretold > 0
 	if done < leastSeen {
-		return seconds(max(foretold-took, foretold/2)), known
+		return Seconds(max(foretold-took, foretold/2)), known
 	}
 	whole := took / done
 	if known {
@@ -109,7 +109,7 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/mostChange), mostChange)
 		whole *= math.Pow(slower, recentWeight*done/(done+recentFrom))
 	}
-	return seconds(whole * (1 - done)), true
+	return Seconds(whole * (1 - done)), true
 }
 
 // fraction returns the completed part of a phase. For writing it is the lower of two: the rows that were encoded, and the bytes that the file system
@@ -233,4 +233,5 @@ func (p Progress) rows() int64 {
 	return 0
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// Seconds returns a number of seconds as a duration.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

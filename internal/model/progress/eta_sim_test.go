@@ -29,8 +29,8 @@ func (s simulatedJob) run() (trace []Progress) {
 	}
 	start := Start{Table: "t", Attempt: 1, Regions: regions, Columns: columns, Phases: phases, Verify: "full"}
 	if s.earlier > 0 {
-		start.Earlier = &Pace{Records: rows / 2, Regions: regions, Read: seconds(s.earlier * (s.read + s.sort) / 2), Write: seconds(s.earlier * s.write / 2),
-			Load: seconds(s.load), Verify: seconds(s.earlier * s.verify / 2), Mode: "full"}
+		start.Earlier = &Pace{Records: rows / 2, Regions: regions, Read: Seconds(s.earlier * (s.read + s.sort) / 2), Write: Seconds(s.earlier * s.write / 2),
+			Load: Seconds(s.load), Verify: Seconds(s.earlier * s.verify / 2), Mode: "full"}
 	}
 	e.OnStart(start)
 	const step = 0.1
@@ -131,9 +131,9 @@ func (s simulatedJob) check(t *testing.T, whole bool) (off []float64) {
 	from := first.Add(end.Sub(first) / 3)
 	switch began := s.read + s.sort; {
 	case !whole && s.verify == 0:
-		from = first.Add(seconds(began + s.write/3))
+		from = first.Add(Seconds(began + s.write/3))
 	case !whole:
-		from = first.Add(seconds(began + s.write + s.load + s.verify/3))
+		from = first.Add(Seconds(began + s.write + s.load + s.verify/3))
 	}
 	for _, p := range trace {
 		left := end.Sub(p.At)

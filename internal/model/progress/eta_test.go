@@ -204,8 +204,8 @@ func TestPhaseThatComesTwice(t *testing.T) {
 		{Name: "check", Began: at(4), Done: Amount{Bytes: 50}, Total: Amount{Bytes: 100}},
 	}
 	load, _ := p.foretold("load", 0)
-	if l := p.left(); l.Job != l.Phase+seconds(load) {
-		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, seconds(load))
+	if l := p.left(); l.Job != l.Phase+Seconds(load) {
+		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, Seconds(load))
 	}
 }
 

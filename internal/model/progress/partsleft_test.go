@@ -25,7 +25,7 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 		const step = 0.1
 		for t := 0.0; t < took; t += step {
 			more := min(step, took-t)
-			now = now.Add(seconds(more))
+			now = now.Add(Seconds(more))
 			do(more / took)
 			trace = append(trace, tracker.Progress())
 		}
@@ -36,7 +36,7 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 		ahead.Parts--
 		ahead.Bytes -= bytes
 		s := Start{Part: i + 1, Parts: len(parts), Attempt: 1, Bytes: bytes, Regions: 10, Columns: 18, Phases: []string{"read", "write", "load"}, Behind: behind, Ahead: ahead}
-		now = now.Add(seconds(partSeconds / 2))
+		now = now.Add(Seconds(partSeconds / 2))
 		half := resumed && i == from
 		if half {
 			s.Attempt, s.Phases = 2, s.Phases[1:]
@@ -52,7 +52,7 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 		e.OnPhase("write")
 		play(1.9*read, func(part float64) { e.OnMerged(int64(part * rows)) })
 		e.OnPhase("load")
-		now = now.Add(seconds(partSeconds / 2))
+		now = now.Add(Seconds(partSeconds / 2))
 		if !half {
 			behind.Add(bytes, now.Sub(begun))
 		}

@@ -59,7 +59,7 @@ func (w PartsWork) of(parts int, bytes int64) time.Duration {
 	}
 	fixed := min(partSeconds, w.Took.Seconds()/float64(w.Parts))
 	perByte := (w.Took.Seconds() - fixed*float64(w.Parts)) / float64(w.Bytes)
-	return seconds(fixed*float64(parts) + perByte*float64(bytes))
+	return Seconds(fixed*float64(parts) + perByte*float64(bytes))
 }
 
 // Add adds one part.

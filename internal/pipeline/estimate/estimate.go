@@ -196,14 +196,14 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 		whole = memoryFactor
 		deeper = math.Log2(float64(max(s.TotalRows, 2))) / math.Log2(float64(max(s.Kept(), 2)))
 	}
-	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
+	e.ReadTime = progress.Seconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
 	// A file is synced, and its directory when the file is renamed.
 	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
 	busy := parallel(sizes, s.Options.Workers)
 	if encode.Helped(s.Plan) {
 		busy = max(busy, helped(sizes, s.Options.Workers))
 	}
-	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)
+	e.WriteTime = progress.Seconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)
 	return e
 }
 
@@ -305,5 +305,3 @@ func helped(sizes []float64, workers int) float64 {
 	}
 	return min(float64(max(workers, 1)), sum/(ownShare*slices.Max(sizes)))
 }
-
-func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -117,7 +118,7 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 		last := len(values) - 1
 		f.keep = func(row [][]byte) bool {
 			for i, v := range row {
-				if v == nil || i < last && string(v) != values[i] || i == last && !hasPrefix(v, values[i]) {
+				if v == nil || i < last && string(v) != values[i] || i == last && !bytes.HasPrefix(v, []byte(values[i])) {
 					return false
 				}
 			}
@@ -145,10 +146,6 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 }
 
 func isNil(v []byte) bool { return v == nil }
-
-func hasPrefix(v []byte, prefix string) bool {
-	return len(v) >= len(prefix) && string(v[:len(prefix)]) == prefix
-}
 
 // lessTuple reports whether a row is less than a bound, which may have fewer values.
 func lessTuple(row [][]byte, bound []string) bool {
