@@ -1,0 +1,25 @@
+package job
+
+import (
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/test/testcheck"
+)
+
+// TestSnapshotOfAnotherCluster checks that the snapshot that a job of another cluster took is not taken for one of this cluster, which may have the same
+// name and was made in the same millisecond when one build goes to both.
+func TestSnapshotOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log, _, err := journal.Open(dir)
+	testcheck.Must(t, err)
+	_, err = log.Append(string(checkpoint.EventPlan), checkpoint.PlanRecord{Table: "t", Made: &checkpoint.TableRecord{Cluster: "there"}}, journal.First)
+	testcheck.Must(t, err)
+	testcheck.Must(t, log.Close())
+	j := &run{st: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Made: &checkpoint.TableRecord{Cluster: "here"}}}}} // it has no connection
+	if is, err := j.snapshotOf(t.Context(), &checkpoint.State{Dir: dir, Snapshot: "night"}); is || err != nil {
+		t.Errorf("%t, %v", is, err)
+	}
+}
