@@ -115,9 +115,7 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed); err != nil {
 		return r, err
 	}
-	if r.Hi = loader.PrefixEnd(r.Lo); r.Hi == nil {
-		r.Lo = nil
-	}
+	r.Hi = loader.PrefixEnd(r.Lo) // nil after bytes of 0xFF too, whose rows end with the head's
 	return r, nil
 }
 

@@ -48,6 +48,9 @@ func TestKeyRange(t *testing.T) {
 		{"salt(ts) + substr(md5hex(ts), 0, 4) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "65d2a", "65d2b"},                                          // other ts have these digits
 		{"salt(ts) + ts + id", nil, nil, []string{"2015"}, 10, "2015", "2016"},
 		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""}, // an empty key column: an error
+		{"salt(ts) + ts + id", nil, nil, []string{"\xff"}, 10, "\xff", ""}, // no bytes follow those of the prefix
+		{"ts + id", nil, nil, []string{"\xff", "\xff\xff"}, 1, "\xff\xff\xff", ""},
+		{"ts + id", nil, nil, []string{"\xfe\xff"}, 1, "\xfe\xff", "\xff"},
 		{"salt(ts, 3) + '|' + ts + '_' + id", []string{"2015"}, []string{"2016"}, nil, 3, "|2015", "|2016"},
 		{"salt(ts, 3) + '|' + ts + '_' + id", []string{"2015", "x"}, nil, nil, 3, "|2015_x", ""},
 		{"salt(a, 2) + ':' + salt(b, 3) + a + b", []string{"x"}, nil, nil, 6, "x", ""},
