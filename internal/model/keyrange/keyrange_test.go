@@ -2,6 +2,7 @@ package keyrange
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -203,6 +204,23 @@ func TestKeyRangeProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongBounds checks that bounds that are too long for a row key once a salt precedes them are refused: HBase would refuse the scan.
+func TestLongBounds(t *testing.T) {
+	k := parseKey(t, "salt(a, 3) + a + b")
+	for n, ok := range map[int]bool{keygen.MaxKey - 1: true, keygen.MaxKey: false} {
+		long := strings.Repeat("x", n)
+		_, from := k.Between(1, []string{long}, nil)
+		_, to := k.Between(1, nil, []string{long})
+		_, prefix := k.Beginning(1, []string{long})
+		_, with := k.With(1, map[string]string{"a": long})
+		for i, err := range []error{from, to, prefix, with} {
+			if (err == nil) != ok || !ok && (!errors.Is(err, keygen.ErrLong) || fail.KindOf(err) != fail.Config) {
+				t.Errorf("bound %d of %d bytes: %v", i, n, err)
+			}
+		}
+	}
 }
 
 // TestQueryKeyProperty checks that every row of a query key is in its range, whatever part of the key the query determines.
