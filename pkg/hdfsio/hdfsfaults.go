@@ -75,8 +75,7 @@ func (h *HDFS) avoidNone() bool {
 // diagnose determines what a failed write means for those to come: DataNodes of its block that do not answer are left out
 // of the next blocks, and a NameNode that found no DataNode at all is asked for the room that there is.
 func (w *hdfsWriter) diagnose(err error) error {
-	// BlockManager.chooseTarget4NewBlock of Hadoop 3 has no class of its own for this.
-	if javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), "could only be written to") {
+	if noDataNode(err) {
 		if w.h.avoidNone() {
 			return err // those that were left out are the only ones: they have to do
 		}

@@ -120,9 +120,17 @@ func transient(err error) bool {
 	return slices.Contains(passing, javaClass(err))
 }
 
-// Unavailable reports whether an error says that a NameNode was not in service, as in safe mode or during a failover: the same call
-// may succeed later, without any repair by its caller.
-func Unavailable(err error) bool { return slices.Contains(passing, javaClass(err)) }
+// Unavailable reports whether an error says that HDFS was not in service, as in safe mode, during a failover, or without a DataNode that
+// takes blocks: the same call may succeed later, without any repair by its caller.
+func Unavailable(err error) bool {
+	return slices.Contains(passing, javaClass(err)) || noDataNode(err) && !errors.Is(err, ErrNoSpace)
+}
+
+// noDataNode reports whether a NameNode found no DataNode for a block. BlockManager.chooseTarget4NewBlock of Hadoop 3 has no class of its own for
+// this.
+func noDataNode(err error) bool {
+	return javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), "could only be written to")
+}
 
 // safeModeError is the response of a NameNode in safe mode.
 type safeModeError struct{ error }

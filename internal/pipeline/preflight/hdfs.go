@@ -157,7 +157,7 @@ func checkProbe(s stagingFacts, user string) Check {
 		return bad(name, setting.Textf("name a directory that %s may write with %s", user, setting.Staging), "%s", oneLine{s.probeErr})
 	case hdfsio.Unavailable(s.probeErr):
 		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
-	case errors.Is(s.probeErr, hdfsio.ErrQuota):
+	case errors.Is(s.probeErr, hdfsio.ErrQuota), errors.Is(s.probeErr, hdfsio.ErrNoSpace):
 		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
