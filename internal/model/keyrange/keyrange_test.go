@@ -48,7 +48,7 @@ func TestKeyRange(t *testing.T) {
 		{"salt(ts) + md5hex(ts) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "65d2ea03425887a717c435081cfc5dbba", "65d2ea03425887a717c435081cfc5dbbb"}, // ts is known, and so is its salt
 		{"salt(ts) + substr(md5hex(ts), 0, 4) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "65d2a", "65d2b"},                                          // other ts have these digits
 		{"salt(ts) + ts + id", nil, nil, []string{"2015"}, 10, "2015", "2016"},
-		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""}, // an empty key column: an error
+		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""},  // an empty key column: an error
 		{"salt(ts) + ts + id", nil, nil, []string{"\xff"}, 10, "\xff", ""}, // no bytes follow those of the prefix
 		{"ts + id", nil, nil, []string{"\xff", "\xff\xff"}, 1, "\xff\xff\xff", ""},
 		{"ts + id", nil, nil, []string{"\xfe\xff"}, 1, "\xfe\xff", "\xff"},

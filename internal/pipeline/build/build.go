@@ -88,8 +88,9 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 // makes the garbage collector assume a heap that is larger by this size, and
 // therefore run less often: HDFS's packets produce garbage of twice the files'
 // size, while the live heap apart from the sort is a few megabytes. Up to half of
-// this size may accumulate as garbage; a small budget has no room for that.
-func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
+// this size may accumulate as garbage; a small budget has no room for that, and
+// more than 1 GiB saves nothing.
+func (o Options) HeapFloor() int64 { return min(max(0, int64(o.Memory)-32<<20)/16, 1<<30) }
 
 // newFloor allocates the slice. It uses a builder, whose memory is not cleared: make clears a slice if the heap has a page that
 // was used before, which touches 30 MB and takes 15 ms in a job of 512 MiB.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"bulkload/internal/model/fail"
+	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
 
@@ -34,8 +35,10 @@ func explainLimits(err error, o Options) error {
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
 			full.Advice = setting.Textf("the disk of %s is full of sorted rows: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
 		}
-	case spill && errors.Is(err, syscall.EFBIG):
+	case spill && extsort.OwnFile(name) && errors.Is(err, syscall.EFBIG):
 		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
+	case spill && extsort.OwnFile(name):
+		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: sorted rows cannot be written to or read from %s (name another directory with %s)", err, dir, setting.SpillDir)}
 	}
 	return err
 }

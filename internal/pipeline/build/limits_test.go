@@ -3,6 +3,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
 	"bulkload/pkg/hdfsio"
@@ -35,6 +37,7 @@ func TestLimits(t *testing.T) {
 		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "full of sorted rows", "bytes are free", "`spill_dir`"}},
 		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "full of sorted rows", "bytes are free", "`spill_dir`"}},
 		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
+		{"spill directory", nil, []string{"create a run for the sort", "sorted rows cannot be written to or read from", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
 		{"open files", nil, []string{"too many open files", "this process may open", "ulimit -n", "LimitNOFILE"}},
 	} {
@@ -96,6 +99,8 @@ func TestLimitChild(t *testing.T) {
 		dir := small()
 		t.Chdir(filepath.Dir(dir))
 		w.SpillDir = filepath.Base(dir)
+	case "spill directory":
+		w.SpillDir = filepath.Join(w.SpillDir, "missing")
 	case "output disk":
 		out.Dir = small()
 	case "open files":
@@ -121,4 +126,14 @@ func TestLimitChild(t *testing.T) {
 		t.Fatal("the build went through")
 	}
 	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+}
+
+// TestHeapFloorOfAnyMemory checks that a budget of any size has a floor that can be allocated.
+func TestHeapFloorOfAnyMemory(t *testing.T) {
+	for _, memory := range []spec.Size{0, 1 << 20, 512 << 20, 1 << 50, math.MaxInt64} {
+		o := Options{Memory: memory}
+		if n := o.HeapFloor(); n < 0 || n > 1<<30 {
+			t.Errorf("%s: %d bytes", memory, n)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func (l *losses[T]) spill() (err error) {
 		return nil
 	}
 	if l.file == nil {
-		if l.file, err = os.CreateTemp(l.dir, "bulkload-lost-*"); err != nil {
+		if l.file, err = os.CreateTemp(l.dir, lostName+"*"); err != nil {
 			return fmt.Errorf("file for records that lost against others: %w", err)
 		}
 		if err := os.Remove(l.file.Name()); err != nil {

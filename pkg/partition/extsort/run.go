@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/klauspost/compress/s2"
@@ -57,9 +59,21 @@ type runWriter struct {
 	rows  int64 // in block
 }
 
+// Names of a sort's files begin so.
+const (
+	runName  = "bulkload-run-"
+	lostName = "bulkload-lost-"
+)
+
+// OwnFile reports whether a file's name is one that a sort gives.
+func OwnFile(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasPrefix(base, runName) || strings.HasPrefix(base, lostName)
+}
+
 func (s *Sorter) newRunWriter() (*runWriter, error) {
 	o := s.o
-	f, err := os.CreateTemp(o.Dir, "bulkload-run-*")
+	f, err := os.CreateTemp(o.Dir, runName+"*")
 	if err != nil {
 		return nil, fmt.Errorf("create a run for the sort: %w", err)
 	}
