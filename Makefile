@@ -97,7 +97,7 @@ ROUNDS ?= 200
 SEED ?= 1
 KINDS ?= all
 soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 KINDS=kill,bit-flip=3 JSON=FILE
-	go run ./internal/test/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
+	go test -count=1 -v -timeout 0 -run '^TestSoak$$' ./internal/test/faults -args -rounds $(ROUNDS) -seed $(SEED) -kinds $(KINDS) $(if $(JSON),-json $(abspath $(JSON)))
 
 KILLS ?= 200
 test-kills: ## each command, and shares, killed at random and run while daemons die and calls are lost, with changes of the table in between: KILLS=200 SEED=1

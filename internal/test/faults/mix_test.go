@@ -1,7 +1,11 @@
 package faults
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -35,3 +39,51 @@ func TestMixGivesEachKindItsShare(t *testing.T) {
 		}
 	}
 }
+
+// Mix lists the kinds of faults of a run of rounds. The number of times that a kind is listed is its weight; the list has
+// its own order. Rounds of successive seeds go through the list, so that each kind gets its share.
+type Mix []string
+
+// seamWeight is the number of rounds of a kind of [Seams] for one round of another kind.
+const seamWeight = 3
+
+// ParseMix parses "a,b=3,c": kinds, some with a weight. Empty or "all": every kind of fault, those of [Seams] three
+// times.
+func ParseMix(text string) (Mix, error) {
+	var m Mix
+	add := func(kind string, n int) {
+		for range n {
+			m = append(m, kind)
+		}
+	}
+	if text == "" || text == "all" {
+		for _, kind := range Kinds()[1:] {
+			if slices.Contains(Seams(), kind) {
+				add(kind, seamWeight)
+			} else {
+				add(kind, 1)
+			}
+		}
+	} else {
+		for part := range strings.SplitSeq(text, ",") {
+			kind, weight, given := strings.Cut(part, "=")
+			n := 1
+			if given {
+				var err error
+				if n, err = strconv.Atoi(weight); err != nil || n < 1 || n > 1000 {
+					return nil, fmt.Errorf("weight %q of %s is not a number from 1 to 1000", weight, kind)
+				}
+			}
+			if !slices.Contains(Kinds(), kind) {
+				return nil, fmt.Errorf("no kind of fault is called %q: there are %s", kind, strings.Join(Kinds(), ", "))
+			}
+			add(kind, n)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 0x6d6978))
+	r.Shuffle(len(m), func(i, j int) { m[i], m[j] = m[j], m[i] })
+	return m, nil
+}
+
+// Kind returns the kind of a seed's round.
+func (m Mix) Kind(seed uint64) string { return m[seed%uint64(len(m))] }

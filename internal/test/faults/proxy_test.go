@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -127,5 +129,286 @@ func TestProxies(t *testing.T) {
 				t.Errorf("the server got %q", u.text())
 			}
 		})
+	}
+}
+
+// Harm is the way in which a proxy disturbs a call of BulkLoadHFile.
+type Harm string
+
+// The harms. If the harm is about the answer, the server has done the load.
+const (
+	AnswerCut     Harm = "answer-cut"     // the connection breaks when the answer arrives
+	AnswerSwallow Harm = "answer-swallow" // the answer never arrives, the connection stays open
+	AnswerDelay   Harm = "answer-delay"   // the answer arrives late
+	RequestCut    Harm = "request-cut"    // the connection breaks and the server never gets the request
+	RequestLate   Harm = "request-late"   // the connection breaks and the server gets the request later
+)
+
+// Proxies are proxies in front of the region servers. They forward everything except the loading calls that they were
+// armed for. HBase is configured so that meta has their addresses, not those of the servers.
+type Proxies struct {
+	mu      sync.Mutex
+	harm    Harm
+	delay   time.Duration
+	left    int // number of further calls to disturb
+	calls   int // loading calls seen since Arm
+	served  int // those of them that reached a server
+	hit     chan struct{}
+	closed  bool
+	done    chan struct{}
+	open    map[net.Conn]bool
+	listens []net.Listener
+	wait    sync.WaitGroup // all goroutines
+	late    sync.WaitGroup // calls that are delivered late
+}
+
+// OpenProxies listens on each port of host and connects to the same port of localhost.
+func OpenProxies(host string, ports []int) (*Proxies, error) {
+	p := &Proxies{open: map[net.Conn]bool{}, hit: make(chan struct{}), done: make(chan struct{})}
+	for _, port := range ports {
+		l, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", host, port))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("proxy of a region server: %w", err), p.Close())
+		}
+		p.listens = append(p.listens, l)
+		target := fmt.Sprintf("127.0.0.1:%d", port)
+		p.wait.Go(func() { p.accept(l, target) })
+	}
+	return p, nil
+}
+
+// Arm disturbs the next n loading calls; delay is for the harms that are late. It resets the counters, and returns a
+// channel that is closed when the first call is disturbed.
+func (p *Proxies) Arm(h Harm, n int, delay time.Duration) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.harm, p.left, p.delay, p.calls, p.served = h, n, delay, 0, 0
+	p.hit = make(chan struct{})
+	return p.hit
+}
+
+// Disarm ends the harm, and waits until every late call was delivered and answered. It returns the number of loading
+// calls since Arm, and of those that reached a server.
+func (p *Proxies) Disarm() (calls, served int) {
+	p.mu.Lock()
+	p.left = 0
+	p.mu.Unlock()
+	p.late.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls, p.served
+}
+
+// take returns the harm of a loading call.
+func (p *Proxies) take() (Harm, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	h := Harm("")
+	if p.left > 0 {
+		p.left--
+		h = p.harm
+		select {
+		case <-p.hit:
+		default:
+			close(p.hit)
+		}
+	}
+	if h != RequestCut {
+		p.served++
+	}
+	if h == RequestLate {
+		p.late.Add(1)
+	}
+	return h, p.delay
+}
+
+// Close ends all connections and returns when all goroutines have ended.
+func (p *Proxies) Close() error {
+	p.mu.Lock()
+	if !p.closed {
+		close(p.done)
+	}
+	p.closed = true
+	for c := range p.open {
+		c.Close()
+	}
+	p.mu.Unlock()
+	var errs []error
+	for _, l := range p.listens {
+		errs = append(errs, l.Close())
+	}
+	p.wait.Wait()
+	return errors.Join(errs...)
+}
+
+func (p *Proxies) accept(l net.Listener, target string) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil && p.keep(c) {
+			p.wait.Go(func() { p.serve(c, target) })
+		}
+	}
+}
+
+func (p *Proxies) keep(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		c.Close()
+		return false
+	}
+	p.open[c] = true
+	return true
+}
+
+func (p *Proxies) drop(c net.Conn) {
+	p.mu.Lock()
+	delete(p.open, c)
+	p.mu.Unlock()
+	c.Close()
+}
+
+// reset closes a connection so that the other side sees a reset rather than an end.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.Close()
+}
+
+// link is one connection of a client to a server.
+type link struct {
+	p              *Proxies
+	client, server net.Conn
+	ended          chan struct{} // closed after the last read from the server
+	mu             sync.Mutex    // guards the following fields
+	harm           Harm          // to the answer
+	delay          time.Duration
+}
+
+func (p *Proxies) serve(client net.Conn, target string) {
+	defer p.drop(client)
+	server, err := net.DialTimeout("tcp4", target, 5*time.Second)
+	if err != nil {
+		reset(client) // the closest to a refused connection
+		return
+	}
+	if !p.keep(server) {
+		return
+	}
+	defer p.drop(server)
+	l := &link{p: p, client: client, server: server, ended: make(chan struct{})}
+	var answers sync.WaitGroup
+	answers.Go(l.answers)
+	l.requests()
+	server.Close()
+	answers.Wait()
+}
+
+// method is in the header of a loading call, and of no other call of the program or of HBase.
+var method = []byte("BulkLoadHFile")
+
+// requests forwards the client's data until they end.
+func (l *link) requests() {
+	buf := make([]byte, 64<<10)
+	var tail []byte // end of the previous data, in which the method may begin
+	loading := false
+	for {
+		n, err := l.client.Read(buf)
+		if n > 0 {
+			seen := append(tail, buf[:n]...)
+			if !loading && bytes.Contains(seen, method) {
+				loading = true
+				h, delay := l.p.take()
+				switch h {
+				case RequestCut:
+					reset(l.client)
+					return
+				case RequestLate:
+					reset(l.client)
+					l.deliver(buf[:n], delay)
+					return
+				}
+				l.mu.Lock()
+				l.harm, l.delay = h, delay
+				l.mu.Unlock()
+			}
+			tail = append([]byte(nil), seen[max(0, len(seen)-len(method)):]...)
+			if _, err := l.server.Write(buf[:n]); err != nil {
+				reset(l.client)
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lateAnswer limits the wait for the answer to a call that was delivered late.
+const lateAnswer = 90 * time.Second
+
+// deliver sends the server a call that its client has given up. The goroutine of answers reads the server's answer; a
+// region that is closed answers too.
+func (l *link) deliver(request []byte, delay time.Duration) {
+	defer l.p.late.Done()
+	l.mu.Lock()
+	l.harm = RequestLate
+	l.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-l.p.done:
+		return
+	}
+	l.server.SetReadDeadline(time.Now().Add(lateAnswer))
+	if _, err := l.server.Write(request); err != nil {
+		return
+	}
+	select {
+	case <-l.ended:
+	case <-l.p.done:
+	}
+}
+
+// answers forwards the server's data.
+func (l *link) answers() {
+	defer close(l.ended)
+	defer l.client.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := l.server.Read(buf)
+		if n > 0 {
+			l.mu.Lock()
+			h, delay := l.harm, l.delay
+			l.mu.Unlock()
+			switch h {
+			case AnswerCut:
+				reset(l.client)
+				return
+			case RequestLate:
+				return
+			case AnswerSwallow:
+				continue
+			case AnswerDelay:
+				select {
+				case <-time.After(delay):
+				case <-l.p.done:
+					return
+				}
+			}
+			if _, err := l.client.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				reset(l.client)
+			}
+			return
+		}
 	}
 }

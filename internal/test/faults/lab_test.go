@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +38,7 @@ type Lab struct {
 	Log *slog.Logger
 	// YARN makes the cluster run YARN too.
 	YARN bool
-	// Program is the path of a built program, with the tag stopafter. Default: the Lab builds it.
+	// Program is the path of a built program, with the tag stopafter. Required.
 	Program string
 
 	root    string // of the checkout
@@ -52,7 +51,7 @@ type Lab struct {
 	known   map[string]habit // of commands that rounds kill
 }
 
-// Open builds the program and starts a new cluster. The caller closes the Lab, also after an error.
+// Open starts a new cluster. The caller closes the Lab, also after an error.
 func (l *Lab) Open(ctx context.Context) error {
 	// Not runtime.Caller: with -trimpath its names have no directory of the checkout.
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
@@ -60,12 +59,6 @@ func (l *Lab) Open(ctx context.Context) error {
 		return fmt.Errorf("go list -m: %w: run inside the checkout", err)
 	}
 	l.root = strings.TrimSpace(string(root))
-	if l.Program == "" {
-		l.Program = filepath.Join(l.Dir, "bulkload")
-		if err := l.command(ctx, "go", "build", "-tags", "stopafter", "-o", l.Program, "./cmd/bulkload"); err != nil {
-			return err
-		}
-	}
 	help, err := exec.CommandContext(ctx, l.Program, "help", "run").Output()
 	if err != nil {
 		return fmt.Errorf("%s help run: %w", l.Program, err)
@@ -76,15 +69,6 @@ func (l *Lab) Open(ctx context.Context) error {
 
 // can reports whether bulkload run has a flag.
 func (l *Lab) can(flag string) bool { return strings.Contains(l.help, "--"+flag+" ") }
-
-func (l *Lab) command(ctx context.Context, argv ...string) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = l.root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(out))
-	}
-	return nil
-}
 
 // start starts the cluster and the proxies. The region servers listen on localhost and publish serverHost, so that
 // every client of meta uses a proxy.
