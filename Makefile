@@ -155,7 +155,7 @@ docs: ## write docs/commands.md, docs/abilities.md, docs/messages.txt, the table
 
 docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and update its outputs
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; ln -s $(CURDIR)/examples $(CURDIR)/testdata "$$dir"; \
-	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/test/reference/cmd/outputs docs/quick-start.md "$$dir"
+	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go test -count=1 ./internal/test/reference -run '^TestDocument$$' -args -document $(CURDIR)/docs/quick-start.md -directory "$$dir"
 
 man: ## write the man pages: build/man/bulkload.1 and one for each command
 	@mkdir -p build/man

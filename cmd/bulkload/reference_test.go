@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/test/reference"
-
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -23,18 +20,10 @@ var (
 	manFor  = flag.String("man-version", "dev", "version that the man pages name")
 )
 
-func referenceExits() []reference.Exit {
-	var exits []reference.Exit
-	for _, s := range ending.Exits() {
-		exits = append(exits, reference.Exit{Code: s.Code, Meaning: s.Meaning, Next: s.Next})
-	}
-	return exits
-}
-
 // TestCommandsDoc checks that docs/commands.md matches the help texts of the commands.
 func TestCommandsDoc(t *testing.T) {
 	const file = "../../docs/commands.md"
-	got := reference.Commands(newRootCmd(&globals{}), referenceExits())
+	got := commandsDoc(newRootCmd(&globals{}))
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -61,7 +50,7 @@ func TestManPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = reference.Man(newRootCmd(&globals{}), referenceExits(), dir, reference.ManOptions{Version: *manFor, Date: date.UTC()})
+	err = manPages(newRootCmd(&globals{}), dir, *manFor, date)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
-// Package reference generates the reference documentation from the program itself: docs/commands.md and the man pages from its
-// commands, docs/job-file.md from the table of the job file's fields, docs/messages.txt from the texts in the code. Its tests
-// check the other documents: links to files and headings, and quoted messages against the code.
+// Package reference generates the reference documentation from the code: docs/job-file.md from the table of the job file's fields,
+// docs/messages.txt from the texts in the code. Its tests check the other documents: links to files and headings, and quoted messages against
+// the code. docs/commands.md and the man pages are made of the commands by the tests of cmd/bulkload.
 //
-// The program does not contain this package: cmd/bulkload's tests call it, so that the dependencies of man pages are not
-// dependencies of the binary.
+// Its code without tests is a small leaf of its own: the Markdown that these tests and those of cmd/bulkload write.
 package reference

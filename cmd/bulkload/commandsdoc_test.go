@@ -1,18 +1,20 @@
-package reference
+package main
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/test/reference"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Commands returns docs/commands.md: every command with its flags, and the exit codes.
-func Commands(root *cobra.Command, exits []Exit) []byte {
+// commandsDoc returns docs/commands.md: every command with its flags, and the exit codes.
+func commandsDoc(root *cobra.Command) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Commands
 
@@ -21,17 +23,17 @@ func Commands(root *cobra.Command, exits []Exit) []byte {
 ` + "`bulkload help COMMAND` and `man bulkload-COMMAND` say the same; `bulkload COMMAND --help` is shorter.\n\n| command | what it does |\n|---|---|\n")
 	all := shown(root)
 	for _, cmd := range all[1:] {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", path(cmd), Anchor(cmd.CommandPath()), escape(cmd.Short))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", pathWithin(cmd), reference.Anchor(cmd.CommandPath()), reference.Escape(cmd.Short))
 	}
 	b.WriteString("\n## Exit status\n\n| code | meaning | what to do then |\n|---|---|---|\n")
-	for _, e := range exits {
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", e.Code, escape(e.Meaning), e.Next)
+	for _, e := range ending.Exits() {
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", e.Code, reference.Escape(e.Meaning), e.Next)
 	}
 	b.WriteString("\nAny other code is a failure too.\n\n## Flags of every command\n\n")
 	flagTable(&b, root.PersistentFlags())
 	for _, cmd := range all[1:] {
 		level := 1 + strings.Count(cmd.CommandPath(), " ")
-		fmt.Fprintf(&b, "\n%s %s\n\n%s\n", strings.Repeat("#", level), cmd.CommandPath(), about(cmd))
+		fmt.Fprintf(&b, "\n%s %s\n\n%s\n", strings.Repeat("#", level), cmd.CommandPath(), longHelp(cmd))
 		if !cmd.HasSubCommands() {
 			fmt.Fprintf(&b, "\n```\n%s\n```\n", cmd.UseLine())
 		}
@@ -46,8 +48,8 @@ func Commands(root *cobra.Command, exits []Exit) []byte {
 	return b.Bytes()
 }
 
-// path returns the path of a command without the program's name.
-func path(cmd *cobra.Command) string {
+// pathWithin returns the path of a command without the program's name.
+func pathWithin(cmd *cobra.Command) string {
 	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
 	return p
 }
@@ -83,9 +85,9 @@ func flagRows(b *bytes.Buffer, flags *pflag.FlagSet) {
 		if p := preset(f); p != "" {
 			def = "`" + p + "`"
 		} else {
-			def = escape(def)
+			def = reference.Escape(def)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, escape(usage), def)
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, reference.Escape(usage), def)
 	})
 }
 

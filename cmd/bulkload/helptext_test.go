@@ -1,21 +1,16 @@
-package reference
+package main
 
 import (
 	"strings"
+
+	"bulkload/internal/test/reference"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Exit is a row of the table of exit codes.
-type Exit struct {
-	Code    int
-	Meaning string
-	Next    string // what the program's caller does next, in Markdown
-}
-
-// about returns a command's long help as Markdown. Indented lines become a code block.
-func about(cmd *cobra.Command) string {
+// longHelp returns a command's long help as Markdown. Indented lines become a code block.
+func longHelp(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
 		text = sentence(cmd.Short)
@@ -26,7 +21,7 @@ func about(cmd *cobra.Command) string {
 			out = append(out, "```\n"+paragraph+"\n```")
 			continue
 		}
-		out = append(out, escape(paragraph))
+		out = append(out, reference.Escape(paragraph))
 	}
 	return strings.Join(out, "\n\n")
 }
@@ -37,26 +32,6 @@ func sentence(s string) string {
 		return s
 	}
 	return s + "."
-}
-
-// escape returns a text that Markdown prints unchanged. Underscores within words and backslashes before letters are
-// literal in Markdown, and are kept.
-func escape(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		switch c := s[i]; {
-		case strings.IndexByte("*`<|", c) >= 0,
-			c == '_' && (i == 0 || i+1 == len(s) || !wordByte(s[i-1]) || !wordByte(s[i+1])),
-			c == '\\' && i+1 < len(s) && s[i+1] > ' ' && s[i+1] < 0x7f && !wordByte(s[i+1]):
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_'
 }
 
 // value returns the placeholder of a flag's value in a list of flags: its type as a word.

@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"bytes"
@@ -8,22 +8,19 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/test/reference"
+
 	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// ManOptions are the contents of the head and foot of each page.
-type ManOptions struct {
-	Version string
-	Date    time.Time // its day in UTC
-}
-
-// Man writes a page of section 1 for each command into a directory. It does not use cobra's own generator of man
+// manPages writes a page of section 1 for each command into a directory. It does not use cobra's own generator of man
 // pages, which indents options by tabs: mandoc warns of them.
-func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
+func manPages(root *cobra.Command, dir, version string, date time.Time) error {
 	for _, cmd := range shown(root) {
-		page := md2man.Render(manPage(cmd, exits, o))
+		page := md2man.Render(manPage(cmd, version, date))
 		if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), page, 0o644); err != nil {
 			return fmt.Errorf("man page of %s: %w", cmd.CommandPath(), err)
 		}
@@ -34,21 +31,21 @@ func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // manPage returns a page in the Markdown form of go-md2man.
-func manPage(cmd *cobra.Command, exits []Exit, o ManOptions) []byte {
+func manPage(cmd *cobra.Command, version string, date time.Time) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%% %q \"1\" %q %q \"bulkload\"\n", strings.ToUpper(manName(cmd)), o.Date.UTC().Format(time.DateOnly), "bulkload "+o.Version)
-	fmt.Fprintf(&b, "# NAME\n%s \\- %s\n\n# SYNOPSIS\n", manName(cmd), escape(cmd.Short))
+	fmt.Fprintf(&b, "%% %q \"1\" %q %q \"bulkload\"\n", strings.ToUpper(manName(cmd)), date.UTC().Format(time.DateOnly), "bulkload "+version)
+	fmt.Fprintf(&b, "# NAME\n%s \\- %s\n\n# SYNOPSIS\n", manName(cmd), reference.Escape(cmd.Short))
 	use := cmd.CommandPath()
 	rest := strings.TrimSpace(strings.TrimPrefix(cmd.UseLine(), use))
 	if cmd.HasAvailableSubCommands() {
 		rest = "COMMAND [flags]"
 	}
-	fmt.Fprintf(&b, "**%s** %s\n\n# DESCRIPTION\n%s\n\n", use, escape(rest), about(cmd))
+	fmt.Fprintf(&b, "**%s** %s\n\n# DESCRIPTION\n%s\n\n", use, reference.Escape(rest), longHelp(cmd))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("# COMMANDS\n")
 		for _, c := range cmd.Commands() {
 			if len(shown(c)) > 0 {
-				fmt.Fprintf(&b, "**%s**(1)\n: %s\n\n", manName(c), escape(sentence(c.Short)))
+				fmt.Fprintf(&b, "**%s**(1)\n: %s\n\n", manName(c), reference.Escape(sentence(c.Short)))
 			}
 		}
 	}
@@ -62,8 +59,8 @@ func manPage(cmd *cobra.Command, exits []Exit, o ManOptions) []byte {
 	}
 	if cmd.Runnable() || !cmd.HasParent() {
 		b.WriteString("# EXIT STATUS\n")
-		for _, e := range exits {
-			fmt.Fprintf(&b, "**%d**\n: %s\n\n", e.Code, escape(sentence(e.Meaning)))
+		for _, e := range ending.Exits() {
+			fmt.Fprintf(&b, "**%d**\n: %s\n\n", e.Code, reference.Escape(sentence(e.Meaning)))
 		}
 	}
 	if cmd.Example != "" {
@@ -87,9 +84,9 @@ func manFlags(b *bytes.Buffer, flags *pflag.FlagSet) {
 		if v := value(f); v != "" {
 			name += " *" + v + "*"
 		}
-		usage := escape(f.Usage)
+		usage := reference.Escape(f.Usage)
 		if p := preset(f); p != "" {
-			usage += " (default " + escape(p) + ")"
+			usage += " (default " + reference.Escape(p) + ")"
 		}
 		fmt.Fprintf(b, "%s\n: %s\n\n", name, sentence(usage))
 	})
