@@ -53,7 +53,7 @@ test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reade
 	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/test/conformance
 
 test-mutations: ## mistakes in the code that the tests must find, one at a time: RUN=pkg/hfile, ON_CLUSTER=1 for those that show on a cluster alone
-	go run ./internal/test/mutants/cmd/mutants --run '$(RUN)' $(if $(ON_CLUSTER),--cluster)
+	go test -count=1 -v -timeout 0 -run '^TestMutations$$' ./internal/test/mutants -args -at-a-time 2 -part '$(RUN)' $(if $(ON_CLUSTER),-cluster)
 
 test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/test/testcluster ./internal/hadoop/tlsconf

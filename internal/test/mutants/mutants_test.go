@@ -1,21 +1,59 @@
 package mutants
 
 import (
+	"flag"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"bulkload/internal/test/testcheck"
 )
 
-// TestListFitsTheTree checks that each mutant of the list changes an existing file at exactly one place.
-func TestListFitsTheTree(t *testing.T) {
+var (
+	part    = flag.String("part", "", "TestMutations runs the mutants whose name has this")
+	cluster = flag.Bool("cluster", false, "TestMutations also runs the mutants that only a cluster reveals")
+	atATime = flag.Int("at-a-time", 0, "how many mutants TestMutations runs at a time: without it none")
+)
+
+// readList returns the list of mutants.
+func readList(t *testing.T) []Mutant {
+	t.Helper()
 	b, err := os.ReadFile("testdata/list.txt")
 	testcheck.Must(t, err)
 	list, err := Parse(string(b))
 	testcheck.Must(t, err)
-	for _, m := range list {
+	return list
+}
+
+// TestMutations runs the list of mutants against the tests. It fails if a mutant survives.
+func TestMutations(t *testing.T) {
+	if *atATime == 0 {
+		t.Skip("has its own target: make test-mutations")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	list := slices.DeleteFunc(readList(t), func(m Mutant) bool { return !strings.Contains(m.Name(), *part) })
+	if len(list) == 0 {
+		t.Fatalf("no mutant has %q in its name", *part)
+	}
+	began := time.Now()
+	total, err := Run(ctx, list, Options{Root: testcheck.Path(t), AtATime: *atATime, Cluster: *cluster, Out: os.Stdout})
+	t.Logf("%d of %d mutants are caught, %d survived, %d are left out; %s",
+		total.Caught, len(list), total.Survived, total.LeftOut, time.Since(began).Round(time.Second))
+	testcheck.Must(t, err)
+	if total.Survived > 0 {
+		t.Errorf("%d survived", total.Survived)
+	}
+}
+
+// TestListFitsTheTree checks that each mutant of the list changes an existing file at exactly one place.
+func TestListFitsTheTree(t *testing.T) {
+	for _, m := range readList(t) {
 		text, err := os.ReadFile(filepath.Join("../../..", m.File))
 		testcheck.Must(t, err)
 		if _, err := m.Apply(string(text)); err != nil {
