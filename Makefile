@@ -126,9 +126,7 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
 	  done; done
 
 bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark,put; CASES=guard: against the release before
-	@mkdir -p build/bench
-	@go build -o build/bench/bench ./internal/test/bench/cmd/bench
-	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
+	@go test -count=1 -v -timeout 0 -run '^TestBench$$' ./internal/test/bench -args --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
 
 bench-stores: ## builds of 1 GB from local disk and from a server of S3's protocol, in turn: ROUNDS=5
 	BULKLOAD_BENCH_STORES=$(or $(filter-out 200,$(ROUNDS)),5) go test -count=1 -v -timeout 60m -run '^TestSpeed$$' ./internal/test/stores

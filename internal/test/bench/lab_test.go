@@ -2,13 +2,13 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"bulkload/internal/test/bench/data"
@@ -46,9 +46,9 @@ type Config struct {
 	Touch int64
 	// KeepCluster keeps a cluster that the Lab has started running, for later use.
 	KeepCluster bool
-	// DataCommand is the program that generates data; the arguments of [DataArgs] are appended. Default: this process
-	// generates the data, and its memory then hides the peaks of others.
-	DataCommand []string
+	// Generator is the program that generates data when [dataEnv] says which. Default: this process generates the data, and its
+	// memory then hides the peaks of others.
+	Generator string
 	// Log receives events. Default: none.
 	Log *slog.Logger
 }
@@ -177,20 +177,24 @@ func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error
 		return name, nil
 	}
 	l.Log.Info("making data", "file", filepath.Base(name))
-	if len(l.DataCommand) == 0 {
+	if l.Generator == "" {
 		return data.WriteFile(ctx, dir, s, f)
 	}
-	_, _, err := command{argv: slices.Concat(l.DataCommand, DataArgs(dir, s, f))}.run(ctx)
+	asked, err := json.Marshal(dataFile{dir, s, f})
+	if err == nil {
+		_, _, err = command{argv: []string{l.Generator}, env: append(os.Environ(), dataEnv+"="+string(asked))}.run(ctx)
+	}
 	return name, err
 }
 
-// DataArgs returns the flags by which another process generates a file: the command calls [data.WriteFile].
-func DataArgs(dir string, s data.Spec, f data.Form) []string {
-	return []string{
-		"--dir=" + dir, "--form=" + string(f), "--table=" + string(s.Table), fmt.Sprintf("--rows=%d", s.Rows), fmt.Sprintf("--seed=%d", s.Seed),
-		fmt.Sprintf("--regions=%d", s.Regions), fmt.Sprintf("--region-share=%g", s.RegionShare), fmt.Sprintf("--key-share=%g", s.KeyShare),
-		fmt.Sprintf("--flat=%t", s.Flat),
-	}
+// dataEnv is the variable with the [dataFile] that this program writes instead of running tests.
+const dataEnv = "BULKLOAD_BENCH_DATA"
+
+// dataFile describes a file of rows.
+type dataFile struct {
+	Dir  string
+	Spec data.Spec
+	Form data.Form
 }
 
 // splits returns the split points of a table with n salts as a flag's value.
