@@ -166,11 +166,6 @@ func (c *Cluster) JavaClassAs(ctx context.Context, user, class string, args ...s
 	return c.runJava(ctx, c.javaCommandAs(user, class, args...), class, args)
 }
 
-// JavaClassSimple is [Cluster.JavaClass] for a client without credentials.
-func (c *Cluster) JavaClassSimple(ctx context.Context, user, class string, args ...string) (string, error) {
-	return c.runJava(ctx, c.javaCommandSimple(user, class, args...), class, args)
-}
-
 func (c *Cluster) runJava(ctx context.Context, argv []string, class string, args []string) (string, error) {
 	out, err := c.spawner.output(ctx, nil, argv, c.clientEnvironment())
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
+
+	"bulkload/internal/base/retry"
 )
 
 // Process is a process of a container: its shell, its JVM, or a process that these have started.
@@ -97,15 +98,13 @@ func endContainers(ctx context.Context, nodes string) error {
 			// A process that has ended meanwhile is fine.
 			_ = p.Signal(syscall.SIGKILL)
 		}
-		select {
-		case <-ctx.Done():
+		if err := retry.Sleep(ctx, pollEvery/10); err != nil {
 			pids := make([]int, len(left))
 			for i, p := range left {
 				pids[i] = p.id.Pid
 			}
 			slices.Sort(pids)
-			return fmt.Errorf("processes %v of containers still run: %w", pids, context.Cause(ctx))
-		case <-time.After(pollEvery / 10):
+			return fmt.Errorf("processes %v of containers still run: %w", pids, err)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"bulkload/internal/base/retry"
 )
 
 // logTail is the number of log lines at the end of an error about a daemon.
@@ -113,10 +115,8 @@ func (d *Daemon) WaitReady(ctx context.Context) error {
 			last = text
 			d.cluster.log.DebugContext(ctx, "daemon not ready yet", "role", d.role, "why", text)
 		}
-		select {
-		case <-ctx.Done():
-			return d.failed(errors.Join(err, context.Cause(ctx)))
-		case <-time.After(d.cluster.state.Security.pollEvery()):
+		if late := retry.Sleep(ctx, d.cluster.state.Security.pollEvery()); late != nil {
+			return d.failed(errors.Join(err, late))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Up starts a detached cluster in o.Dir, or attaches to the one that runs there; started reports which of the two it
@@ -77,12 +76,8 @@ func Down(ctx context.Context, dir string) error {
 		return err
 	}
 	// Not by Attach: it must also work on a machine whose JDK was removed.
-	var ids []identity
-	for _, role := range s.running() {
-		ids = append(ids, s.Daemons[role].identity)
-	}
 	l := layout{dir}
-	if err := errors.Join(endProcesses(ctx, ids), endContainers(ctx, layout{s.Dir}.nodes())); err != nil {
+	if err := s.end(ctx); err != nil {
 		return fmt.Errorf("stop the test cluster in %s: %w", dir, err)
 	}
 	for _, path := range l.discarded() {
@@ -126,14 +121,4 @@ func (c *Cluster) Unset() []string {
 		return []string{"HADOOP_USER_NAME"}
 	}
 	return nil
-}
-
-// AdmCommand returns the beginning of the shell command line that runs Adm; the arguments follow.
-func (c *Cluster) AdmCommand() string {
-	argv := []string{"java", "-Dbulkload.log=WARN", "-cp",
-		"'" + classPath(jarPath(c.lib), c.layout.conf(), c.classes) + "'"}
-	if c.state.Security.Kerberos {
-		argv = append(append(argv, asUser(c.layout, HBaseAdmin)...), "As")
-	}
-	return strings.Join(append(argv, "Adm"), " ")
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/base/retry"
+	"bulkload/internal/test/testcheck"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -46,19 +49,8 @@ func tool(name string) (string, error) {
 // sourceDir returns testdata/cluster of the checkout that contains the working directory: go test runs in the
 // package's directory, go run in the user's.
 func sourceDir() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("working directory: %w", err)
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		candidate := filepath.Join(dir, "testdata", "cluster")
-		if _, err := os.Stat(filepath.Join(candidate, "pom.xml")); err == nil {
-			return candidate, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no testdata/cluster/pom.xml in %s or above it: run inside the checkout", start)
-		}
-	}
+	root, err := testcheck.Root()
+	return filepath.Join(root, "testdata", "cluster"), err
 }
 
 func cacheRoot() (string, error) {
@@ -80,24 +72,15 @@ func cacheRoot() (string, error) {
 // Jars returns the directory of the cluster's jars. Maven downloads them if they are missing. Of concurrent processes
 // only one downloads.
 func Jars(ctx context.Context) (string, error) {
+	lib := os.Getenv(EnvLib)
+	if lib == "" {
+		return cachedJars(ctx, "pom.xml", "", "")
+	}
 	src, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	pom := filepath.Join(src, "pom.xml")
-	lib := os.Getenv(EnvLib)
-	if lib == "" {
-		root, err := cacheRoot()
-		if err != nil {
-			return "", err
-		}
-		sum, err := contentHash(pom)
-		if err != nil {
-			return "", err
-		}
-		lib = filepath.Join(root, sum)
-	}
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, filepath.Join(src, "pom.xml"), part) })
 }
 
 // classes returns the directory of the compiled Java tools. Those of java3 need the clients of Hadoop 3.
@@ -195,10 +178,7 @@ func fetchJars(ctx context.Context, pom, dir string, options ...string) error {
 		if try == fetchTries || ctx.Err() != nil {
 			return fmt.Errorf("fetch the cluster's jars, %d tries (is a Maven repository reachable?): %w", try, err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = retry.Sleep(ctx, pause) // the next try ends with ctx
 		pause *= 2
 	}
 }
@@ -248,11 +228,9 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		select {
-		case <-ctx.Done():
+		if err := retry.Sleep(ctx, pollEvery); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("wait for %s, which another process holds: %w", path, context.Cause(ctx))
-		case <-time.After(pollEvery):
+			return nil, fmt.Errorf("wait for %s, which another process holds: %w", path, err)
 		}
 	}
 }

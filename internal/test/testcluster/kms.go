@@ -17,16 +17,6 @@ const (
 	DeniedKey = "k2"
 )
 
-// kmsJars returns the directory of the jars of the KMS; see [Jars].
-func kmsJars(ctx context.Context) (string, error) {
-	pom, root, sum, err := cachedPom("kms.xml")
-	if err != nil {
-		return "", err
-	}
-	lib := filepath.Join(root, "kms-"+sum)
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
-}
-
 func (l layout) kms() string { return filepath.Join(l.dir, "kms") }
 
 // keyProvider returns the address of the KMS.

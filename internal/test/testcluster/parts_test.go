@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -236,11 +237,11 @@ func TestEscape(t *testing.T) {
 	})
 }
 
-func FuzzEachField(f *testing.F) {
+func FuzzFields(f *testing.F) {
 	f.Add(protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 7))
 	f.Add(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("x")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		eachField(data, func(_ protowire.Number, _ uint64, field []byte) {
+		frames.Fields(data, func(_ protowire.Number, _ uint64, field []byte) {
 			if !bytes.Contains(data, field) {
 				t.Error("a field is not part of the message")
 			}

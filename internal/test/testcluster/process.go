@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"bulkload/internal/base/retry"
 )
 
 // pollEvery is the polling interval.
@@ -115,10 +117,8 @@ func (id identity) running() (int, error) {
 // wait returns when the process is gone.
 func (id identity) wait(ctx context.Context) error {
 	for id.alive() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("process %d still runs: %w", id.Pid, context.Cause(ctx))
-		case <-time.After(pollEvery / 10):
+		if err := retry.Sleep(ctx, pollEvery/10); err != nil {
+			return fmt.Errorf("process %d still runs: %w", id.Pid, err)
 		}
 	}
 	return nil

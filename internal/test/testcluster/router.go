@@ -26,12 +26,8 @@ func (c *Cluster) Router(t testing.TB, mounts map[string]string) string {
 }
 
 func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string, err error) {
-	pom, root, sum, err := cachedPom("router.xml")
+	lib, err := cachedJars(t.Context(), "router.xml", "router-", "")
 	if err != nil {
-		return "", err
-	}
-	lib := filepath.Join(root, "router-"+sum)
-	if err := fillOnce(t.Context(), lib, func(part string) error { return fetchJars(t.Context(), pom, part) }); err != nil {
 		return "", err
 	}
 	ports, err := pickPorts(0, 1, 1, 0)

@@ -83,9 +83,5 @@ func Main(m *testing.M) {
 // AdminT is [Cluster.Admin] for a test. On an error the test fails.
 func (c *Cluster) AdminT(t testing.TB) *Admin {
 	t.Helper()
-	a, err := c.Admin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return c.AdminAsT(t, HBaseAdmin)
 }

@@ -52,11 +52,7 @@ func removeStale(ctx context.Context, dir string, log *slog.Logger) {
 	}
 	defer unlock()
 	if s, err := readState(dir); err == nil {
-		var ids []identity
-		for _, role := range s.running() {
-			ids = append(ids, s.Daemons[role].identity)
-		}
-		if err := errors.Join(endProcesses(ctx, ids), endContainers(ctx, layout{s.Dir}.nodes())); err != nil {
+		if err := s.end(ctx); err != nil {
 			log.WarnContext(ctx, "a dead test's daemons are left", "dir", dir, "error", err)
 			return
 		}

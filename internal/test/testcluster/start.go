@@ -36,12 +36,12 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if o.YARN {
-		if c.yarnLib, err = YARNJars(ctx); err != nil {
+		if c.yarnLib, err = cachedJars(ctx, "yarn.xml", "yarn-", ""); err != nil {
 			return nil, err
 		}
 	}
 	if o.KMS {
-		if c.kmsLib, err = kmsJars(ctx); err != nil {
+		if c.kmsLib, err = cachedJars(ctx, "kms.xml", "kms-", ""); err != nil {
 			return nil, err
 		}
 	}

@@ -39,7 +39,9 @@ func (c *Cluster) Stop() error {
 	c.Close()
 	var err error
 	if c.state != nil {
-		err = c.endAll()
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		err = c.state.end(ctx)
 	}
 	if c.temporary != "" {
 		err = errors.Join(err, os.RemoveAll(c.temporary))
@@ -50,16 +52,13 @@ func (c *Cluster) Stop() error {
 	return err
 }
 
-func (c *Cluster) endAll() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	c.mu.Lock()
-	var living []identity
-	for _, role := range c.state.running() {
-		living = append(living, c.state.Daemons[role].identity)
+// end ends the recorded processes and the containers.
+func (s *state) end(ctx context.Context) error {
+	var ids []identity
+	for _, role := range s.running() {
+		ids = append(ids, s.Daemons[role].identity)
 	}
-	c.mu.Unlock()
-	return errors.Join(endProcesses(ctx, living), endContainers(ctx, c.layout.nodes()))
+	return errors.Join(endProcesses(ctx, ids), endContainers(ctx, layout{s.Dir}.nodes()))
 }
 
 // endProcesses sends SIGTERM to all processes, waits for stopGrace, and kills the rest.

@@ -41,16 +41,11 @@ func JarsOf(ctx context.Context, version string) (string, error) {
 	if version == DefaultHBase {
 		return Jars(ctx)
 	}
-	pom, root, sum, err := cachedPom("versions.xml")
-	if err != nil {
-		return "", err
-	}
-	lib := filepath.Join(root, sum+"-"+version)
 	profiles := version
 	if !onHadoop2(version) {
 		profiles += ",hadoop3"
 	}
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", profiles) })
+	return cachedJars(ctx, "versions.xml", "", "-"+version, "-P", profiles)
 }
 
 // hdfsJars returns the directory of the jars of HDFS of one of the [Hadoops]; see [Jars].
@@ -58,27 +53,28 @@ func hdfsJars(ctx context.Context, version string) (string, error) {
 	if version == DefaultHadoop {
 		return Jars(ctx)
 	}
-	pom, root, sum, err := cachedPom("hadoop.xml")
-	if err != nil {
-		return "", err
-	}
-	lib := filepath.Join(root, "hadoop-"+sum+"-"+version)
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-Dhadoop.version="+version) })
+	return cachedJars(ctx, "hadoop.xml", "hadoop-", "-"+version, "-Dhadoop.version="+version)
 }
 
 // Version returns the cluster's version of HBase, one of [Versions].
 func (c *Cluster) Version() string { return c.state.HBase }
 
-// cachedPom returns the path and checksum of a pom among the cluster's sources, and the cache directory for its jars.
-func cachedPom(name string) (pom, root, sum string, err error) {
+// cachedJars returns the directory of the jars of a pom among the cluster's sources, whose name in the cache is the pom's checksum between prefix
+// and suffix; see [Jars]. The options are Maven's.
+func cachedJars(ctx context.Context, pom, prefix, suffix string, options ...string) (string, error) {
 	src, err := sourceDir()
 	if err != nil {
-		return "", "", "", err
+		return "", err
 	}
-	pom = filepath.Join(src, name)
-	if root, err = cacheRoot(); err != nil {
-		return "", "", "", err
+	pom = filepath.Join(src, pom)
+	root, err := cacheRoot()
+	if err != nil {
+		return "", err
 	}
-	sum, err = contentHash(pom)
-	return pom, root, sum, err
+	sum, err := contentHash(pom)
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, prefix+sum+suffix)
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, options...) })
 }

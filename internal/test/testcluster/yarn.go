@@ -87,16 +87,6 @@ func (l layout) httpSecret() string    { return filepath.Join(l.kdc(), "http-sec
 func (l layout) nodes() string         { return filepath.Join(l.data(), "nodes") }
 func (l layout) node(role Role) string { return filepath.Join(l.nodes(), string(role)) }
 
-// YARNJars returns the directory of the jars of YARN and of Hadoop Streaming; see [Jars].
-func YARNJars(ctx context.Context) (string, error) {
-	pom, root, sum, err := cachedPom("yarn.xml")
-	if err != nil {
-		return "", err
-	}
-	lib := filepath.Join(root, "yarn-"+sum)
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
-}
-
 // javaHome returns the directory whose bin contains this java.
 func javaHome(java string) string {
 	if real, err := filepath.EvalSymlinks(java); err == nil {

@@ -15,9 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -31,19 +32,12 @@ func main() {
 }
 
 type options struct {
-	dir           string
-	port          int
-	regionServers int
-	dataNodes     int
-	ha            bool
-	yarn          bool
-	nodeManagers  int
-	kms           bool
-	zones         []string
-	measured      bool
-	hbase, hadoop string
-	secure        secureOptions
-	verbose       bool
+	testcluster.Options
+	zones   []string
+	aes     string
+	level   string
+	secure  bool
+	verbose bool
 }
 
 func newCommand() *cobra.Command {
@@ -56,33 +50,33 @@ func newCommand() *cobra.Command {
 		TraverseChildren: true,
 		SilenceErrors:    true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
-			o.dir, err = o.absoluteDir()
+			o.Dir, err = absoluteDir(o.Dir)
 			return err
 		},
 	}
-	root.PersistentFlags().StringVar(&o.dir, "dir", "", "the cluster's directory (default build/cluster in the checkout)")
+	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "the cluster's directory (default build/cluster in the checkout)")
 	root.PersistentFlags().BoolVarP(&o.verbose, "verbose", "v", false, "say what is done")
 
 	up := &cobra.Command{
 		Use: "up", Short: "Start the cluster, or find it running", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUp(cmd.Context(), cmd.OutOrStdout(), o) },
 	}
-	up.Flags().IntVar(&o.port, "port", 0, "first of the consecutive ports (default: a free range)")
-	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
-	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
-	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
-	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server in addition to the others")
-	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
-	up.Flags().BoolVar(&o.kms, "kms", false, "a key management server, with the keys k1 and k2 of encryption zones")
+	up.Flags().IntVar(&o.Port, "port", 0, "first of the consecutive ports (default: a free range)")
+	up.Flags().IntVar(&o.RegionServers, "region-servers", 1, "number of region servers")
+	up.Flags().IntVar(&o.DataNodes, "data-nodes", 1, "number of data nodes")
+	up.Flags().BoolVar(&o.HA, "ha", false, "two NameNodes")
+	up.Flags().BoolVar(&o.YARN, "yarn", false, "YARN and MapReduce's history server in addition to the others")
+	up.Flags().IntVar(&o.NodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
+	up.Flags().BoolVar(&o.KMS, "kms", false, "a key management server, with the keys k1 and k2 of encryption zones")
 	up.Flags().StringSliceVar(&o.zones, "zone", nil, "an encryption zone: root (/hbase), inputs (/inputs), staging (/staging) or DIR=KEY; starts a KMS")
-	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
-	up.Flags().StringVar(&o.hadoop, "hadoop", testcluster.DefaultHadoop, "version of HDFS: "+strings.Join(testcluster.Hadoops(), ", "))
-	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
-	o.secure.register(up.Flags())
+	up.Flags().BoolVar(&o.Measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
+	up.Flags().StringVar(&o.Hadoop, "hadoop", testcluster.DefaultHadoop, "version of HDFS: "+strings.Join(testcluster.Hadoops(), ", "))
+	up.Flags().StringVar(&o.HBase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
+	o.addSecure(up.Flags())
 	root.AddCommand(up,
 		&cobra.Command{
 			Use: "down", Short: "Stop the cluster and remove its data", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return testcluster.Down(cmd.Context(), o.dir) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return testcluster.Down(cmd.Context(), o.Dir) },
 		},
 		&cobra.Command{
 			Use: "down-pool DIR", Short: "Stop the clusters that tests have handed on in a directory, and remove their data", Args: cobra.ExactArgs(1),
@@ -96,27 +90,30 @@ func newCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "status", Short: "Show the daemons; the exit code is 1 when one does not serve", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), cmd.OutOrStdout(), o) },
+			RunE: o.attached(runStatus),
 		},
 		&cobra.Command{
 			Use: "env", Short: "Print the lines for eval in a shell", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return runEnv(cmd.Context(), cmd.OutOrStdout(), o) },
+			RunE: o.attached(func(cmd *cobra.Command, c *testcluster.Cluster, _ []string) error {
+				printEnvironment(cmd.OutOrStdout(), c)
+				return nil
+			}),
 		},
 		&cobra.Command{
 			Use: "restart ROLE", Short: "Kill one daemon, if it runs, and start it again", Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), o, args[0]) },
+			RunE: o.attached(runRestart),
 		},
 		&cobra.Command{
 			Use: "grant TABLE...", Short: "Give the users of a cluster with Kerberos their rights: loader RWC, nocreate RW, nobody none",
 			Args: cobra.MinimumNArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return runGrant(cmd.Context(), o, args) },
+			RunE: o.attached(func(cmd *cobra.Command, c *testcluster.Cluster, args []string) error {
+				return c.Grant(cmd.Context(), args...)
+			}),
 		},
 		&cobra.Command{
 			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client, \"adm --as USER\" as a user of one with Kerberos; \"adm help\" lists the commands",
 			DisableFlagParsing: true, // "create" has its own flags.
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return runAdm(cmd.Context(), cmd.OutOrStdout(), o, args)
-			},
+			RunE:               o.attached(runAdm),
 		},
 		&cobra.Command{
 			Use: "hfile COMMAND [ARG]...", Short: "Write, read or check HFiles by HBase's own classes (testdata/hfile/judge/HFileJudge.java lists the commands)",
@@ -140,27 +137,28 @@ func newCommand() *cobra.Command {
 	return root
 }
 
-// absoluteDir returns the given directory, or build/cluster next to the nearest go.mod.
-func (o options) absoluteDir() (string, error) {
-	if o.dir != "" {
-		return filepath.Abs(o.dir)
+// absoluteDir returns the given directory, or build/cluster in the checkout.
+func absoluteDir(dir string) (string, error) {
+	if dir != "" {
+		return filepath.Abs(dir)
 	}
-	start, err := os.Getwd()
+	root, err := testcheck.Root()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: run inside the checkout or give --dir", err)
 	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "build", "cluster"), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod in %s or above it: run inside the checkout or give --dir", start)
-		}
-	}
+	return filepath.Join(root, "build", "cluster"), nil
 }
 
-func (o options) attach(ctx context.Context) (*testcluster.Cluster, error) {
-	return testcluster.Attach(ctx, filepath.Join(o.dir, "conf"))
+// attached returns a command that works with the running cluster.
+func (o *options) attached(do func(*cobra.Command, *testcluster.Cluster, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := testcluster.Attach(cmd.Context(), filepath.Join(o.Dir, "conf"))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(cmd, c, args)
+	}
 }
 
 func runUp(ctx context.Context, out io.Writer, o options) error {
@@ -168,14 +166,12 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	if o.verbose {
 		level = slog.LevelDebug
 	}
-	security, err := o.secure.security()
-	if err != nil {
+	if err := o.completeSecurity(); err != nil {
 		return err
 	}
-	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, KMS: o.kms || len(o.zones) > 0, Zones: zonesOf(o.zones), Measured: o.measured, HBase: o.hbase, Hadoop: o.hadoop, Security: security,
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
-	})
+	o.KMS, o.Zones = o.KMS || len(o.zones) > 0, zonesOf(o.zones)
+	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	c, started, err := testcluster.Up(ctx, o.Options)
 	if err != nil {
 		return err
 	}
@@ -221,27 +217,12 @@ func printEnvironment(out io.Writer, c *testcluster.Cluster) {
 	}
 }
 
-func runEnv(ctx context.Context, out io.Writer, o options) error {
-	c, err := o.attach(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	printEnvironment(out, c)
-	return nil
-}
-
-func runStatus(ctx context.Context, out io.Writer, o options) error {
-	c, err := o.attach(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func runStatus(cmd *cobra.Command, c *testcluster.Cluster, _ []string) error {
 	var missing int
 	for _, role := range c.Roles() {
 		d := c.Daemon(role)
 		state := "serves"
-		switch err := d.Probe(ctx); {
+		switch err := d.Probe(cmd.Context()); {
 		case errors.Is(err, os.ErrProcessDone):
 			state = "does not run"
 			missing++
@@ -249,7 +230,7 @@ func runStatus(ctx context.Context, out io.Writer, o options) error {
 			state = err.Error()
 			missing++
 		}
-		fmt.Fprintf(out, "%-16s pid %-8d %s\n", role, d.Pid(), state)
+		fmt.Fprintf(cmd.OutOrStdout(), "%-16s pid %-8d %s\n", role, d.Pid(), state)
 	}
 	if missing > 0 {
 		return fmt.Errorf("%d of %d daemons do not serve; logs in %s", missing, len(c.Roles()), filepath.Join(c.Dir(), "logs"))
@@ -257,43 +238,24 @@ func runStatus(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-func runRestart(ctx context.Context, o options, role string) error {
-	c, err := o.attach(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	d := c.Daemon(testcluster.Role(role))
+func runRestart(cmd *cobra.Command, c *testcluster.Cluster, args []string) error {
+	d := c.Daemon(testcluster.Role(args[0]))
 	if d == nil {
-		return fmt.Errorf("no daemon %q; there are %v", role, c.Roles())
+		return fmt.Errorf("no daemon %q; there are %v", args[0], c.Roles())
 	}
-	if err := d.Restart(ctx); err != nil {
+	if err := d.Restart(cmd.Context()); err != nil {
 		return err
 	}
-	return d.WaitReady(ctx)
+	return d.WaitReady(cmd.Context())
 }
 
-func runGrant(ctx context.Context, o options, tables []string) error {
-	c, err := o.attach(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.Grant(ctx, tables...)
-}
-
-func runAdm(ctx context.Context, out io.Writer, o options, args []string) error {
-	c, err := o.attach(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func runAdm(cmd *cobra.Command, c *testcluster.Cluster, args []string) (err error) {
 	var text string
 	if len(args) > 1 && args[0] == "--as" {
-		text, err = c.JavaClassAs(ctx, args[1], "Adm", args[2:]...)
+		text, err = c.JavaClassAs(cmd.Context(), args[1], "Adm", args[2:]...)
 	} else {
-		text, err = c.Java(ctx, args...)
+		text, err = c.Java(cmd.Context(), args...)
 	}
-	fmt.Fprint(out, text)
+	fmt.Fprint(cmd.OutOrStdout(), text)
 	return err
 }
