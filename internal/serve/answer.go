@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,11 +190,4 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 		a.b, a.rows = a.b[:before], rows
 		return nil, err
 	}
-}
-
-// write sends the answer.
-func (a *answer) write(w http.ResponseWriter, contentType string) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.b)))
-	_, _ = w.Write(a.b) // on an error the client is gone
 }

@@ -2,19 +2,13 @@ package serve
 
 import (
 	"net/http"
-
-	"bulkload/internal/serve/console"
 )
 
 // caller is the client of a request.
 type caller struct {
-	name      string // name of the client, empty if callers are not known
+	client           // without a name if callers are not known
 	principal string // Kerberos principal of the ticket that identifies the caller
 	address   string
-	inFlight  int        // concurrent requests, 0 for the default of the limits
-	jobs      *resources // jobs that the caller may read
-	tables    []string   // tables whose jobs the console shows to the caller
-	control   []console.Action
 }
 
 // key returns the key under which limits count the caller.
@@ -29,7 +23,7 @@ func (c *caller) key() string {
 // adds the reply to a Kerberos ticket to the response header.
 func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	l := s.loaded.Load()
-	c := &caller{address: addressOf(r), jobs: l.jobs, tables: []string{"*"}}
+	c := &caller{address: addressOf(r), client: client{jobs: l.jobs, tables: []string{"*"}}}
 	if l.access == nil {
 		return c, nil
 	}
@@ -51,7 +45,7 @@ func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error)
 		}
 		return nil, problem(unauthenticated, "%s", detail)
 	}
-	c.name, c.inFlight, c.jobs, c.tables, c.control = known.name, known.inFlight, known.jobs, known.tables, known.control
+	c.client = *known
 	return c, nil
 }
 

@@ -57,6 +57,14 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// formBody is body for a request that a form sends.
+func (s *Server) formBody(w http.ResponseWriter, r *http.Request) ([]byte, func(), error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+		return nil, nil, problem(badMedia, "the form sends application/x-www-form-urlencoded")
+	}
+	return s.body(w, r)
+}
+
 // body reads a request's body, up to its limit. The memory for it stays reserved until free is called.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
 	if r.ContentLength > s.limits.Body {

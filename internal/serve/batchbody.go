@@ -143,7 +143,7 @@ func (r *batchReader) array(fn func() error) error {
 	return r.delim(']')
 }
 
-// text reads a string. It refuses an incomplete pair of \u escapes, which would be decoded as different text.
+// text reads a string.
 func (r *batchReader) text() (string, error) {
 	t, err := r.token()
 	if err != nil {
@@ -153,6 +153,11 @@ func (r *batchReader) text() (string, error) {
 	if !ok {
 		return "", errors.New("a string is wanted")
 	}
+	return r.whole(s)
+}
+
+// whole refuses a string with an incomplete pair of \u escapes, which would be decoded as different text.
+func (r *batchReader) whole(s string) (string, error) {
 	if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
 		return "", errors.New("an escape is not a character")
 	}
@@ -187,10 +192,7 @@ func (r *batchReader) value() (string, error) {
 		return "", err
 	}
 	if s, ok := t.(string); ok {
-		if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
-			return "", errors.New("an escape is not a character")
-		}
-		return s, nil
+		return r.whole(s)
 	}
 	if d, ok := t.(json.Delim); !ok || d != '{' {
 		return "", errors.New(`a value is a string or {"base64":"…"}`)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -70,24 +69,6 @@ func (r *resource) shows(x *index) bool {
 	return !slices.ContainsFunc(x.rows.Needs(), func(column string) bool {
 		return !slices.ContainsFunc(r.shape.Columns, func(c rowjson.Column) bool { return c.Name == column })
 	})
-}
-
-// getRowsBy responds with the rows that an index refers to.
-func (s *Server) getRowsBy(w http.ResponseWriter, r *http.Request, res *resource, by string) error {
-	x, err := res.index(by)
-	if err != nil {
-		return err
-	}
-	given, err := parameters(r, append(slices.Clone(x.columns), "by", "limit", "page", "columns")...)
-	if err != nil {
-		return err
-	}
-	values, err := keyValues(given, x.columns)
-	if err != nil {
-		return err
-	}
-	note(r).keys = [][]string{values}
-	return s.getPage(w, r, res, x, given, query.Query{Values: values})
 }
 
 // Read is [query.Index.Read]. A failure of the index's own table does not mark the job's table as failed.

@@ -43,10 +43,10 @@ type clientEntry struct {
 // client is a client with its rights.
 type client struct {
 	name     string
-	inFlight int // concurrent requests, 0 for the default of the limits
-	jobs     *resources
-	tables   []string
-	control  []console.Action
+	inFlight int              // concurrent requests, 0 for the default of the limits
+	jobs     *resources       // jobs that it may read
+	tables   []string         // tables whose jobs the console shows to it
+	control  []console.Action // what it may do about those jobs
 }
 
 // access has the clients of one load of the files, and their rights. If it is nil, all clients may read everything.

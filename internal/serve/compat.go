@@ -78,9 +78,7 @@ func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error)
 	if p := asProblem(err); p != nil {
 		note(r).problem = p.Type[len(problemPrefix):]
 	}
-	w.Header().Set("Content-Type", compatType)
-	_, _ = w.Write([]byte(compatFailed)) // on an error the client is gone
-	return nil
+	return send(w, http.StatusOK, compatType, []byte(compatFailed))
 }
 
 // compatValues returns the values of the query columns, the first value of each. It ignores other parameters. The
@@ -132,7 +130,5 @@ func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 		tables = append(tables, r.job.Table)
 	}
 	slices.Sort(tables)
-	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(strings.Join(slices.Compact(tables), "\n") + "\n")) // on an error the client is gone
-	return nil
+	return send(w, http.StatusOK, "text/plain;charset=UTF-8", []byte(strings.Join(slices.Compact(tables), "\n")+"\n"))
 }

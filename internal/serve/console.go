@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"html/template"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -168,9 +167,7 @@ func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
 		return problem(stateAway, "the report cannot be read: %s", err)
 	}
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b) // on an error the client is gone
-	return nil
+	return send(w, http.StatusOK, htmlType, b)
 }
 
 // postAction performs the action of a form. If that fails, the job's page shows the reason.
@@ -233,10 +230,7 @@ func isBearer(r *http.Request) bool {
 
 // form reads the fields of an action.
 func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
-		return nil, problem(badMedia, "the form sends application/x-www-form-urlencoded")
-	}
-	body, free, err := c.s.body(w, r)
+	body, free, err := c.s.formBody(w, r)
 	if err != nil {
 		return nil, err
 	}

@@ -178,10 +178,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return err
 	}
-	b = append(b, '\n')
-	w.Header().Set("Content-Type", jsonType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	return send(w, status, jsonType, append(b, '\n'))
+}
+
+// send sends a complete response. On an error of the connection the client is gone.
+func send(w http.ResponseWriter, status int, contentType string, body []byte) error {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // on an error the client is gone
+	_, _ = w.Write(body)
 	return nil
 }

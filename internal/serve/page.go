@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"html/template"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -99,10 +98,7 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
-		return problem(badMedia, "the form sends application/x-www-form-urlencoded")
-	}
-	body, free, err := s.body(w, r)
+	body, free, err := s.formBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -213,11 +209,7 @@ func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Te
 			w.Header().Set("Retry-After", strconv.Itoa(p.retry))
 		}
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // on an error the client is gone
-	return nil
+	return send(w, status, htmlType, b.Bytes())
 }
 
 // bodyOnly captures the body of a response.

@@ -93,11 +93,8 @@ func (p *Problem) write(w http.ResponseWriter) {
 	if err != nil { // impossible for strings and a number
 		b = []byte("{}")
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.retry))
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(b) // on an error the client is gone
+	_ = send(w, p.Status, "application/problem+json", b) // it returns none
 }

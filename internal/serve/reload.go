@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"bulkload/internal/base/retry"
 	"bulkload/pkg/kerberos"
 )
 
@@ -81,16 +81,9 @@ func (s *Server) load() (*loaded, error) {
 
 // watch reloads the files after they have changed and then stayed unchanged for one interval.
 func (s *Server) watch(ctx context.Context) {
-	tick := time.NewTicker(s.o.WatchEvery)
-	defer tick.Stop()
 	tried := s.loaded.Load().files
 	last := tried
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for retry.Sleep(ctx, s.o.WatchEvery) == nil {
 		now := s.fingerprint()
 		if now != tried && now == last {
 			tried = now

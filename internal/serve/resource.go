@@ -134,19 +134,16 @@ func loadResource(path string, c query.IndexCluster) (r *resource, err error) {
 	if r.columns, err = query.Columns(job); err != nil {
 		return nil, err
 	}
-	for _, column := range r.columns {
-		if slices.Contains(ownParameters, column) {
-			return nil, fmt.Errorf("the query column %q has the name of a parameter of the service", column)
-		}
+	isOwn := func(column string) bool { return slices.Contains(ownParameters, column) }
+	if i := slices.IndexFunc(r.columns, isOwn); i >= 0 {
+		return nil, fmt.Errorf("the query column %q has the name of a parameter of the service", r.columns[i])
 	}
 	if r.indexes, err = indexesOf(c, job); err != nil {
 		return nil, err
 	}
 	for _, x := range r.indexes {
-		for _, column := range x.columns {
-			if slices.Contains(ownParameters, column) {
-				return nil, fmt.Errorf("the query column %q of index %s has the name of a parameter of the service", column, x.name)
-			}
+		if i := slices.IndexFunc(x.columns, isOwn); i >= 0 {
+			return nil, fmt.Errorf("the query column %q of index %s has the name of a parameter of the service", x.columns[i], x.name)
 		}
 	}
 	r.table, err = query.NewTable(c, job.Targets()[0].Job)

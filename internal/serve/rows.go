@@ -13,7 +13,10 @@ import (
 	"bulkload/internal/serve/rowjson"
 )
 
-const jsonType = "application/json"
+const (
+	jsonType = "application/json"
+	htmlType = "text/html; charset=utf-8"
+)
 
 // resource returns the job that a request's path names.
 func (s *Server) resource(r *http.Request) (*resource, error) {
@@ -29,25 +32,31 @@ func (s *Server) resource(r *http.Request) (*resource, error) {
 	return res, nil
 }
 
-// getRows responds with the rows of a query key.
+// getRows responds with the rows of a query key, or with those that an index refers to.
 func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.resource(r)
 	if err != nil {
 		return err
 	}
+	var from source = res.table
+	columns, known := res.columns, []string{"limit", "page", "columns"}
 	if by := r.URL.Query()["by"]; len(by) > 0 {
-		return s.getRowsBy(w, r, res, by[0])
+		x, err := res.index(by[0])
+		if err != nil {
+			return err
+		}
+		from, columns, known = x, x.columns, append([]string{"by"}, known...)
 	}
-	given, err := parameters(r, append(slices.Clone(res.columns), "limit", "page", "columns")...)
+	given, err := parameters(r, slices.Concat(columns, known)...)
 	if err != nil {
 		return err
 	}
-	values, err := keyValues(given, res.columns)
+	values, err := keyValues(given, columns)
 	if err != nil {
 		return err
 	}
 	note(r).keys = [][]string{values}
-	return s.getPage(w, r, res, res.table, given, query.Query{Values: values})
+	return s.getPage(w, r, res, from, given, query.Query{Values: values})
 }
 
 // getScan responds with the rows of a range of the original key.
@@ -200,6 +209,5 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 		return p
 	}
 	n.rows = a.rows
-	a.write(w, contentType)
-	return nil
+	return send(w, http.StatusOK, contentType, a.b)
 }

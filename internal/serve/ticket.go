@@ -3,6 +3,8 @@ package serve
 import (
 	"context"
 	"time"
+
+	"bulkload/internal/base/retry"
 )
 
 // ticketState is the last known state of the Kerberos ticket for HBase.
@@ -28,15 +30,8 @@ func (t *ticketState) over(now time.Time) bool {
 // ticketing keeps the ticket for HBase renewed. Open connections outlive the ticket, so that without ticketing nothing
 // would request a new one, and its end would go unnoticed.
 func (s *Server) ticketing(ctx context.Context) {
-	tick := time.NewTicker(s.o.ProbeEvery)
-	defer tick.Stop()
-	for {
+	for ok := true; ok; ok = retry.Sleep(ctx, s.o.ProbeEvery) == nil {
 		s.lookAtTicket(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }
 
