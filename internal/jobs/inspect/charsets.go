@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func detect(texts []text, given string) (charsets, error) {
 		case found.reason == "" || ascii(texts[0].data) && i == 1:
 			found = own
 		case own.name != found.name:
-			found.others = append(found.others, display(own.name))
+			found.others = append(found.others, cmp.Or(own.name, "utf-8"))
 			found.reason += "; " + t.path + ": " + own.reason
 		}
 	}
@@ -93,13 +94,6 @@ func varied(data []byte) bool {
 		}
 	}
 	return n >= enough
-}
-
-func display(name string) string {
-	if name == "" {
-		return "utf-8"
-	}
-	return name
 }
 
 func ascii(data []byte) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"bulkload/pkg/setting"
 )
@@ -101,16 +102,9 @@ func (k *Key) share() string {
 
 // String returns the key as a key spec, with the measured counts.
 func (k *Key) String() string {
-	text := ""
-	for i, c := range k.Columns {
-		if i > 0 {
-			text += " + "
-		}
-		text += c
-	}
 	nulls := ""
 	if k.Nulls > 0 {
 		nulls = fmt.Sprintf(", %d without a value", k.Nulls)
 	}
-	return cmp.Or(text, "-") + ": " + k.share() + nulls
+	return cmp.Or(strings.Join(k.Columns, " + "), "-") + ": " + k.share() + nulls
 }

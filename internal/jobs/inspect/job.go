@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,7 @@ func (r *Report) jobText(line func(string, ...any)) {
 	if len(nulls) > 0 {
 		line("null_value: [%s]   # %s", strings.Join(nulls, ", "), reasons["null_value"])
 	}
-	if !r.hasSetting("charset") && r.Reason != "" {
+	if !slices.ContainsFunc(r.Dialect.Settings, func(s Setting) bool { return s.Field == "charset" }) && r.Reason != "" {
 		line("# character set %s: %s", r.Charset, comment(r.Reason))
 	}
 	for _, n := range r.Nulls {
@@ -102,15 +103,6 @@ func (r *Report) jobText(line func(string, ...any)) {
 		}
 		line("# %s is %s, %s", scalar(quotedText(n.Text, n.Quoted)), what, setting.Count(n.Count, "time"))
 	}
-}
-
-func (r *Report) hasSetting(field string) bool {
-	for _, s := range r.Dialect.Settings {
-		if s.Field == field {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *Report) jobColumns(line func(string, ...any)) {

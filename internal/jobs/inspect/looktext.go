@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	r.Charset, r.Reason = display(set.name), set.reason
+	r.Charset, r.Reason = cmp.Or(set.name, "utf-8"), set.reason
 	if len(set.others) > 0 {
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"charset"}, Text: fmt.Sprintf("the text is in %s or in %s: %s", r.Charset, strings.Join(set.others, ", "), set.reason)})
 	}

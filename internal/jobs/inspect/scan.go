@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 
 	"bulkload/pkg/source/dialect"
 )
@@ -25,15 +26,11 @@ func tokenOf(raw []byte, more []string) int {
 	if len(raw) > 6 && len(more) == 0 {
 		return -1
 	}
-	for i, t := range tokens {
-		if len(t) == len(raw) && t == string(raw) {
-			return i
-		}
+	if i := slices.Index(tokens, string(raw)); i >= 0 {
+		return i
 	}
-	for i, t := range more {
-		if t == string(raw) {
-			return len(tokens) + i
-		}
+	if i := slices.Index(more, string(raw)); i >= 0 {
+		return len(tokens) + i
 	}
 	return -1
 }
@@ -310,17 +307,14 @@ func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
 	for i := range j.texts {
 		for rec := range j.records(r, i) {
 			for k, f := range rec.fields {
-				switch {
-				case rec.null(k):
+				if rec.null(k) {
 					h.WriteByte(1)
-				default:
-					v := rec.c.value(rec.data, f)
-					h.WriteByte(2)
-					var n [4]byte
-					n[0], n[1], n[2], n[3] = byte(len(v)), byte(len(v)>>8), byte(len(v)>>16), byte(len(v)>>24)
-					h.Write(n[:])
-					h.Write(v)
+					continue
 				}
+				v := rec.c.value(rec.data, f)
+				h.WriteByte(2)
+				maphash.WriteComparable(&h, uint32(len(v)))
+				h.Write(v)
 			}
 			h.WriteByte(3)
 		}

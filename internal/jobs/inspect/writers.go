@@ -1,6 +1,10 @@
 package inspect
 
-import "bulkload/pkg/source/dialect"
+import (
+	"bytes"
+
+	"bulkload/pkg/source/dialect"
+)
 
 // A writer describes how a program writes text, as far as it affects the meaning of the bytes: which values it quotes, and what it escapes and how.
 // The facts are those of package dialect, observed in files of these programs.
@@ -129,12 +133,8 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 // hold reports whether the writer would have written the bytes of a field, which is not its text for NULL. It counts the escapes by the byte that
 // follows.
 func (l *laws) hold(raw []byte, quoted bool, seen *[256]int) bool {
-	if !quoted && l.noCR {
-		for _, b := range raw {
-			if b == '\r' {
-				return false
-			}
-		}
+	if !quoted && l.noCR && bytes.IndexByte(raw, '\r') >= 0 {
+		return false
 	}
 	if l.escape == 0 || !quoted && !l.escapes {
 		return true
