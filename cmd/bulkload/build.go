@@ -88,9 +88,9 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if o.out == "" {
 		return fail.Usage(fmt.Errorf("no output directory: name one with --out"))
 	}
-	splits, err := readSplits(o.splits)
+	splits, err := splitsFlag(o.splits)
 	if err != nil {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
+		return err
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"bulkload/internal/cli/session"
@@ -90,7 +88,10 @@ func (d *demo) run() error {
 	if err := d.does("build", "--log-level", "warn", "--job", job, "--input", export, "--out", files, "--splits", "1,2,3"); err != nil {
 		return err
 	}
-	built, err := hfilesBelow(files)
+	built, err := filepath.Glob(filepath.Join(files, "*", "*")) // in the directories of families
+	if err == nil && len(built) == 0 {
+		err = fmt.Errorf("%s has no HFiles", files)
+	}
 	if err != nil {
 		return err
 	}
@@ -109,22 +110,6 @@ $ bulkload get --job %[1]s C017
 Your own export: bulkload inspect FILE --write JOB.yaml
 `, job, export)
 	return nil
-}
-
-// hfilesBelow returns the HFiles that a build has written below a directory, in the order of names. They are in the
-// directories of families.
-func hfilesBelow(dir string) (files []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && filepath.Dir(path) != dir {
-			files = append(files, path)
-		}
-		return err
-	})
-	slices.Sort(files)
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s has no HFiles", dir)
-	}
-	return files, err
 }
 
 // does prints a command of the program and runs it.

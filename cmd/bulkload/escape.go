@@ -7,23 +7,23 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// appendText appends bytes as text. UTF-8 without control characters, except those of the given list, is appended
-// unchanged. Otherwise each backslash and each byte that is not text becomes \xNN.
-func appendText(dst, v []byte, controls string) []byte {
+// textOf returns bytes as text. UTF-8 without control characters, except those of the given list, is unchanged. Otherwise each
+// backslash and each byte that is not text becomes \xNN.
+func textOf(v []byte, controls string) string {
 	if isText(v, controls) {
-		return append(dst, v...)
+		return string(v)
 	}
+	var text []byte
 	for len(v) > 0 {
 		_, n := utf8.DecodeRune(v)
-		switch {
-		case v[0] != '\\' && isText(v[:n], controls):
-			dst = append(dst, v[:n]...)
-		default:
-			dst = rowkey.Append(dst, v[:1])
+		if v[0] != '\\' && isText(v[:n], controls) {
+			text = append(text, v[:n]...)
+		} else {
+			text = rowkey.Append(text, v[:1])
 		}
 		v = v[n:]
 	}
-	return dst
+	return string(text)
 }
 
 func isText(v []byte, controls string) bool {

@@ -47,11 +47,7 @@ func (o *freshFlags) splitKeys() ([][]byte, error) {
 	if o.splits == "" || o.splits == autoSplits {
 		return nil, nil
 	}
-	points, err := readSplits(o.splits)
-	if err != nil {
-		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
-	}
-	return points, nil
+	return splitsFlag(o.splits)
 }
 
 // splitsOf returns the split points of the new table, or nil for the split points of the old table.

@@ -66,10 +66,8 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	k := cells.KeyOptions{Unique: o.unique}
-	if o.splits != "" {
-		if k.Splits, err = readSplits(o.splits); err != nil {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
-		}
+	if k.Splits, err = splitsFlag(o.splits); err != nil {
+		return err
 	}
 	stdin := bufio.NewReader(cmd.InOrStdin())
 	if mark, _ := stdin.Peek(3); string(mark) == "\ufeff" {

@@ -120,9 +120,9 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if auto {
 		o.splits = ""
 	}
-	points, err := readSplits(o.splits)
+	points, err := splitsFlag(o.splits)
 	if err != nil {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
+		return err
 	}
 	further, err := readTableSplits(o.tables, spec)
 	if err != nil {
@@ -223,6 +223,15 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 	}
 	env.Log.Info("plan for shares", "file", o.out, "regions", p.Regions(), "files", len(p.Inputs), "splits", len(p.Parts), "timestamp", p.Timestamp)
 	return nil
+}
+
+// splitsFlag reads the split points of the flag splits.
+func splitsFlag(list string) ([][]byte, error) {
+	points, err := readSplits(list)
+	if err != nil {
+		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
+	}
+	return points, nil
 }
 
 // readSplits parses a list of split points, or reads the file that is named after an @.

@@ -52,14 +52,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	fmt.Fprintf(w, "%s from %s with %s, %s\n", rowsText(e), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes), regionsText(e))
 	printReading(w, e.Reading)
-	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, ui.Bytes(e.HFileBytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), setting.Count(e.Workers, "worker"))
-	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
-	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(e.SpillBytes), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
-	} else {
-		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
-	}
+	printTotals(w, e, e.HFiles, e.HFileBytes, e.SpillBytes, e.WriteTime)
 	fmt.Fprintf(w, "  keys    %s\n", keyText(e.KeyLength))
 	fmt.Fprintf(w, "sizes and times are estimated from %s of %s, regions from %s\n\n", setting.Count(e.SampledRows, "row"), setting.Count(e.Places, "place"), countedText(e))
 	printRegions(w, e, width)
@@ -75,14 +68,7 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	fmt.Fprintf(w, "%s, by one reading of %s with %s\n", setting.Count(len(tables), "table"), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes))
 	printReading(w, e.Reading)
-	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, ui.Bytes(bytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), setting.Count(e.Workers, "worker"))
-	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
-	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
-	} else {
-		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
-	}
+	printTotals(w, e, files, bytes, spill, write)
 	fmt.Fprintf(w, "sizes and times are estimated from %s of %s, regions from %s\n", setting.Count(e.SampledRows, "record"), setting.Count(e.Places, "place"), countedText(e))
 	for _, t := range tables {
 		name := "table " + t.Table
@@ -97,6 +83,18 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 		fmt.Fprintf(w, "  keys    %s\n\n", keyText(t.KeyLength))
 		printRegions(w, t, width)
 		printWarnings(w, t.Warnings)
+	}
+}
+
+// printTotals prints the files, time and memory of a build. The numbers that it is given are the sums of all tables.
+func printTotals(w io.Writer, e *estimate.Estimate, files int, bytes, spill int64, write time.Duration) {
+	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, ui.Bytes(bytes))
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), setting.Count(e.Workers, "worker"))
+	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
+	if e.Spills {
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
+	} else {
+		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
 }
 

@@ -130,9 +130,9 @@ func explain(w io.Writer, st *query.ReadStats) {
 
 // rowLabel returns the name of a cell's column.
 func rowLabel(c *loader.Cell, family string) string {
-	name := string(appendText(nil, c.Qualifier, ""))
+	name := textOf(c.Qualifier, "")
 	if string(c.Family) != family || name == "rowkey" {
-		return string(appendText(nil, c.Family, "")) + ":" + name
+		return textOf(c.Family, "") + ":" + name
 	}
 	return name
 }

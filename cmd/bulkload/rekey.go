@@ -125,10 +125,8 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		return fail.Usage(errors.New("no key: give the spec of the new keys with --key"))
 	}
 	o.request.Choice = o.choice()
-	if o.splits != "" {
-		if o.request.Splits, err = readSplits(o.splits); err != nil {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
-		}
+	if o.request.Splits, err = splitsFlag(o.splits); err != nil {
+		return err
 	}
 	o.state.Version = version
 	switch {

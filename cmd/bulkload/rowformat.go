@@ -173,7 +173,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		if !ok {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("row %s has the column %q, which the first rows do not have: name the columns to print with --columns", p.line[0], name), "columns"))
 		}
-		p.line[at] = string(appendText(nil, c.Value, controls))
+		p.line[at] = textOf(c.Value, controls)
 	}
 	return nil
 }
