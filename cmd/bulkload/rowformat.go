@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/csv"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
@@ -196,40 +196,14 @@ func (p *rowPrinter) printLine() error {
 
 // appendRow appends a row as a line of JSON, with columns in the order of the table.
 func appendRow(dst []byte, r loader.Row, family string) []byte {
+	var text celltype.JSONForm // a string, or an object with Base64 if it is not UTF-8
 	dst = append(dst, `{"rowkey":`...)
-	dst = appendJSON(dst, r.Key)
+	dst = text.Append(dst, r.Key)
 	for i := range r.Cells {
 		dst = append(dst, ',')
-		dst = appendJSON(dst, []byte(rowLabel(&r.Cells[i], family)))
+		dst = text.Append(dst, []byte(rowLabel(&r.Cells[i], family)))
 		dst = append(dst, ':')
-		dst = appendJSON(dst, r.Cells[i].Value)
+		dst = text.Append(dst, r.Cells[i].Value)
 	}
 	return append(dst, "}\n"...)
-}
-
-// appendJSON appends a value as a string, or as an object with its Base64 if it is not valid UTF-8. Only the
-// characters that JSON forbids are escaped. < and > are not: they are data here, not markup.
-func appendJSON(dst, v []byte) []byte {
-	if !utf8.Valid(v) {
-		dst = append(dst, `{"base64":"`...)
-		return append(base64.StdEncoding.AppendEncode(dst, v), `"}`...)
-	}
-	dst = append(dst, '"')
-	for _, c := range v {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, `\n`...)
-		case c == '\r':
-			dst = append(dst, `\r`...)
-		case c == '\t':
-			dst = append(dst, `\t`...)
-		case c < 0x20:
-			dst = fmt.Appendf(dst, `\u%04x`, c)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
@@ -120,7 +121,7 @@ func TestRoundTrip(t *testing.T) {
 			v = []byte(rapid.String().Draw(t, "string"))
 		}
 		var x any
-		err := json.Unmarshal(appendJSON(nil, v), &x)
+		err := json.Unmarshal(celltype.JSONForm{}.Append(nil, v), &x)
 		if err != nil {
 			t.Fatal(err)
 		}
