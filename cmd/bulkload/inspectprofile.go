@@ -209,13 +209,13 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 	if c.Hidden {
 		fmt.Fprintf(w, "    values are hidden, %d to %d bytes\n", c.Shortest, c.Longest)
 	} else {
-		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", short(c.Min), short(c.Max), c.Shortest, c.Longest)
+		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", cut(c.Min, 40), cut(c.Max, 40), c.Shortest, c.Longest)
 	}
 	if h := c.Histogram; h != nil && len(h.Bars) > 1 {
 		fmt.Fprintf(w, "    %s from %s %s %s\n", h.Of, h.Label(h.Bars[0].From), sparks(h.Bars), h.Label(h.Bars[len(h.Bars)-1].To))
 	}
 	for i, f := range c.Frequent[:min(len(c.Frequent), 5)] {
-		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], short(f.Value), f.Count)
+		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], cut(f.Value, 40), f.Count)
 	}
 	switch {
 	case len(c.Frequent) == 0:
@@ -224,14 +224,6 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 	default:
 		fmt.Fprintln(w, " times")
 	}
-}
-
-// short returns the beginning of a value.
-func short(text string) string {
-	if r := []rune(text); len(r) > 40 {
-		return string(r[:39]) + "…"
-	}
-	return text
 }
 
 // sparks draws bars. The highest bar is a full block; every count above 0 is visible.

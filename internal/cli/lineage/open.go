@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,11 +27,7 @@ func Open(to string, env func(string) string) (Sink, error) {
 		if err != nil {
 			return nil, fmt.Errorf("OPENLINEAGE_URL: %w", err)
 		}
-		path := env("OPENLINEAGE_ENDPOINT")
-		if path == "" {
-			path = endpoint
-		}
-		return httpSink{target.Join(path), key}, nil
+		return httpSink{target.Join(cmp.Or(env("OPENLINEAGE_ENDPOINT"), endpoint)), key}, nil
 	}
 	if deliver.IsAddress(to) {
 		target, err := deliver.ParseTarget(to)

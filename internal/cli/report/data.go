@@ -19,8 +19,6 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
-
-	"github.com/spf13/cobra"
 )
 
 // report builds the document from all available data.
@@ -32,7 +30,7 @@ func (w *Reporter) report(o ending.Outcome) *document {
 		Table: ended.Table, Job: ended.Job, JobID: ended.JobID, Attempt: ended.Attempt, Version: ended.Version, Host: ended.Host, PID: ended.PID,
 		Began: o.Began, Ended: o.Ended, Key: cmp.Or(w.start.Key, w.options.Spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
 		Samples: w.samples, Rejected: ended.Rejected, WithRecords: w.options.Records,
-		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: settingsOf(w.options.Cmd)}
+		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: settings.List(w.options.Cmd)}
 	if o.Result != nil && len(o.Result.Parts) > 0 {
 		w.addParts(r, o.Result.Parts)
 	} else {
@@ -52,12 +50,10 @@ func (w *Reporter) report(o ending.Outcome) *document {
 func (w *Reporter) addInputs(r *document) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	addReading(r, w.start.Reading)
-	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
-		r.Inputs = append(r.Inputs, inputFile{Path: f.Path, Bytes: f.Bytes})
-	}
+	r.Inputs = w.start.Sources[:min(len(w.start.Sources), mostInputs)]
 	if len(r.Inputs) == 0 && r.InputFiles == 0 {
 		for _, name := range w.options.Spec.Inputs { // the job ended before it listed the files
-			r.Inputs = append(r.Inputs, inputFile{Path: name})
+			r.Inputs = append(r.Inputs, progress.InputFile{Path: name})
 		}
 		r.InputFiles = len(r.Inputs)
 	}
@@ -106,7 +102,7 @@ func addPhases(r *document, o ending.Outcome) {
 func (w *Reporter) addParts(r *document, parts result.Parts) {
 	r.PartsText, r.Timestamp = parts.Text(), 0 // each part has its own timestamp
 	for _, name := range w.options.Spec.Inputs[:min(len(w.options.Spec.Inputs), mostInputs)] {
-		r.Inputs = append(r.Inputs, inputFile{Path: name})
+		r.Inputs = append(r.Inputs, progress.InputFile{Path: name})
 	}
 	under := "" // common prefix of all paths
 	if len(w.options.Spec.Inputs) == 1 {
@@ -296,15 +292,6 @@ func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 		return
 	}
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)
-}
-
-// settingsOf returns the settings with their origins.
-func settingsOf(cmd *cobra.Command) []settingValue {
-	var list []settingValue
-	for _, s := range settings.List(cmd) {
-		list = append(list, settingValue(s))
-	}
-	return list
 }
 
 // advice returns a text that says what the user can do about a failure. A job with state resumes.

@@ -5,6 +5,10 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 )
 
 // document is the data of a report. The file leaves out empty parts.
@@ -28,8 +32,8 @@ type document struct {
 	Timestamp int64 // of the cells, milliseconds
 	Target    string
 
-	Inputs      []inputFile // the first of them
-	InputFiles  int         // all
+	Inputs      []progress.InputFile // the first of them
+	InputFiles  int                  // all
 	InputBytes  int64
 	ReadAs      []string         // one line for each way of reading
 	Partitions  string           // columns from directory names, and the conditions on them
@@ -56,14 +60,8 @@ type document struct {
 	WithRecords bool // rejects include the records
 	Warnings    []string
 	MoreWarned  int // further warnings
-	Settings    []settingValue
+	Settings    []settings.Setting
 	Attempts    []attempt // earlier ones
-}
-
-// inputFile is a file that was read.
-type inputFile struct {
-	Path  string
-	Bytes int64
 }
 
 // differingFiles is a group of files that differ from the job's columns in the same way.
@@ -155,22 +153,9 @@ type table struct {
 // taskList is the list of tasks of a job on YARN.
 type taskList struct {
 	Text  string
-	First []task // stragglers, and the slowest
-	Rest  []task
+	First []result.Task // stragglers, and the slowest
+	Rest  []result.Task
 	More  int // number of tasks that are not listed
-}
-
-// task is a task of a job on YARN.
-type task struct {
-	Name      string // map 7, reduce 0
-	Attempts  int
-	Node      string
-	Rows      int64
-	Bytes     int64
-	Rejected  int64
-	Shuffled  int64
-	Took      time.Duration
-	Straggler bool
 }
 
 // loadCounts are the numbers of regions and files that HBase loaded.
@@ -195,9 +180,6 @@ type reject struct {
 	Reason string
 	Record string // beginning of the record; empty unless the report may hold data
 }
-
-// settingValue is a setting with the origin of its value.
-type settingValue struct{ Name, Value, Origin string }
 
 // attempt is an earlier attempt at the job.
 type attempt struct {
@@ -254,13 +236,13 @@ func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
 // Given returns the settings that are set.
-func (v view) Given() []settingValue {
-	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin == "default" })
+func (v view) Given() []settings.Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settings.Setting) bool { return s.Origin == "default" })
 }
 
 // Defaults returns the settings that have their default.
-func (v view) Defaults() []settingValue {
-	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin != "default" })
+func (v view) Defaults() []settings.Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settings.Setting) bool { return s.Origin != "default" })
 }
 
 // CellTime returns the timestamp of the cells as a time.

@@ -5,6 +5,10 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 )
 
 var noon = time.Date(2017, 10, 12, 12, 0, 0, 0, time.UTC)
@@ -19,15 +23,15 @@ func goodReport() *document {
 		Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
 		Attempt: 2, Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(34.8), Key: "salt(check_id) + md5hex(check_id) + id",
 		Timestamp: noon.UnixMilli(), Target: "hdfs://nn:8020/tmp/bulkload-tina/test_check-1",
-		Inputs:     []inputFile{{"hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", 104_857_600}, {"hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", 105_082_124}},
+		Inputs:     []progress.InputFile{{Path: "hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", Bytes: 104_857_600}, {Path: "hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", Bytes: 105_082_124}},
 		InputFiles: 2, InputBytes: 209_939_724,
 		Counts: &counts{Records: 1_000_003, Rows: 999_997, Cells: 14_467_246, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, SpillRuns: 7},
 		Phases: []phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
 			{Name: "write", Began: after(4.2), Ended: after(11.1), Rows: 1_000_000}, {Name: "load", Began: after(11.1), Ended: after(11.3), Files: 10},
 			{Name: "verify", Began: after(11.3), Ended: after(34.8), Rows: 1_000_000}},
 		Tasks: &taskList{Text: "application_1700000000000_0007: 2 maps and 1 reduces, 105.1 MiB shuffled, 1 attempt failed and was made again.",
-			First: []task{{"map 1", 2, "node-17.example", 500_003, 105_082_124, 3, 55_000_000, 41 * time.Second, true}, {"map 0", 1, "node-18.example", 500_000, 104_857_600, 0, 55_200_000, 9 * time.Second, false}},
-			Rest:  []task{{"reduce 0", 1, "node-18.example", 1_000_000, 169_156_387, 0, 110_200_000, 7 * time.Second, false}}},
+			First: []result.Task{{Kind: "map", Number: 1, Attempts: 2, Node: "node-17.example", Rows: 500_003, Bytes: 105_082_124, Rejected: 3, Shuffled: 55_000_000, Wall: 41 * time.Second, Straggler: true}, {Kind: "map", Number: 0, Attempts: 1, Node: "node-18.example", Rows: 500_000, Bytes: 104_857_600, Rejected: 0, Shuffled: 55_200_000, Wall: 9 * time.Second, Straggler: false}},
+			Rest:  []result.Task{{Kind: "reduce", Number: 0, Attempts: 1, Node: "node-18.example", Rows: 1_000_000, Bytes: 169_156_387, Rejected: 0, Shuffled: 110_200_000, Wall: 7 * time.Second, Straggler: false}}},
 		Tables: []table{{Name: "test:check_by_rule", Rows: 1_000_000, Cells: 2_000_000, HFiles: 4, Bytes: 40_000_000, Regions: 4, Took: 90 * time.Millisecond, Verify: "12 sampled rows were read back"},
 			{Name: "test:check_by_date", Index: "by_date", Rows: 1_000_000, Cells: 2_000_000, HFiles: 3, Bytes: 50_000_000, Regions: 3, Took: 80 * time.Millisecond, Verify: "12 sampled rows were read back"}},
 		Load:     &loadCounts{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
@@ -39,7 +43,7 @@ func goodReport() *document {
 		ReadAs:     []string{`2 files: dump.gz: field_sep=\x01 record_sep=\x10`, `1 files: text, dialect mysql: field_sep=\t record_sep=\n escape=\ escape_map=mysql null='\N' header=no charset=gbk`},
 		Partitions: "dt, region where dt>=2026-11-01", Lacking: []differingFiles{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
 		PassedOver: []differingFiles{{"note", 1, "part-00001.csv"}},
-		Settings:   []settingValue{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
+		Settings:   []settings.Setting{{Name: "columns", Value: "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", Origin: "job file /etc/bulkload/check.yaml:7"}, {Name: "memory", Value: "512MiB", Origin: "flag"}, {Name: "verify", Value: "full", Origin: "environment BULKLOAD_VERIFY"}, {Name: "workers", Value: "0", Origin: "default"}},
 		Attempts:   []attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
@@ -99,7 +103,7 @@ func splitReport(parts int) *document {
 	r := failedReport()
 	r.Attempt, r.Attempts, r.Phases, r.Timestamp = 0, nil, nil, 0
 	r.Error = "directory hdfs://nn:8020/exports/check/2017/10/03 (3 of 12): " + r.Error
-	r.Inputs, r.InputFiles = []inputFile{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
+	r.Inputs, r.InputFiles = []progress.InputFile{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
 	r.PartsText = "12 directories: 1 done, 1 done before, 1 failed, 9 pending"
 	r.Parts = []part{{Input: "10/03", Status: "failed", Began: after(4)}}
 	for i := range parts - 1 {
@@ -112,7 +116,7 @@ func splitReport(parts int) *document {
 func refusedReport() *document {
 	return &document{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
 		Advice: "bulkload check lists all that does not fit.", Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3),
-		Settings: []settingValue{{"table", "test:none", "flag"}}}
+		Settings: []settings.Setting{{Name: "table", Value: "test:none", Origin: "flag"}}}
 }
 
 // alreadyReport returns the report of a run whose job was done before.
@@ -137,7 +141,7 @@ func hostileReport() *document {
 	r.Rejects[0] = reject{long, hostile, long, long}
 	r.WithRecords = true
 	r.Warnings = append(r.Warnings, long)
-	r.Settings = append(r.Settings, settingValue{hostile, long, hostile})
+	r.Settings = append(r.Settings, settings.Setting{Name: hostile, Value: long, Origin: hostile})
 	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
 	r.RejectFile, r.Verify, r.Replaced = long, hostile, hostile
 	r.ReadAs, r.Partitions = []string{long}, long

@@ -32,12 +32,7 @@ func tasksOf(y *result.YARN) *taskList {
 	if y.Stragglers > 0 {
 		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)
 	}
-	tasks := y.Slowest(mostTasks)
-	all := make([]task, 0, len(tasks))
-	for _, t := range tasks {
-		all = append(all, task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
-			Rejected: t.Rejected, Shuffled: t.Shuffled, Took: t.Wall, Straggler: t.Straggler})
-	}
+	all := y.Slowest(mostTasks)
 	first := min(len(all), firstTasks)
 	return &taskList{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
 }

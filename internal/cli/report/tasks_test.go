@@ -26,7 +26,7 @@ func TestTasksOfAResult(t *testing.T) {
 		t.Errorf("%v: a summary of %d bytes of %d tasks", err, len(b), len(y.Tasks))
 	}
 	r := tasksOf(y)
-	if r.First[0].Name != "map 7" || !r.First[0].Straggler || r.First[1].Name != "reduce 499" || len(r.First)+len(r.Rest)+r.More != 2000 || !strings.Contains(r.Text, "1 attempt failed") {
+	if r.First[0].Kind != "map" || r.First[0].Number != 7 || !r.First[0].Straggler || r.First[1].Kind != "reduce" || r.First[1].Number != 499 || len(r.First)+len(r.Rest)+r.More != 2000 || !strings.Contains(r.Text, "1 attempt failed") {
 		t.Errorf("%+v and %d tasks, %d more", r.First, len(r.Rest), r.More)
 	}
 }
