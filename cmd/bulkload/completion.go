@@ -109,12 +109,7 @@ func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completio
 	defer cancel()
 	g := &globals{Program: session.Program{Log: slog.New(slog.DiscardHandler)}}
 	_ = settings.Command(cmd, g.Logger) // settings of the environment and of files; wrong ones do not matter here
-	text := func(name string) string {
-		if f := cmd.Flags().Lookup(name); f != nil {
-			return f.Value.String()
-		}
-		return ""
-	}
+	text := func(name string) string { return settings.ValueOf(cmd, name) }
 	c := clusterFlags{zookeeper: text("zookeeper"), znode: text("znode"), hdfs: text("hdfs"), user: text("user"),
 		identity: cluster.Identity{Principal: text("principal"), Keytab: text("keytab"), Cache: text("ticket-cache")}}
 	var names []cobra.Completion

@@ -99,34 +99,23 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 // the job itself.
 func settingsSchema(root *cobra.Command, section bool) *schema {
 	members := map[string]*schema{}
-	var walk func(*cobra.Command)
-	walk = func(c *cobra.Command) {
-		if settings.Bare(c) {
-			return
-		}
-		add := func(f *pflag.Flag) {
-			name := settings.Snake(settings.Name(f))
-			if now, old := settings.NameNow(f); old && settings.ForFiles(now, section) {
-				members[name] = &schema{Description: "Old name of " + now + ".", Deprecated: true}
-			} else if settings.ForFiles(name, section) && !f.Hidden {
-				s := flagSchema(f)
-				if old, ok := members[name]; ok && old.Description != "" {
-					s.Description = old.Description
-				}
-				members[name] = s
+	add := func(f *pflag.Flag) {
+		name := settings.Snake(settings.Name(f))
+		if now, old := settings.NameNow(f); old && settings.ForFiles(now, section) {
+			members[name] = &schema{Description: "Old name of " + now + ".", Deprecated: true}
+		} else if settings.ForFiles(name, section) && !f.Hidden {
+			s := flagSchema(f)
+			if old, ok := members[name]; ok && old.Description != "" {
+				s.Description = old.Description
 			}
-		}
-		c.Flags().VisitAll(add)
-		c.PersistentFlags().VisitAll(add)
-		for _, sub := range c.Commands() {
-			walk(sub)
+			members[name] = s
 		}
 	}
 	// The descriptions of run have precedence over other commands' descriptions of the same name.
 	if run, _, err := root.Find([]string{"run"}); err == nil {
-		walk(run)
+		settings.VisitAll(run, add)
 	}
-	walk(root)
+	settings.VisitAll(root, add)
 	return object(members)
 }
 

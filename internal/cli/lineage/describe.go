@@ -252,14 +252,8 @@ func nominal(cmd *cobra.Command) (begin, end time.Time) {
 	if !s.Dated && s.Origins["date"] == "" {
 		return begin, end
 	}
-	zone := time.Local
-	if f := cmd.Flags().Lookup("time-zone"); f != nil && f.Value.String() != "" {
-		if z, err := time.LoadLocation(f.Value.String()); err == nil {
-			zone = z
-		}
-	}
 	at := func(t time.Time) time.Time {
-		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, s.Zone)
 	}
 	if s.Day.Whole() == s.Day.String() {
 		end = at(s.Day.T.AddDate(0, 0, 1))

@@ -237,11 +237,7 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 		for _, f := range s.Files {
 			addFile(regions, f.Region, f.Rows, f.Bytes)
 		}
-		splits := make([][]byte, len(s.Splits))
-		for i, k := range s.Splits {
-			splits[i] = k
-		}
-		r.Regions = regionList(regions, len(splits)+1, splits, s.Files)
+		r.Regions = regionList(regions, len(s.Splits)+1, rowkey.Rows(s.Splits), s.Files)
 	}
 	if r.Load != nil {
 		r.Load.Files = s.Loaded

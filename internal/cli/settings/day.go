@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,14 +140,8 @@ func templateError(err error) error {
 
 // fillDates determines the day of a command and expands the command's text settings and the texts of the job file.
 func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
-	text := func(name string) string {
-		if f := cmd.Flags().Lookup(name); f != nil {
-			return f.Value.String()
-		}
-		return ""
-	}
 	zone := time.Local
-	if name := text("time-zone"); name != "" {
+	if name := ValueOf(cmd, "time-zone"); name != "" {
 		var err error
 		if zone, err = time.LoadLocation(name); err != nil {
 			return fmt.Errorf("--time-zone (%s): %q is not a time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
@@ -154,7 +149,7 @@ func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	}
 	s.Zone = zone
 	var err error
-	if s.Day, err = parseDay(text("date"), zone, now); err != nil {
+	if s.Day, err = parseDay(ValueOf(cmd, "date"), zone, now); err != nil {
 		return fmt.Errorf("--date (%s): %w", s.originOf("date"), err)
 	}
 	var errs []error
@@ -236,8 +231,5 @@ func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from
 
 // originOf returns the origin of a flag's value.
 func (s *Settled) originOf(flag string) string {
-	if o := s.Origins[flag]; o != "" {
-		return o
-	}
-	return "default"
+	return cmp.Or(s.Origins[flag], "default")
 }

@@ -55,25 +55,25 @@ func Once(name string) bool {
 // Known returns the settings of all commands, with underscores, sorted.
 func Known(root *cobra.Command) []string {
 	var names []string
-	var walk func(*cobra.Command)
-	walk = func(c *cobra.Command) {
-		if Bare(c) {
-			return
+	VisitAll(root, func(f *pflag.Flag) {
+		if f.Name != "help" {
+			names = append(names, Snake(Name(f)))
 		}
-		add := func(f *pflag.Flag) {
-			if f.Name != "help" {
-				names = append(names, Snake(Name(f)))
-			}
-		}
-		c.Flags().VisitAll(add)
-		c.PersistentFlags().VisitAll(add)
-		for _, sub := range c.Commands() {
-			walk(sub)
-		}
-	}
-	walk(root)
+	})
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// VisitAll calls fn for each flag of a command and its subcommands that has a setting.
+func VisitAll(c *cobra.Command, fn func(*pflag.Flag)) {
+	if Bare(c) {
+		return
+	}
+	c.Flags().VisitAll(fn)
+	c.PersistentFlags().VisitAll(fn)
+	for _, sub := range c.Commands() {
+		VisitAll(sub, fn)
+	}
 }
 
 // ForFiles reports whether a file may set a setting. With section, the file is the section of a job file, whose own

@@ -241,10 +241,9 @@ func fromEnvironment(f *pflag.Flag, v string) []string {
 }
 
 func option(list spec.Options, name string) (spec.Option, bool) {
-	for _, o := range list {
-		if o.Name == Snake(name) {
-			return o, true
-		}
+	i := slices.IndexFunc(list, func(o spec.Option) bool { return o.Name == Snake(name) })
+	if i < 0 {
+		return spec.Option{}, false
 	}
-	return spec.Option{}, false
+	return list[i], true
 }

@@ -25,22 +25,12 @@ func ofDialect(list []Setting, s spec.Spec) {
 	for _, null := range d.Null {
 		nulls = append(nulls, "'"+null+"'")
 	}
-	none := func(text string) string {
-		if text == "" {
-			return "none"
-		}
-		return text
-	}
-	record := dialect.Text(d.RecordSep)
-	if record == "" {
-		record = `\n or \r\n`
-	}
 	empty := "skip"
 	if j.StoresEmpty(len(d.Null) > 0) {
 		empty = "store"
 	}
-	effective := map[string]string{"field_sep": dialect.Text(d.FieldSep), "record_sep": record, "quote": none(dialect.Text(d.Quote)), "quotes": quotes,
-		"escape": none(dialect.Text(d.Escape)), "escape_map": string(d.Map), "null_value": none(strings.Join(nulls, ", ")), "null_quoted": yes[d.NullQuoted],
+	effective := map[string]string{"field_sep": dialect.Text(d.FieldSep), "record_sep": cmp.Or(dialect.Text(d.RecordSep), `\n or \r\n`), "quote": cmp.Or(dialect.Text(d.Quote), "none"), "quotes": quotes,
+		"escape": cmp.Or(dialect.Text(d.Escape), "none"), "escape_map": string(d.Map), "null_value": cmp.Or(strings.Join(nulls, ", "), "none"), "null_quoted": yes[d.NullQuoted],
 		"header": string(d.Header), "trim": string(d.Trim), "last_column": cmp.Or(string(d.Last), "plain"), "empty": empty}
 	for i := range list {
 		if v, ok := effective[list[i].Name]; ok && list[i].Origin == "default" {
