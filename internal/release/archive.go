@@ -5,11 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,12 +24,7 @@ type File struct {
 // The result depends only on the arguments.
 func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
-	var out bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	w := tar.NewWriter(zip)
+	var entries []entry
 	for i, f := range files {
 		if i > 0 && files[i-1].Name == f.Name {
 			return nil, fmt.Errorf("%s is in the archive twice", f.Name)
@@ -38,27 +33,55 @@ func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 		if f.Executable {
 			mode = 0o755
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(dir, f.Name), Size: int64(len(f.Data)), Mode: mode,
-			ModTime: at.UTC().Truncate(time.Second), Format: tar.FormatUSTAR}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", f.Name, err)
-		}
-		if _, err := w.Write(f.Data); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", f.Name, err)
-		}
+		entries = append(entries, entry{path.Join(dir, f.Name), mode, 0, f.Data})
 	}
-	if err := w.Close(); err != nil {
+	data, err := tarOf(entries, at.UTC().Truncate(time.Second), tar.FormatUSTAR)
+	if err != nil {
 		return nil, err
 	}
-	if err := zip.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return packed(data)
 }
 
-// sumLine returns the line that sha256sum prints for a file.
-func sumLine(name string, data []byte) string {
-	return fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name)
+// An entry is a file or a directory of a tar file.
+type entry struct {
+	name string // of a directory with a slash at the end
+	mode int64
+	user int // and group
+	data []byte
+}
+
+// tarOf returns a tar file with the entries, in their order.
+func tarOf(entries []entry, at time.Time, format tar.Format) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, e := range entries {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Uid: e.user, Gid: e.user, Size: int64(len(e.data)), ModTime: at, Format: format}
+		if strings.HasSuffix(e.name, "/") {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("archive %s: %w", e.name, err)
+		}
+		if _, err := w.Write(e.data); err != nil {
+			return nil, fmt.Errorf("archive %s: %w", e.name, err)
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// packed compresses data like gzip -n -9.
+func packed(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := z.Write(data); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
 }
 
 // readFile reads a file from disk, and returns it with its name in the archive.

@@ -18,12 +18,12 @@ var archived string
 
 // commonFiles returns the files of every platform: those of the repository, completions and man pages.
 func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
-	list, err := output(ctx, o.Root, nil, "git", append([]string{"ls-files", "-z", "--"}, strings.Fields(archived)...)...)
+	names, err := tracked(ctx, o.Root, strings.Fields(archived)...)
 	if err != nil {
 		return nil, err
 	}
 	var files []File
-	for name := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+	for _, name := range names {
 		f, err := readFile(filepath.Join(o.Root, name), name)
 		if err != nil {
 			return nil, err
@@ -43,6 +43,12 @@ func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
 	}
 	pages, err := manPages(ctx, o, filepath.Join(tmp, "man"))
 	return append(files, pages...), err
+}
+
+// tracked returns the files that git tracks in a checkout and that match one of the patterns.
+func tracked(ctx context.Context, root string, patterns ...string) ([]string, error) {
+	list, err := output(ctx, root, nil, "git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	return strings.FieldsFunc(list, func(r rune) bool { return r == 0 }), err
 }
 
 // manPages returns the manual pages. A test of package cmd/bulkload writes them, because only that package has all commands.

@@ -70,7 +70,7 @@ func (m *maker) image(arch string, program File) ([]byte, error) {
 	if err := dockerManifest(dir, image, "bulkload:"+m.Version); err != nil {
 		return nil, err
 	}
-	return tarOf(dir, m.Date)
+	return tarOfDir(dir, m.Date)
 }
 
 // imageTar returns the file system of the image.
@@ -84,21 +84,7 @@ func imageTar(program []byte, at time.Time) ([]byte, error) {
 			return nil, err
 		}
 	}
-	entry := func(name string, mode int64, user int, data []byte) *tar.Header {
-		kind := byte(tar.TypeReg)
-		if data == nil {
-			kind = tar.TypeDir
-		}
-		return &tar.Header{Typeflag: kind, Name: name, Mode: mode, Uid: user, Gid: user, Size: int64(len(data)), ModTime: at, Format: tar.FormatPAX}
-	}
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for _, f := range []struct {
-		name string
-		mode int64
-		user int
-		data []byte // nil: a directory
-	}{
+	return tarOf([]entry{
 		{"etc/", 0o755, 0, nil},
 		{"etc/hadoop/", 0o755, 0, nil},
 		{"etc/hadoop/conf/", 0o755, 0, nil},
@@ -115,16 +101,7 @@ func imageTar(program []byte, at time.Time) ([]byte, error) {
 		{"var/", 0o755, 0, nil},
 		{"var/lib/", 0o755, 0, nil},
 		{"var/lib/bulkload/", 0o700, imageUser, nil},
-	} {
-		if err := w.WriteHeader(entry(f.name, f.mode, f.user, f.data)); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.data); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return b.Bytes(), err
+	}, at, tar.FormatPAX)
 }
 
 // dockerManifest adds manifest.json, in which docker load of engines before version 25 finds the image's parts.
@@ -145,10 +122,9 @@ func dockerManifest(dir string, image v1.Image, tag string) error {
 	return os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644)
 }
 
-// tarOf returns a directory as a tar file, in the order of names.
-func tarOf(dir string, at time.Time) ([]byte, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
+// tarOfDir returns the files of a directory as a tar file, in the order of names.
+func tarOfDir(dir string, at time.Time) ([]byte, error) {
+	var entries []entry
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -158,18 +134,11 @@ func tarOf(dir string, at time.Time) ([]byte, error) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o644, Size: int64(len(data)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
-			return err
-		}
-		_, err = w.Write(data)
+		entries = append(entries, entry{filepath.ToSlash(name), 0o644, 0, data})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = w.Close()
-	return b.Bytes(), err
+	return tarOf(entries, at, tar.FormatUSTAR)
 }

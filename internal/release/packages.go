@@ -2,7 +2,6 @@ package release
 
 import (
 	"bytes"
-	"compress/gzip"
 	"embed"
 	"io/fs"
 	"os"
@@ -121,20 +120,6 @@ func (t *tree) place(kind string, f File) error {
 		}
 	}
 	return t.add(doc+f.Name, f.Data, mode, files.TypeFile)
-}
-
-// packed compresses data like gzip -n -9.
-func packed(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(data); err != nil {
-		return nil, err
-	}
-	err = z.Close()
-	return b.Bytes(), err
 }
 
 // extras adds the files that only packages have, and writes the scripts.

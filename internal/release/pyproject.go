@@ -2,6 +2,7 @@ package release
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -80,9 +81,7 @@ func (p *project) metadata(dir, version, licence string, files []string) ([]byte
 	field("Keywords", strings.Join(p.Keywords, ","))
 	people(field, "Author", p.Authors)
 	people(field, "Maintainer", p.Maintainers)
-	if licence == "" {
-		licence = of(p.License, "")
-	}
+	licence = cmp.Or(licence, of(p.License, ""))
 	field("License-Expression", licence)
 	if licence == "" {
 		field("License", of(p.License, "text"))

@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -26,16 +27,11 @@ type Options struct {
 type maker struct {
 	Options
 	tmp     string
-	licence string // the program's licence, an SPDX expression
-	common  []File // the files of every platform
-	legal   []File // licences of the modules in the program, and the bill of materials
-	made    []made // in the order of creation
-}
-
-// made is a file of the release.
-type made struct {
-	name string
-	sum  string // its line of SHA256SUMS
+	licence string   // the program's licence, an SPDX expression
+	common  []File   // the files of every platform
+	legal   []File   // licences of the modules in the program, and the bill of materials
+	names   []string // of the files of the release, in the order of creation
+	sums    []byte   // SHA256SUMS
 }
 
 // Make makes a release and returns the names of its files, SHA256SUMS last. It makes packages and images only for platforms with linux.
@@ -61,13 +57,7 @@ func Make(ctx context.Context, o Options) ([]string, error) {
 	if err := m.all(ctx); err != nil {
 		return nil, err
 	}
-	var names []string
-	var sums strings.Builder
-	for _, f := range m.made {
-		names = append(names, f.name)
-		sums.WriteString(f.sum)
-	}
-	return append(names, "SHA256SUMS"), os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	return append(m.names, "SHA256SUMS"), os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), m.sums, 0o644)
 }
 
 // commitTime returns the time of the checkout's commit.
@@ -169,7 +159,7 @@ func (m *maker) platform(platform string, program File) error {
 
 // write writes a file of the release.
 func (m *maker) write(name string, data []byte) error {
-	m.made = append(m.made, made{name, sumLine(name, data)})
+	m.names, m.sums = append(m.names, name), fmt.Appendf(m.sums, "%x  %s\n", sha256.Sum256(data), name) // as sha256sum prints them
 	return os.WriteFile(filepath.Join(m.Out, name), data, 0o644)
 }
 

@@ -46,12 +46,12 @@ func (m *maker) platformWheel(ctx context.Context, platform string, program File
 
 // pureWheels makes the wheels of all packages below python except [withProgram].
 func (m *maker) pureWheels(ctx context.Context) error {
-	list, err := output(ctx, m.Root, nil, "git", "ls-files", "-z", "--", "python/*/pyproject.toml")
+	names, err := tracked(ctx, m.Root, "python/*/pyproject.toml")
 	if err != nil {
 		return err
 	}
-	for name := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
-		if dir := path.Dir(name); name != "" && dir != withProgram {
+	for _, name := range names {
+		if dir := path.Dir(name); dir != withProgram {
 			if err := m.wheel(ctx, dir, []string{"any"}, nil, nil); err != nil {
 				return err
 			}
@@ -120,15 +120,15 @@ func (m *maker) wheel(ctx context.Context, dir string, tags []string, more []Fil
 
 // packageFiles returns the files of a package's src directory, with their installed names.
 func packageFiles(ctx context.Context, root, dir string) ([]File, error) {
-	list, err := output(ctx, root, nil, "git", "ls-files", "-z", "--", dir+"/src")
+	names, err := tracked(ctx, root, dir+"/src")
 	if err != nil {
 		return nil, err
 	}
-	if list == "" {
+	if len(names) == 0 {
 		return nil, fmt.Errorf("%s/src has no files that git knows", dir)
 	}
 	var files []File
-	for name := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+	for _, name := range names {
 		f, err := readFile(filepath.Join(root, name), strings.TrimPrefix(name, dir+"/src/"))
 		if err != nil {
 			return nil, err

@@ -130,11 +130,11 @@ func TestPureWheel(t *testing.T) {
 	if err := m.pureWheels(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.made) != 1 || m.made[0].name != "apache_thing_x-1.0.0rc1-py3-none-any.whl" {
-		t.Fatalf("made %+v", m.made)
+	if len(m.names) != 1 || m.names[0] != "apache_thing_x-1.0.0rc1-py3-none-any.whl" {
+		t.Fatalf("made %+v", m.names)
 	}
-	(&released{dir: m.Out, names: []string{m.made[0].name}}).checkWheels(t, at)
-	z, err := zip.OpenReader(filepath.Join(m.Out, m.made[0].name))
+	(&released{dir: m.Out, names: []string{m.names[0]}}).checkWheels(t, at)
+	z, err := zip.OpenReader(filepath.Join(m.Out, m.names[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
