@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -146,9 +147,7 @@ func exportRef(name string) (tablesource.Ref, error) {
 // plan returns the export that the flags and the job file specify.
 func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
-	if e.Workers == 0 {
-		e.Workers = runtime.GOMAXPROCS(0)
-	}
+	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
 	if cmd.Flags().Changed("columns") {
 		e.Columns = settings.SplitList(o.columns)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -85,10 +86,7 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 		}
 	}
 	for _, g := range settings.Grouped(cmd.NonInheritedFlags()) {
-		title := g.Title
-		if title == "" {
-			title = "Flags"
-		}
+		title := cmp.Or(g.Title, "Flags")
 		if g.Flags.HasFlags() {
 			fmt.Fprintf(out, "\n%s:\n%s", title, g.Flags.FlagUsagesWrapped(helpWidth))
 		}
@@ -101,10 +99,7 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 
 // about returns the description of a command.
 func about(cmd *cobra.Command) string {
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
+	text := cmp.Or(cmd.Long, cmd.Short)
 	return strings.TrimSpace(text)
 }
 

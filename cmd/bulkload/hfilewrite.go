@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,9 +100,7 @@ func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name stri
 }
 
 func (o *hfileWriteOptions) options() (hfile.Options, error) {
-	if o.now == 0 {
-		o.now = time.Now().UnixMilli()
-	}
+	o.now = cmp.Or(o.now, time.Now().UnixMilli())
 	h := hfile.Options{BloomPrefix: o.bloomPrefix, BlockSize: o.blockSize, IndexBlockSize: o.indexBlock, IndexMinEntries: o.indexEntries,
 		BloomBlockSize: o.bloomBlock, EncodedRatio: o.ratio, CreateTime: o.now, BulkloadTime: o.now, Task: o.task}
 	var errs [5]error

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -103,10 +104,7 @@ func (r readiness) Collect(ch chan<- prometheus.Metric) {
 
 // request counts a request that has ended.
 func (m *metrics) request(n *noted, status int, took time.Duration) {
-	route := n.route
-	if route == "" {
-		route = "none"
-	}
+	route := cmp.Or(n.route, "none")
 	m.requests.WithLabelValues(route, n.job, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 	if n.read > 0 {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -13,9 +14,7 @@ type object = map[string]any
 // describe returns the OpenAPI 3.1 document of job files. ways are the ways to authenticate, by the names of their
 // schemes.
 func describe(rs *resources, l Limits, version string, ways []string) ([]byte, error) {
-	if version == "" {
-		version = "0"
-	}
+	version = cmp.Or(version, "0")
 	paths, schemas := object{}, object{
 		"Problem": object{"type": "object", "required": []string{"type", "title", "status"}, "properties": object{
 			"type": object{"type": "string", "format": "uri", "enum": problemTypes()}, "title": object{"type": "string"},

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -94,12 +95,8 @@ func Open(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.WatchEvery == 0 {
-		o.WatchEvery = 2 * time.Second
-	}
-	if o.ProbeEvery == 0 {
-		o.ProbeEvery = 5 * time.Second
-	}
+	o.WatchEvery = cmp.Or(o.WatchEvery, 2*time.Second)
+	o.ProbeEvery = cmp.Or(o.ProbeEvery, 5*time.Second)
 	s := &Server{o: o, limits: o.Limits, log: o.Log, held: &held{dial: o.Dial, log: o.Log}, gate: newGate(o.Limits), rates: newRates(o.Limits.Rate),
 		answers: &answers{memory: newBudget(o.Limits.answers()), most: o.Limits.Bytes}, newID: newRequestIDs(), probes: make(chan struct{}, 1)}
 	s.held.dialed = s.probeSoon

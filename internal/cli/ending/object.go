@@ -128,9 +128,7 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 		return r
 	}
 	r.Result = o.Result.Summary()
-	if r.Elapsed == 0 {
-		r.Elapsed = o.Ended.Sub(o.Began)
-	}
+	r.Elapsed = cmp.Or(r.Elapsed, o.Ended.Sub(o.Began))
 	r.Table, r.Job, r.Attempt = cmp.Or(r.Result.Table, r.Table), cmp.Or(r.Result.Job, r.Job), cmp.Or(r.Result.Attempt, r.Attempt)
 	if abs, err := filepath.Abs(r.Job); err == nil && r.Job != "" {
 		r.Job = abs // the reader may run in another directory

@@ -3,6 +3,7 @@ package compare
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,10 +74,7 @@ func (l *list) take(d *difference) error {
 		l.row.More++
 		return nil
 	}
-	at := d.a
-	if at == nil {
-		at = d.b
-	}
+	at := cmp.Or(d.a, d.b)
 	column := append(append(bytes.Clone(at.Family), ':'), at.Qualifier...)
 	l.row.Cells = append(l.row.Cells, listedCell{column, versionOf(d.a), versionOf(d.b)})
 	return nil

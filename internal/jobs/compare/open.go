@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -157,9 +158,7 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 		}
 	}()
 	work := j.o.WorkOptions
-	if work.RejectFile == "" {
-		work.RejectFile = filepath.Join(dir, job.RejectsName)
-	}
+	work.RejectFile = cmp.Or(work.RejectFile, filepath.Join(dir, job.RejectsName))
 	out := filepath.Join(dir, "export")
 	all, err := build.Directories(ctx, s.Env, *s.Export, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
 	if err != nil {

@@ -91,10 +91,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		}
 		return
 	case len(v.others) == 0:
-		why := v.why
-		if why == "" {
-			why = "no separator gives records of several columns"
-		}
+		why := cmp.Or(v.why, "no separator gives records of several columns")
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: why, Place: v.place})
 		return
 	}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 
 	"bulkload/pkg/source/dialect"
 )
@@ -105,10 +106,7 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 			table[b] = b
 		}
 	}
-	end := d.RecordSep
-	if end == "" {
-		end = "\r\n"
-	}
+	end := cmp.Or(d.RecordSep, "\r\n")
 	for _, table := range []*[256]byte{&l.outside, &l.within} {
 		must(table, '\\')
 		for _, b := range []byte(w.must) {

@@ -1,6 +1,7 @@
 package profiling
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -167,9 +168,7 @@ func (r *reading) filter() (*cells.Filter, error) {
 		return nil, fail.With(fail.Config, err)
 	}
 	p := &cells.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
-	if p.Timestamp == 0 {
-		p.Timestamp = r.now.UnixMilli()
-	}
+	p.Timestamp = cmp.Or(p.Timestamp, r.now.UnixMilli())
 	var err error
 	if p.Salt, err = r.job.Salt(); err != nil {
 		return nil, err

@@ -103,10 +103,7 @@ func (v *Verification) Text() string {
 
 // filesText describes the state of the loaded files in the stores.
 func (v *Verification) filesText() string {
-	f := v.Files
-	if f == nil {
-		f = &StoreFiles{}
-	}
+	f := cmp.Or(v.Files, &StoreFiles{})
 	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
 	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the table's stores with the checksums that were written"
 	compacted := fmt.Sprintf("%d of %s were compacted before the check; only sampled rows of them were compared", f.Compacted, setting.Count(f.Files, "HFile"))

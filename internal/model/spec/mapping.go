@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,10 +67,7 @@ func (m Mapping) Entries() []CellSpec {
 func (s Spec) Families() []string {
 	var names []string
 	for _, c := range s.Entries() {
-		f := c.Family
-		if f == "" {
-			f = s.FamilyName()
-		}
+		f := cmp.Or(c.Family, s.FamilyName())
 		if !slices.Contains(names, f) {
 			names = append(names, f)
 		}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,8 @@ type View struct {
 
 // New returns a place. It reads nothing yet.
 func New(o Options) *Place {
-	if o.Every == 0 {
-		o.Every = 2 * time.Second
-	}
-	if o.Patience == 0 {
-		o.Patience = time.Second
-	}
+	o.Every = cmp.Or(o.Every, 2*time.Second)
+	o.Patience = cmp.Or(o.Patience, time.Second)
 	return &Place{o: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
 }
 

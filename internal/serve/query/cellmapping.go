@@ -1,6 +1,8 @@
 package query
 
 import (
+	"cmp"
+
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
@@ -14,10 +16,7 @@ func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 		if r == nil || c.QualifierFrom != "" {
 			continue
 		}
-		family := c.Family
-		if family == "" {
-			family = s.FamilyName()
-		}
+		family := cmp.Or(c.Family, s.FamilyName())
 		names := c.ColumnNames()
 		if c.Qualifier != "" {
 			names = []string{c.Qualifier}

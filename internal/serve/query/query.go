@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -72,12 +73,8 @@ type Query struct {
 }
 
 func (q Query) withDefaults() Query {
-	if q.Memory == 0 {
-		q.Memory = 64 << 20
-	}
-	if q.Scans == 0 {
-		q.Scans = 16
-	}
+	q.Memory = cmp.Or(q.Memory, 64<<20)
+	q.Scans = cmp.Or(q.Scans, 16)
 	return q
 }
 

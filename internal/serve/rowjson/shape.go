@@ -1,6 +1,7 @@
 package rowjson
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,10 +60,7 @@ func New(s spec.Spec) *Shape {
 		case c.Qualifier != "":
 			names = []string{c.Qualifier}
 		}
-		family := c.Family
-		if family == "" {
-			family = shape.family
-		}
+		family := cmp.Or(c.Family, shape.family)
 		for _, q := range names {
 			col := Column{Name: Name(shape.family, family, q), Family: family, Qualifier: q, Form: c.CellType().JSON()}
 			if !seen[col.Name] {

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -149,9 +150,7 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 			tags = binary.BigEndian.AppendUint64([]byte{0, 9, 8}, uint64(n))
 		}
 		add := func(family, qualifier string, v []byte) {
-			if family == "" {
-				family = s.FamilyName()
-			}
+			family = cmp.Or(family, s.FamilyName())
 			cells = append(cells, hfile.Cell{Row: []byte(rec[0]), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: v, Tags: tags})
 		}
 		entries := s.Cells
@@ -220,10 +219,7 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 				}
 			}
 			for _, name := range list {
-				q := c.Qualifier
-				if q == "" {
-					q = name
-				}
+				q := cmp.Or(c.Qualifier, name)
 				if value[name] != "" || s.Empty == "store" && !typed {
 					if value[name] == "" {
 						add(c.Family, q, nil)

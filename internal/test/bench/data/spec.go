@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,12 +68,8 @@ type Spec struct {
 }
 
 func (s Spec) withDefaults() Spec {
-	if s.Table == "" {
-		s.Table = Check
-	}
-	if s.Regions == 0 {
-		s.Regions = 10
-	}
+	s.Table = cmp.Or(s.Table, Check)
+	s.Regions = cmp.Or(s.Regions, 10)
 	return s
 }
 
