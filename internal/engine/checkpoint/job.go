@@ -104,7 +104,8 @@ func Damaged(dir string, err error) error {
 }
 
 // Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same
-// timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job.
+// timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job, and so does
+// the snapshot of an unfinished job: one that is taken later has the cells of the discarded attempt.
 func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if st.Log == nil {
 		return nil
@@ -150,7 +151,10 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	made, prepared := st.Fresh, st.Prepared
+	made, prepared, taken := st.Fresh, st.Prepared, st.Snapshotting
+	if st.Finished {
+		taken = SnapshotRecord{}
+	}
 	if err := st.reopen(); err != nil {
 		return err
 	}
@@ -159,6 +163,11 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	}
 	for _, token := range slices.Sorted(maps.Keys(prepared)) {
 		if err := st.Record(EventChecking, CheckingRecord{Table: prepared[token], Token: token}); err != nil {
+			return err
+		}
+	}
+	if taken.Snapshot != "" {
+		if err := st.Record(EventSnapshotting, taken); err != nil {
 			return err
 		}
 	}

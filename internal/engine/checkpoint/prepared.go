@@ -33,6 +33,7 @@ func (h *History) prepare(token, table string) {
 func (h *History) nothing() bool {
 	return h.Plan == nil && h.Rekey == nil && h.Fresh == nil && h.Undo == nil && !h.Finished && !h.AnyLoading() &&
 		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0 && len(h.Quiet) == 0 &&
+		h.Snapshotting.Snapshot == "" &&
 		(h.Exporting == nil || h.Exporting.Token == "") && len(h.Compared) == 0
 }
 

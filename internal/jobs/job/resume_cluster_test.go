@@ -549,3 +549,21 @@ func TestKilledAtSnapshot(t *testing.T) {
 		})
 	}
 }
+
+// TestRestartKeepsSnapshot checks that --restart of an unfinished job, also after a refused one, uses the snapshot that the job took before it loaded
+// anything: one that is taken later has what the first attempt loaded.
+func TestRestartKeepsSnapshot(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, buildProgram(t))
+	snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
+	if code, _, stderr := p.run("sending", "--snapshot", snapshot); code != 137 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart", "--expect-records", "1"); code == 0 {
+		t.Fatalf("a wrong number of records was accepted: %s", stderr)
+	}
+	if code, stdout, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 0 || !strings.Contains(stdout, `"snapshot":"`+snapshot) || p.count("snapshot") != 1 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	p.judge(programRegions)
+}
