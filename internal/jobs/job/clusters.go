@@ -118,6 +118,15 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	if err := j.loadsUndone(); err != nil {
 		return j.result, err
 	}
+	defer func() {
+		err = errors.Join(err, j.streams.Close())
+		if j.c != nil {
+			j.c.Close()
+		}
+	}()
+	if err := j.sameInput(ctx); err != nil {
+		return j.result, err
+	}
 	if st.Finished {
 		j.alreadyDone()
 		return j.result, nil
@@ -125,13 +134,31 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	if err := progress.Pass(ctx, o.Gate); err != nil {
 		return j.result, err
 	}
-	defer func() {
-		err = errors.Join(err, j.streams.Close())
-		if j.c != nil {
-			j.c.Close()
-		}
-	}()
 	return j.result, st.Steps(ctx, o.Gate, j.steps())
+}
+
+// sameInput refuses other inputs, or other settings for reading them, than those of the files that are built already. Otherwise the plan refuses them.
+func (j *clustersRun) sameInput(ctx context.Context) error {
+	old := j.st.Plan
+	if old == nil || j.st.Built == nil {
+		return nil
+	}
+	if err := j.openInput(ctx); err != nil {
+		return err
+	}
+	families := old.Families
+	if len(families) == 0 {
+		families = []spec.Family{old.Family}
+	}
+	now, err := j.planRecord(ctx, families)
+	if err != nil {
+		return err
+	}
+	now.Table, now.Tables = old.Table, old.Tables
+	if old.Reading != nil && j.st.Allows(now.Reading) {
+		now.Reading.BadRecords = old.Reading.BadRecords
+	}
+	return old.Same(now)
 }
 
 // checkClusters refuses options that a job for several clusters does not support.

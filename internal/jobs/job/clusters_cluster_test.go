@@ -289,6 +289,28 @@ func TestClustersKilled(t *testing.T) {
 	}
 }
 
+// TestClustersOtherInput checks that a run for two clusters refuses an input that has changed since its files were built, also when it is done.
+func TestClustersOtherInput(t *testing.T) {
+	t.Parallel()
+	w := newTwin(t, buildProgram(t))
+	was, err := os.ReadFile(w.input)
+	testcheck.Must(t, err)
+	w.input = filepath.Join(t.TempDir(), "check.dump")
+	for _, after := range []string{"cluster", ""} {
+		testcheck.Must(t, os.WriteFile(w.input, was, 0o600))
+		if code, _, stderr := w.both(after, "--restart"); code != 0 && after == "" || code != 128+9 && after != "" {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		testcheck.Must(t, os.WriteFile(w.input, was[:strings.LastIndexByte(string(was[:len(was)-1]), '\x10')+1], 0o600))
+		if code, _, stderr := w.both(""); code != 5 || !strings.Contains(stderr, "has changed") {
+			t.Errorf("another input after %q: exit code %d: %s", after, code, stderr)
+		}
+	}
+	if code, _, stderr := w.both("", "--restart"); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 // cleaned removes the job and its loads with clean, and checks that nothing is left.
 func (w *twin) cleaned(t *testing.T) {
 	t.Helper()
