@@ -311,6 +311,26 @@ func TestClustersOtherInput(t *testing.T) {
 	}
 }
 
+// TestClustersRestart checks that --restart of a run for two clusters discards the loads that the killed attempt began: their jobs, and the settings of the
+// quiet tables.
+func TestClustersRestart(t *testing.T) {
+	t.Parallel()
+	w := newTwin(t, buildProgram(t))
+	w.prepare, w.other.prepare = true, true
+	if code, _, stderr := w.both("sending", "--quiet-table"); code != 128+9 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := w.both("", "--quiet-table", "--restart"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, p := range []*program{w.program, w.other} {
+		if got := p.quietOf(p.table); got != ",," {
+			t.Errorf("the table is quiet still: %s", got)
+		}
+	}
+	w.cleaned(t)
+}
+
 // cleaned removes the job and its loads with clean, and checks that nothing is left.
 func (w *twin) cleaned(t *testing.T) {
 	t.Helper()
