@@ -2,8 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -63,16 +61,16 @@ func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Even
 	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
 		return
 	}
-	dir, err := staging.At(env, st.Plan.Staging)
-	if err == nil {
-		_, err = dir.FS.Stat(ctx, dir.Location.Path)
-	}
+	DropStaging(ctx, env, st.Plan.Staging, e)
+}
+
+// DropStaging removes a staging directory, given by its URI in a journal. A failure is only a warning.
+func DropStaging(ctx context.Context, env *cluster.Env, uri string, e progress.Events) {
+	dir, err := staging.At(env, uri)
 	if err == nil {
 		err = dir.Remove(ctx)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		LeftStaging(e, st.Plan.Staging, err)
-	}
+	LeftStaging(e, uri, err)
 }
 
 // LeftStaging warns that a staging directory was not removed because of err, if err is not nil.

@@ -120,7 +120,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 				return err
 			}
 			for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
-				if err := fsys.RemoveAll(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := fsys.RemoveAll(ctx, name); err != nil {
 					return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
 				}
 			}

@@ -8,9 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -181,9 +179,5 @@ func (d *Dir) takeBackBase(ctx context.Context) {
 func (d *Dir) Remove(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	err := d.FS.RemoveAll(ctx, d.Location.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return d.FS.RemoveAll(ctx, d.Location.Path)
 }

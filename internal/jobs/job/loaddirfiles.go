@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path"
 	"regexp"
 
@@ -24,10 +23,7 @@ func (d *dirLoad) removeCuts(ctx context.Context) error {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := d.out.FS.RemoveAll(ctx, d.cuts()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail.With(fail.HDFS, err)
-	}
-	return nil
+	return fail.With(fail.HDFS, d.out.FS.RemoveAll(ctx, d.cuts()))
 }
 
 // fenced matches the suffix that is added to a file's name when a load resolves a lost answer.

@@ -2,9 +2,7 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"time"
@@ -216,7 +214,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 			return err
 		}
 		// Files that were incomplete when the previous attempt ended are written again.
-		if err := d.out.FS.RemoveAll(ctx, path.Join(d.cuts(), build.WritingDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.out.FS.RemoveAll(ctx, path.Join(d.cuts(), build.WritingDir)); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
 	}

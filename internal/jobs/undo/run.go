@@ -310,11 +310,7 @@ func (u *undo) dropSnapshots(ctx context.Context) error {
 
 func (u *undo) dropStaging(ctx context.Context) {
 	for _, t := range u.tables {
-		dir, err := staging.At(u.env, t.own().Staging)
-		if err == nil {
-			err = dir.Remove(ctx)
-		}
-		checkpoint.LeftStaging(u.o.Events, t.own().Staging, err)
+		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.o.Events)
 	}
 }
 
