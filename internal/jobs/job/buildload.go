@@ -51,12 +51,12 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile, j.o.FilteredFile)
 	} else {
 		work := j.o.WorkOptions
-		work.Allowed = j.preflight.refused
+		work.Allowed = j.refused
 		m, err = j.input.BuildTables(ctx, j.buildTables(), work, sample, resume)
 	}
 	if err != nil {
-		if refused := j.preflight.refused(); refused != nil {
-			return nil, refused
+		if j.refused != nil && j.refused() != nil {
+			return nil, err // buildChecked takes back what the refused job has made
 		}
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
@@ -30,7 +31,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		return err
 	}
 	parent := path.Dir(mine.Path)
-	list, err := j.others.wait()
+	list, err := j.others()
 	if j.streams.Count() > 0 { // reading them took time since the list was made
 		list, err = fsys.ReadDir(ctx, parent)
 	}
@@ -61,39 +62,24 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	return nil
 }
 
-// jobFiles lists the directory with the files of jobs concurrently with the request for the table's facts, so that the NameNode and HBase's servers
-// are dialed concurrently.
-type jobFiles struct {
-	done chan struct{}
-	list []fs.FileInfo
-	err  error
-}
-
-// listOthers starts to list the directory where the files of a new job will be. A job that resumes, or starts over, needs no list.
-func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *jobFiles {
+// listOthers starts to list the directory where the files of a new job will be, concurrently with the request for the table's facts, so that the
+// NameNode and HBase's servers are dialed concurrently. The result waits for the list and returns it. A job that resumes, or starts over, needs no
+// list: nil.
+func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) func() ([]fs.FileInfo, error) {
 	if st.Log == nil || st.History.Plan != nil || o.State.Restart {
 		return nil
 	}
-	l := &jobFiles{done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
+	list := sync.OnceValues(func() ([]fs.FileInfo, error) {
 		base, err := staging.Base(ctx, env, o.Staging)
 		if err != nil {
-			l.err = err
-			return
+			return nil, err
 		}
 		fsys, err := env.FS(base)
 		if err != nil {
-			l.err = err
-			return
+			return nil, err
 		}
-		l.list, l.err = fsys.ReadDir(ctx, base.Path)
-	}()
-	return l
-}
-
-// wait waits for the list and returns it.
-func (l *jobFiles) wait() ([]fs.FileInfo, error) {
-	<-l.done
-	return l.list, l.err
+		return fsys.ReadDir(ctx, base.Path)
+	})
+	go list()
+	return list
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"sync"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
@@ -10,21 +11,6 @@ import (
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/loader"
 )
-
-// preflightRun is a preflight that runs concurrently with the build.
-type preflightRun struct {
-	done chan struct{}
-	err  error // valid when done is closed
-}
-
-// refused waits for the preflight, and returns its refusal of the job, if any. It returns nil for a job that is stopped. A nil preflight has passed.
-func (p *preflightRun) refused() error {
-	if p == nil {
-		return nil
-	}
-	<-p.done
-	return p.err
-}
 
 // buildChecked builds the files, or finds them built, and checks the prerequisites of the job. Both wait for servers, so they run concurrently: no
 // file gets its final name before the check has ended. If the check refuses the job, the build is cancelled, its results are removed, and the refusal
@@ -46,21 +32,21 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	before := earlierWork{files: len(j.st.Written) > 0, runs: j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0}
 	building, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &preflightRun{done: make(chan struct{})}
-	j.preflight = p
-	go func() {
-		defer close(p.done)
-		if err := j.check(ctx); err != nil && ctx.Err() == nil {
-			p.err = err
-			cancel(err)
+	j.refused = sync.OnceValue(func() error { // nil for a job that is stopped
+		err := j.check(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
 		}
-	}()
+		cancel(err)
+		return err
+	})
+	go j.refused()
 	files, err := j.makeFiles(building)
-	if refused := p.refused(); refused != nil {
+	if refused := j.refused(); refused != nil {
 		j.takeBack(ctx, before)
 		return nil, refused
 	}
-	j.preflight = nil
+	j.refused = nil
 	if err == nil {
 		err = context.Cause(ctx) // the check of a stopped job ends early
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -51,9 +52,9 @@ type run struct {
 	tablesOver bool // input tables are not read again, and there is no input
 	proven     bool // all files are of an earlier attempt, and were checked
 
-	others    *jobFiles     // nil: not needed
-	preflight *preflightRun // runs during the build; nil: finished, or none
-	newBase   bool          // a preflight has created the directory above the staging directory
+	others  func() ([]fs.FileInfo, error) // list of the directory for staging directories; nil: not needed
+	refused func() error                  // waits for the preflight that runs during the build; nil: finished, or none
+	newBase bool                          // a preflight has created the directory above the staging directory
 
 	copying sync.WaitGroup // copying of the journal to the staging directory
 }
