@@ -3,11 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
-
-	"bulkload/internal/engine/journal"
 )
 
 // asJournal returns the differences between a process's history and the replay of its journal. Tests call it after every record: a difference is an
@@ -16,16 +12,7 @@ func (st *Job) asJournal() error {
 	if st.Log == nil {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(st.Dir, journal.FileName))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	records, err := journal.Read(f)
-	if err != nil {
-		return err
-	}
-	h, err := HistoryOf(records)
+	h, err := ReadHistory(st.Dir)
 	if err != nil {
 		return err
 	}

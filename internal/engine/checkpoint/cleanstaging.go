@@ -140,11 +140,10 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 
 // mayRun sets the status of a job whose state is elsewhere to running or unknown: the copy of its journal does not show whether its process still runs.
 func (t *Trace) mayRun(left *Leftover) {
-	n := len(t.Attempts)
-	if n == 0 || t.Attempts[n-1].State != JobInterrupted {
+	a := lastOf(t.Attempts)
+	if a.State != JobInterrupted {
 		return
 	}
-	a := t.Attempts[n-1]
 	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began}.Running()
 	switch {
 	case runs:

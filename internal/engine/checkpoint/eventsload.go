@@ -66,7 +66,7 @@ func loadEvents() []eventInfo {
 		ofRecord(EventDone, journal.First, "when nothing is left to do",
 			func(h *History, r journal.Record, d DoneRecord) error {
 				h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
-				h.endAttempt()
+				lastOf(h.Attempts).State = JobDone
 				return nil
 			}).then(""),
 		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come", (*History).drop),
@@ -110,22 +110,13 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 
 // fail applies the end of an attempt with an error.
 func (h *History) fail(f FailedRecord) {
-	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].State, h.Attempts[n-1].Error, h.Attempts[n-1].Kind = JobFailed, f.Error, f.Kind
-		if f.Stopped {
-			h.Attempts[n-1].State = JobStopped
-		}
+	a := lastOf(h.Attempts)
+	if a.State, a.Error, a.Kind = JobFailed, f.Error, f.Kind; f.Stopped {
+		a.State = JobStopped
 	}
 	h.phase = cmp.Or(f.Phase, h.phase)
 	if h.undoUnderWay() && f.Phase == "verify" {
 		h.Undo.Differs = true
-	}
-}
-
-// endAttempt marks the last attempt as done.
-func (h *History) endAttempt() {
-	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].State = JobDone
 	}
 }
 

@@ -110,7 +110,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 	if err != nil {
 		return stateFailure(err)
 	}
-	if err := writeRecords(l.dir, content); err != nil {
+	if err := replaceIfOther(filepath.Join(l.dir, journal.FileName), textOf(content)); err != nil {
 		return errors.Join(err, owner.Release(l.ctx))
 	}
 	l.owner = owner
@@ -129,11 +129,6 @@ func stateFailure(err error) error {
 		return fail.With(fail.Config, setting.Errorf("%s: %w", setting.State, foreign))
 	}
 	return fail.With(fail.State, fmt.Errorf("state of the job: %w", err))
-}
-
-// writeRecords writes the journal of the table to a directory.
-func writeRecords(dir string, c *statetable.Content) error {
-	return replaceIfOther(filepath.Join(dir, journal.FileName), textOf(c))
 }
 
 // replaceIfOther writes a file unless it already has the text: a [Cache] takes a file that is written for changed.
@@ -182,24 +177,15 @@ func (l *Lock) Check(ctx context.Context) error {
 }
 
 // Release releases the lock. It is called once.
-func (l *Lock) Release() error {
-	var err error
-	if l.owner != nil {
-		err = stateFailure(l.owner.Release(l.ctx))
-	}
-	return l.end(err)
-}
+func (l *Lock) Release() error { return l.end((*statetable.Owner).Release) }
 
 // remove removes the state, also where it is shared, and releases the lock.
-func (l *Lock) remove() error {
-	var err error
-	if l.owner != nil {
-		err = stateFailure(l.owner.Delete(l.ctx))
-	}
-	return l.end(err)
-}
+func (l *Lock) remove() error { return l.end((*statetable.Owner).Delete) }
 
-func (l *Lock) end(err error) error {
+func (l *Lock) end(owner func(*statetable.Owner, context.Context) error) (err error) {
+	if l.owner != nil {
+		err = stateFailure(owner(l.owner, l.ctx))
+	}
 	if l.own != nil {
 		l.own.Close()
 	}

@@ -159,13 +159,7 @@ func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 // few returns the first elements of a list as text.
 func few(list []string) string {
 	const most = 3
-	text := ""
-	for i, s := range list[:min(len(list), most)] {
-		if i > 0 {
-			text += "; "
-		}
-		text += s
-	}
+	text := strings.Join(list[:min(len(list), most)], "; ")
 	if n := len(list) - most; n > 0 {
 		text += fmt.Sprintf("; and %d more", n)
 	}

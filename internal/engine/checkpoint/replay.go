@@ -1,8 +1,13 @@
 package checkpoint
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -125,6 +130,20 @@ func HistoryOf(records []journal.Record) (History, error) {
 	return h, nil
 }
 
+// ReadHistory replays the journal in a job's directory; the job may run. The history is empty if there is no journal.
+func ReadHistory(dir string) (History, error) {
+	f, err := os.Open(filepath.Join(dir, journal.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return NewHistory(), nil
+	} else if err != nil {
+		return NewHistory(), err
+	}
+	defer f.Close()
+	records, damage := journal.Read(f)
+	h, err := HistoryOf(records)
+	return h, cmp.Or(damage, err)
+}
+
 // unresolved returns the paths of files that HBase may have loaded: they were sent,
 // and the outcome is unknown.
 func (h *History) unresolved() []string {
@@ -150,9 +169,7 @@ func (h *History) apply(r journal.Record) error {
 	if r.Time.After(h.Last) {
 		h.Last = r.Time
 	}
-	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].Ended = r.Time
-	}
+	lastOf(h.Attempts).Ended = r.Time
 	info := eventsByName()[Event(r.Event)]
 	if info.apply == nil {
 		return nil
@@ -168,10 +185,8 @@ func (h *History) apply(r journal.Record) error {
 
 // step records a finished step of the last attempt, and the phase that follows.
 func (h *History) step(r journal.Record, next string) {
-	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, DoneStep{r.Event, r.Time})
-	}
-	h.phase = next
+	a := lastOf(h.Attempts)
+	a.Steps, h.phase = append(a.Steps, DoneStep{r.Event, r.Time}), next
 }
 
 // recordError is an error about a record that this version cannot interpret.

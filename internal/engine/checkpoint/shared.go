@@ -153,7 +153,7 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return err
 	}
-	if err := writeRecords(dir, c); err != nil {
+	if err := replaceIfOther(filepath.Join(dir, journal.FileName), textOf(c)); err != nil {
 		return err
 	}
 	if len(c.Live) > 0 {

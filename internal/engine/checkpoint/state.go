@@ -94,6 +94,14 @@ type Attempt struct {
 	Steps   []DoneStep `json:"steps"`
 }
 
+// lastOf returns the last attempt of a list; for an empty list, an attempt that belongs to none.
+func lastOf(list []Attempt) *Attempt {
+	if len(list) == 0 {
+		return &Attempt{}
+	}
+	return &list[len(list)-1]
+}
+
 // DoneStep is a finished step of an attempt.
 type DoneStep struct {
 	Name string    `json:"name"` // event of the journal: sorted, built, snapshot, loading, verified, done
@@ -231,7 +239,7 @@ func (s *State) judge(now time.Time, begun bool) {
 	case end != nil && !end.Ended.Before(s.Last) && end.Status != "done":
 		s.ended(end)
 	case len(s.Attempts) > 0:
-		a := s.Attempts[len(s.Attempts)-1]
+		a := lastOf(s.Attempts)
 		s.State, s.Error, s.ErrorKind, s.Ended, s.Resumable = a.State, a.Error, a.Kind, a.Ended, true
 		if k, ok := fail.ParseKind(a.Kind); ok {
 			code := k.ExitCode()
@@ -248,10 +256,7 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
 		return true
 	}
-	if len(s.Attempts) == 0 {
-		return false
-	}
-	a := s.Attempts[len(s.Attempts)-1]
+	a := lastOf(s.Attempts)
 	return a.PID == o.PID && a.Host == o.Host && (a.State == JobFailed || a.State == JobStopped)
 }
 
@@ -259,10 +264,10 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 func (s *State) run(o journal.Owner, live *Live) {
 	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
 	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
-		if n := len(s.Attempts); n == 0 || s.Attempts[n-1].PID != o.PID || s.Attempts[n-1].Host != o.Host {
+		if a := lastOf(s.Attempts); a.PID != o.PID || a.Host != o.Host {
 			s.Began, s.Phase = o.Since, "plan"
 		} else {
-			s.Attempts[n-1].State = JobRunning
+			a.State = JobRunning
 		}
 		return
 	}
@@ -271,8 +276,8 @@ func (s *State) run(o journal.Owner, live *Live) {
 	if n := len(live.Progress.Phases); n > 0 {
 		s.Rows = live.Progress.Phases[n-1].Done.Rows
 	}
-	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].PID == o.PID {
-		s.Attempts[n-1].State = JobRunning
+	if a := lastOf(s.Attempts); a.PID == o.PID {
+		a.State = JobRunning
 	}
 }
 
@@ -287,8 +292,7 @@ func (s *State) ended(e *Ending) {
 		s.State = JobStopped
 	}
 	s.Resumable = true
-	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].Attempt == e.Attempt {
-		a := &s.Attempts[n-1]
+	if a := lastOf(s.Attempts); a.Attempt == e.Attempt {
 		a.State, a.Error, a.Kind, a.Ended = s.State, e.Error, e.Kind, e.Ended
 	}
 }

@@ -31,10 +31,8 @@ func (s *State) take(h *History) {
 			s.Source = append(s.Source, progress.InputFile{Path: f.Input, Bytes: f.Size})
 		}
 	}
-	if n := len(h.Attempts); n > 0 {
-		a := h.Attempts[n-1]
-		s.Attempt, s.PID, s.Host, s.Began = a.Attempt, a.PID, a.Host, a.Began
-	}
+	last := lastOf(h.Attempts)
+	s.Attempt, s.PID, s.Host, s.Began = last.Attempt, last.PID, last.Host, last.Began
 	for _, w := range h.Written {
 		files := append([]manifest.File{w.File}, w.Others...)
 		s.Rows += w.Rows
@@ -89,8 +87,8 @@ func (s *State) take(h *History) {
 	}
 	if h.Finished {
 		s.State, s.Ended = JobDone, h.FinishedAt
-		if n := len(h.Attempts); n > 0 && h.Attempts[n-1].Began.After(h.FinishedAt) { // such as an undo
-			s.Ended = h.Attempts[n-1].Ended
+		if last.Began.After(h.FinishedAt) { // such as an undo
+			s.Ended = last.Ended
 		}
 	}
 }

@@ -104,8 +104,7 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 // Fail records why the attempt of this process ends, once. The record is information for people: without it the journal says that the attempt was
 // interrupted.
 func (st *Job) Fail(ctx context.Context, cause error) {
-	n := len(st.Attempts)
-	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
+	if !st.begun || lastOf(st.Attempts).State != JobInterrupted {
 		return
 	}
 	text := cause.Error()

@@ -168,7 +168,7 @@ func (h *History) undone(r journal.Record, d UndoneRecord) error {
 		h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
 		h.step(r, "")
 	}
-	h.endAttempt()
+	lastOf(h.Attempts).State = JobDone
 	return nil
 }
 

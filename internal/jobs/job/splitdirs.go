@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -234,21 +231,11 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 // readHistory reads the journal of a job that may be running; the history is empty
 // if there is none.
 func readHistory(dir string) (checkpoint.History, error) {
-	h := checkpoint.NewHistory()
-	f, err := os.Open(filepath.Join(dir, journal.FileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
-	}
-	if err != nil {
+	h, err := checkpoint.ReadHistory(dir)
+	if unreadable := new(fs.PathError); errors.As(err, &unreadable) {
 		return h, fail.With(fail.Config, err)
-	}
-	defer f.Close()
-	records, err := journal.Read(f)
-	if err != nil {
+	} else if err != nil {
 		return h, checkpoint.Damaged(dir, fmt.Errorf("journal of the job in %s: %w", dir, err))
-	}
-	if h, err = checkpoint.HistoryOf(records); err != nil {
-		return h, checkpoint.Damaged(dir, fmt.Errorf("journal of the job in %s, %w", dir, err))
 	}
 	return h, nil
 }
