@@ -137,24 +137,14 @@ func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkp
 	if t.State != loader.Enabled {
 		return fail.Errorf(fail.Check, "table %s is not dropped: table %s, which replaces it, is %s", o.Old, o.New, t.State)
 	}
-	is, err := same(ctx, env, c, o.New, h.Plan.Made)
-	if err != nil {
-		return err
-	}
-	if !is {
-		return fail.Errorf(fail.Check, "table %s is not dropped: table %s may not be the one that was loaded to replace it: it was recreated or emptied", o.Old, o.New)
-	}
-	return nil
+	return same(ctx, env, c, o.New, h.Plan.Made, fail.Errorf(fail.Check, "table %s is not dropped: table %s may not be the one that was loaded to replace it: it was recreated or emptied", o.Old, o.New))
 }
 
 // drop deletes the old table if it is the one in whose place the new one was made.
 func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o DropOptions) error {
-	is, err := same(ctx, env, c, o.Old, st.Fresh.Old)
-	if err != nil {
+	if err := same(ctx, env, c, o.Old, st.Fresh.Old, fail.Errorf(fail.Check,
+		"table %s is not dropped: it may not be the one that table %s replaces: it was recreated, emptied, or offline without a record of its identity", o.Old, o.New)); err != nil {
 		return err
-	}
-	if !is {
-		return fail.Errorf(fail.Check, "table %s is not dropped: it may not be the one that table %s replaces: it was recreated, emptied, or offline without a record of its identity", o.Old, o.New)
 	}
 	if st.Drop.Table == "" {
 		if err := st.Record(checkpoint.EventDropping, checkpoint.DropRecord{Table: o.Old.String()}); err != nil {

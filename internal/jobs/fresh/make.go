@@ -66,34 +66,41 @@ func (m *maker) foreign() error {
 
 // same refuses a table that is not the one that the job has made.
 func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
-	is, err := same(ctx, m.env, m.c, m.New, was)
-	if err != nil {
-		return err
-	}
-	if !is {
-		return fail.Errorf(fail.Check, "table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart)
-	}
-	return nil
+	return same(ctx, m.env, m.c, m.New, was, fail.Errorf(fail.Check,
+		"table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart))
 }
 
-// same reports whether a table is certainly the recorded one.
-func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord) (bool, error) {
+// same returns refused unless a table is certainly the recorded one.
+func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord, refused error) error {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
-		return false, cluster.Failure(err)
+		return cluster.Failure(err)
 	}
 	now, err := checkpoint.RecordTable(ctx, env, c, t, nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if was.Cluster != now.Cluster {
-		return false, nil
+		return refused
 	}
 	found, err := was.Compare(*now, func() (map[string]bool, error) { return c.RegionTraces(ctx, name) })
-	if err != nil {
-		return false, cluster.Failure(err)
+	if err == nil && (found == checkpoint.OtherTable || found == checkpoint.DoubtfulTable) {
+		return refused
 	}
-	return found != checkpoint.OtherTable && found != checkpoint.DoubtfulTable, nil
+	return cluster.Failure(err)
+}
+
+// record returns the record that identifies a table with its current regions.
+func (m *maker) record(ctx context.Context, name loader.TableName) (*checkpoint.TableRecord, error) {
+	t, err := m.c.Describe(ctx, name)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	regions, err := m.c.Regions(ctx, name)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	return checkpoint.RecordTable(ctx, m.env, m.c, t, regions)
 }
 
 // create creates the table like the old one.
@@ -133,19 +140,11 @@ func (m *maker) create(ctx context.Context) error {
 
 // begin records the name of the new table, and the identity of the old one.
 func (m *maker) begin(ctx context.Context, splits [][]byte) error {
-	t, err := m.c.Describe(ctx, m.Old)
+	old, err := m.record(ctx, m.Old)
 	if err != nil {
-		return cluster.Failure(err)
-	}
-	regions, err := m.c.Regions(ctx, m.Old)
-	if err != nil {
-		return cluster.Failure(err)
-	}
-	r := checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...)}
-	if r.Old, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
 		return err
 	}
-	return m.st.Record(checkpoint.EventFresh, r)
+	return m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...), Old: old})
 }
 
 // adopt uses the table of an attempt that was interrupted while creating it.
@@ -171,18 +170,12 @@ func (m *maker) adopt(ctx context.Context) error {
 
 // made records that the table exists.
 func (m *maker) made(ctx context.Context) error {
-	t, err := m.c.Describe(ctx, m.New)
+	made, err := m.record(ctx, m.New)
 	if err != nil {
-		return cluster.Failure(err)
-	}
-	regions, err := m.c.Regions(ctx, m.New)
-	if err != nil {
-		return cluster.Failure(err)
-	}
-	r := *m.st.Fresh
-	if r.Made, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
 		return err
 	}
+	r := *m.st.Fresh
+	r.Made = made
 	return m.st.Record(checkpoint.EventFresh, r)
 }
 
@@ -202,12 +195,9 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 		return cluster.Failure(err)
 	}
 	if exists && st.AnyLoading() {
-		is, err := same(ctx, env, c, name, f.Made)
-		if err != nil {
+		if err := same(ctx, env, c, name, f.Made, fail.Errorf(fail.Check,
+			"table %s may not be the one that this job made, and may have other rows: drop it by hand, or name another with %s", name, setting.Into)); err != nil {
 			return err
-		}
-		if !is {
-			return fail.Errorf(fail.Check, "table %s may not be the one that this job made, and may have other rows: drop it by hand, or name another with %s", name, setting.Into)
 		}
 		e.Note("table of earlier attempts is dropped", "table", name.String())
 		if err := c.DeleteTable(ctx, name); err != nil {

@@ -262,15 +262,12 @@ func (d *dirLoad) end(ctx context.Context) error {
 			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
-	var staged *staging.Dir // for local files, and for delete markers
-	if at := d.st.Plan.Staging; at != "" {
-		var err error
-		if staged, err = staging.At(d.env, at); err != nil {
-			return err
-		}
-	}
 	d.result.Elapsed = time.Since(d.started)
-	return d.st.End(ctx, d.result, staged, false, d.o.Events)
+	err := d.st.End(ctx, d.result, nil, false, d.o.Events)
+	if err == nil {
+		d.st.EndStaging(ctx, d.env, d.o.Events) // of local files, and of delete markers
+	}
+	return err
 }
 
 // already returns the result of a load that was done before.

@@ -34,8 +34,8 @@ type load struct {
 	twins     []string  // other jobs that have loaded the table with the same timestamp
 }
 
-// neverUndone refuses jobs that have no load into an existing table, whether they are done or not.
-func neverUndone(name string, h *checkpoint.History) error {
+// finished refuses jobs that have no load into an existing table, and jobs that are not done.
+func finished(name string, h *checkpoint.History) error {
 	switch {
 	case h.Exporting != nil:
 		return fail.Errorf(fail.Check, "job %s exported table %s, which was only read: there is no load to take out", name, h.Exporting.Table)
@@ -53,24 +53,37 @@ func neverUndone(name string, h *checkpoint.History) error {
 		return fail.Errorf(fail.Check, "job %s loaded several clusters: undo the job of each, in this order, with its configuration: %s", name, strings.Join(jobs, ", "))
 	case h.Rekey != nil:
 		return fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
+	case h.Plan == nil || !h.Finished:
+		return fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
 	}
 	return nil
+}
+
+// newLoad returns the load of one table, with what the journal says about all loads.
+func newLoad(name string, h *checkpoint.History, plan checkpoint.PlanRecord) (*load, error) {
+	table, err := loader.ParseTableName(plan.Table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	l := &load{job: name, table: table, stamp: h.Plan.Timestamp}
+	if plan.Made != nil {
+		l.clusterID = plan.Made.Cluster
+	}
+	return l, nil
 }
 
 // loadsOf returns the load of each table of a journal, in loading order. It refuses a job that is not done, or whose cells cannot be distinguished
 // from others by a timestamp.
 func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	name := filepath.Base(dir)
-	if err := neverUndone(name, h); err != nil {
+	if err := finished(name, h); err != nil {
 		return nil, err
 	}
 	files := h.Built
-	if h.Plan != nil && h.Plan.LoadsDir() && h.Result != nil {
+	if h.Plan.LoadsDir() && h.Result != nil {
 		files = h.Result.Manifest // of the directory
 	}
 	switch {
-	case h.Plan == nil || !h.Finished:
-		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
 	case files == nil && h.Plan.LoadsDir():
 		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles without a manifest, whose cells undo by markers cannot recognize: %s", name, otherWay(h)))
 	case files == nil:
@@ -94,17 +107,13 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 		if m.Stamped {
 			return nil, fail.Errorf(fail.Check, "job %s: the cells of table %s have several timestamps, so undo cannot recognize them: restore a snapshot from before the load", name, plan.Table)
 		}
-		table, err := loader.ParseTableName(plan.Table)
+		l, err := newLoad(name, h, plan)
 		if err != nil {
-			return nil, fail.With(fail.Config, err)
+			return nil, err
 		}
-		l := &load{job: name, number: i, several: len(h.BuiltTables) > 0, table: table, index: plan.Index, stamp: h.Plan.Timestamp, families: m.Families(), manifest: m,
-			local: h.Plan.Replicate == "no"}
+		l.number, l.several, l.index, l.families, l.manifest, l.local = i, len(h.BuiltTables) > 0, plan.Index, m.Families(), m, h.Plan.Replicate == "no"
 		if i == 0 {
 			l.snapshot, l.created = h.Snapshot, h.Snapshotting.Created
-		}
-		if plan.Made != nil {
-			l.clusterID = plan.Made.Cluster
 		}
 		all = append(all, l)
 	}
@@ -114,25 +123,19 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 // loadBefore returns the load of a job of one table, for an undo by a snapshot from before it: its cells need no common timestamp.
 func loadBefore(dir string, h *checkpoint.History) (*load, error) {
 	name := filepath.Base(dir)
-	if err := neverUndone(name, h); err != nil {
+	if err := finished(name, h); err != nil {
 		return nil, err
 	}
-	switch {
-	case h.Plan == nil || !h.Finished:
-		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
-	case len(h.Plan.Tables) > 0:
+	if len(h.Plan.Tables) > 0 {
 		return nil, fail.Errorf(fail.Check, "job %s loaded several tables, and a snapshot is of one: undo it by markers", name)
 	}
-	table, err := loader.ParseTableName(h.Plan.Table)
+	l, err := newLoad(name, h, *h.Plan)
 	if err != nil {
-		return nil, fail.With(fail.Config, err)
+		return nil, err
 	}
-	l := &load{job: name, table: table, stamp: h.Plan.Timestamp, manifest: h.Built, replaces: h.Replace != nil, snapshot: h.Snapshot, created: h.Snapshotting.Created, began: loadBegan(h)}
+	l.manifest, l.replaces, l.snapshot, l.created, l.began = h.Built, h.Replace != nil, h.Snapshot, h.Snapshotting.Created, loadBegan(h)
 	if h.Plan.LoadsDir() || h.Built == nil || h.Built.Stamped {
 		l.stamp = 0
-	}
-	if h.Plan.Made != nil {
-		l.clusterID = h.Plan.Made.Cluster
 	}
 	return l, nil
 }
