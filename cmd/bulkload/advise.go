@@ -111,9 +111,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 		if e.Rows == 0 || e.HFileBytes == 0 {
 			return settings.AboutFlags(fmt.Errorf("--plan %s has no rows", o.plan), "plan")
 		}
-		if rows == 0 {
-			rows = e.Rows
-		}
+		rows = cmp.Or(rows, e.Rows)
 		if rowBytes == 0 {
 			rowBytes = float64(e.HFileBytes) / float64(e.Rows)
 		}

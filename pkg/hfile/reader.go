@@ -2,6 +2,7 @@ package hfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ type Meta struct {
 //
 // A Reader needs no Close. It reads r whenever it is used.
 func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
-	if o.MaxBlock == 0 {
-		o.MaxBlock = DefaultMaxBlock
-	}
+	o.MaxBlock = cmp.Or(o.MaxBlock, DefaultMaxBlock)
 	if size < trailerSize {
 		return nil, fmt.Errorf("%w: it has %d bytes, and an HFile at least %d", errNotHFile, size, trailerSize)
 	}

@@ -113,8 +113,7 @@ func inputDatasets(w Subject) []dataset {
 			continue
 		}
 		if i := strings.IndexAny(name, `*?[\`); i >= 0 {
-			name = name[:strings.LastIndexByte(name[:i], '/')+1]
-			name = cmp.Or(name, ".")
+			name = cmp.Or(name[:strings.LastIndexByte(name[:i], '/')+1], ".")
 		}
 		if d, ok := pathDataset(w.Env.Conf, name); ok && !slices.Contains(list, d) {
 			list = append(list, d)

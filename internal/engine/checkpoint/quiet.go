@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,10 +89,7 @@ func (st *Job) GiveBackTables(ctx context.Context, c *loader.Cluster, e progress
 func shellLine(r QuietRecord) string {
 	line := fmt.Sprintf("hbase shell: alter '%s'", r.Table)
 	for _, key := range slices.Sorted(maps.Keys(r.Was)) {
-		value := r.Was[key]
-		if value == "" {
-			value = "true"
-		}
+		value := cmp.Or(r.Was[key], "true")
 		line += fmt.Sprintf(", %s => '%s'", key, value)
 	}
 	return line

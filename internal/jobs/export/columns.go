@@ -170,9 +170,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 		}
 	}
 	if found == nil {
-		if elsewhere == "" {
-			elsewhere = "the table does not store it, except perhaps in the row key"
-		}
+		elsewhere = cmp.Or(elsewhere, "the table does not store it, except perhaps in the row key")
 		return column{}, setting.Errorf("no cell stores it: %s; name the other columns with %s", elsewhere, setting.Columns)
 	}
 	typ := found.CellType()

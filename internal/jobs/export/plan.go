@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -49,12 +50,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	if o.Memory == 0 {
-		o.Memory = spec.DefaultMemory
-	}
+	o.Workers = cmp.Or(o.Workers, 1)
+	o.Memory = cmp.Or(o.Memory, spec.DefaultMemory)
 	return o
 }
 

@@ -82,9 +82,7 @@ func (r Request) resolve() (*resolved, error) {
 	if q.budget, err = source.NewBudget(r.BadRecords); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	if q.Duplicates == "" {
-		q.Duplicates = "fail"
-	}
+	q.Duplicates = cmp.Or(q.Duplicates, "fail")
 	q.Verify = cmp.Or(q.Verify, "full")
 	if err := abilities.Verifies(abilities.Rekey, q.Verify, "full", "off"); err != nil {
 		return nil, fail.With(fail.Config, err)

@@ -1,6 +1,7 @@
 package rekey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -23,9 +24,7 @@ import (
 // options returns the options of the build.
 func (j *run) options() newkeys.Options {
 	o := j.req.options(j.o.WorkOptions)
-	if o.RejectFile == "" {
-		o.RejectFile = filepath.Join(j.st.Dir, "rejects.keys")
-	}
+	o.RejectFile = cmp.Or(o.RejectFile, filepath.Join(j.st.Dir, "rejects.keys"))
 	return o
 }
 

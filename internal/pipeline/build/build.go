@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -52,12 +53,8 @@ type Options struct {
 }
 
 func (o Options) WithDefaults() Options {
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Memory == 0 {
-		o.Memory = spec.DefaultMemory
-	}
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Memory = cmp.Or(o.Memory, spec.DefaultMemory)
 	if o.Budget == nil {
 		o.Budget, _ = source.NewBudget("")
 	}

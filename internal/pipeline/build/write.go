@@ -73,12 +73,8 @@ func CheckFamily(name string) error {
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
 
 func (o Output) withDefaults() Output {
-	if o.FileMode == 0 {
-		o.FileMode = 0o644
-	}
-	if o.DirMode == 0 {
-		o.DirMode = 0o755
-	}
+	o.FileMode = cmp.Or(o.FileMode, 0o644)
+	o.DirMode = cmp.Or(o.DirMode, 0o755)
 	o.Retry = o.Retry.withDefaults()
 	return o
 }

@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -45,9 +46,7 @@ type Plan struct {
 // among f and more; a family without any gets f's.
 func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
 	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
-	if p.Timestamp == 0 {
-		p.Timestamp = now
-	}
+	p.Timestamp = cmp.Or(p.Timestamp, now)
 	p.Duplicates, p.Key = s.Policy(), s.RowKey()
 	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {

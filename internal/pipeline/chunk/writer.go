@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -49,9 +50,7 @@ type Writer struct {
 
 // NewWriter returns a writer into a sink.
 func NewWriter(sink Sink, o Options) *Writer {
-	if o.Size == 0 {
-		o.Size = DefaultSize
-	}
+	o.Size = cmp.Or(o.Size, DefaultSize)
 	o.Size = max(o.Size, MinSize)
 	return &Writer{sink: sink, o: o}
 }

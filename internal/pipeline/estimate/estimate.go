@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -143,21 +144,13 @@ type BuildOptions struct {
 
 func (o BuildOptions) withDefaults() BuildOptions {
 	o.Options = o.Options.WithDefaults()
-	if o.Skew == 0 {
-		o.Skew = 2
-	}
+	o.Skew = cmp.Or(o.Skew, 2)
 	if o.MaxRegion == 0 {
 		o.MaxRegion, o.maxRegionFrom = preflight.DefaultMaxRegion, "HBase's default"
 	}
-	if o.readers == 0 {
-		o.readers = o.Workers
-	}
-	if o.sample == 0 {
-		o.sample = sampleText
-	}
-	if o.count == 0 {
-		o.count = countText
-	}
+	o.readers = cmp.Or(o.readers, o.Workers)
+	o.sample = cmp.Or(o.sample, sampleText)
+	o.count = cmp.Or(o.count, countText)
 	return o
 }
 

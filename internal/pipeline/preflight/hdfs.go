@@ -190,9 +190,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 		return bad(name, "give the user the right to pass (x) the directories above it", "%s", oneLine{s.aboveErr})
 	}
 	hbase := b.owner
-	if hbase == "" {
-		hbase = "hbase"
-	}
+	hbase = cmp.Or(hbase, "hbase")
 	for _, a := range slices.Backward(s.above) {
 		hint := fmt.Sprintf("chmod o+x %s, or give %s an ACL (hdfs dfs -setfacl -m user:%s:--x %s)", a.path, hbase, hbase, a.path)
 		rights, named := a.named[hbase]

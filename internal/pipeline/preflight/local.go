@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,9 +183,7 @@ func writable(dir string) error {
 // spillFor returns the approximate number of bytes that a job with that much text writes
 // to local disk: none if all rows fit in memory. The measured ratio is 0.6 of the text.
 func spillFor(text int64, memory spec.Size) int64 {
-	if memory == 0 {
-		memory = spec.DefaultMemory
-	}
+	memory = cmp.Or(memory, spec.DefaultMemory)
 	if text < int64(memory)*2/3 {
 		return 0
 	}
@@ -230,9 +229,7 @@ func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 		return Check{}
 	}
 	workers, memory := int64(w.Workers), int64(w.Memory)
-	if workers == 0 {
-		workers = int64(runtime.GOMAXPROCS(0))
-	}
+	workers = cmp.Or(workers, int64(runtime.GOMAXPROCS(0)))
 	if memory == 0 {
 		memory = int64(spec.DefaultMemory)
 	}

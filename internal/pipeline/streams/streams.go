@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,10 +72,7 @@ func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.F
 		if _, local := fsys.(hdfsio.Local); err != nil || !local {
 			continue // listing the inputs says what is wrong
 		}
-		place := places[i]
-		if place == "" {
-			place = name
-		}
+		place := cmp.Or(places[i], name)
 		info, err := os.Stat(name)
 		one := &stream{input: i, given: input, place: place, name: name, below: fsys, info: info}
 		_, was := known[place]

@@ -2,6 +2,7 @@ package tablesource
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -145,9 +146,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 		if name = o.Name; name == "" {
 			name = NewName(s.ref.Table, now)
 		}
-		if o.Created == 0 {
-			o.Created = now.UnixMilli()
-		}
+		o.Created = cmp.Or(o.Created, now.UnixMilli())
 		if err := take(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -139,9 +140,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 			return nil, err
 		}
 		all.Heads, all.Regions = st.Heads, append(all.Regions, st.Regions...)
-		if all.Dial == 0 {
-			all.Dial = st.Dial
-		}
+		all.Dial = cmp.Or(all.Dial, st.Dial)
 		if err == nil {
 			var passed int
 			passed, err = e.give(ctx, q, func(row loader.Row) error {

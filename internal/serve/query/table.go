@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -83,9 +84,7 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 	if t.salts > 0 && n != t.salts && keygen.NeedsRegions(t.key) {
 		return 0, fail.Errorf(fail.Check, "table %s: %w: it was %d, and is %d by its split points now; say which it is with %s", t.name, ErrSaltsChanged, t.salts, n, setting.SaltBuckets)
 	}
-	if t.salts == 0 {
-		t.salts = n
-	}
+	t.salts = cmp.Or(t.salts, n)
 	t.seen = regions
 	return t.salts, nil
 }

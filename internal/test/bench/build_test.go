@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,15 +28,9 @@ type buildRun struct {
 
 // buildTool generates the data now, and builds HFiles from it when the tool runs.
 func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
-	if b.form == "" {
-		b.form = data.Dump
-	}
-	if b.memory == "" {
-		b.memory = l.Memory
-	}
-	if b.regions == 0 {
-		b.regions = b.spec.Regions
-	}
+	b.form = cmp.Or(b.form, data.Dump)
+	b.memory = cmp.Or(b.memory, l.Memory)
+	b.regions = cmp.Or(b.regions, b.spec.Regions)
 	if b.program == "" {
 		program, err := l.program(ctx)
 		if err != nil {

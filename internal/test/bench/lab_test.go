@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,33 +55,17 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Dir == "" {
-		c.Dir = filepath.Join(c.Root, "build", "bench")
-	}
-	if c.Rows == 0 {
-		c.Rows = 1_000_000
-	}
-	if c.Rounds == 0 {
-		c.Rounds = 5
-	}
-	if c.LongRounds == 0 {
-		c.LongRounds = 1
-	}
-	if c.Memory == "" {
-		c.Memory = "512MiB"
-	}
+	c.Dir = cmp.Or(c.Dir, filepath.Join(c.Root, "build", "bench"))
+	c.Rows = cmp.Or(c.Rows, 1_000_000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.LongRounds = cmp.Or(c.LongRounds, 1)
+	c.Memory = cmp.Or(c.Memory, "512MiB")
 	if len(c.Peers) == 0 {
 		c.Peers = []string{PeerImportTsv}
 	}
-	if c.PeerTasks == 0 {
-		c.PeerTasks = 1
-	}
-	if c.Touch == 0 {
-		c.Touch = warmBytes
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.PeerTasks = cmp.Or(c.PeerTasks, 1)
+	c.Touch = cmp.Or(c.Touch, warmBytes)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
 

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 	switch f.Kind {
 	case KillAt:
 		f.When.After = 0
-		if f.When.Event == "" {
-			f.When.Event = "sending"
-		}
+		f.When.Event = cmp.Or(f.When.Event, "sending")
 		if f.When.Event != "written" && f.When.Event != "loaded" {
 			f.Nth = 1 // the others occur once in a run
 		}

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
 
 // round returns a round that has not begun.
 func (l *Lab) round(seed uint64, j Job, f Fault) *round {
-	if j.Spec.Table == "" {
-		j.Spec.Table = data.Check
-	}
+	j.Spec.Table = cmp.Or(j.Spec.Table, data.Check)
 	name := fmt.Sprintf("r%d-%x", seed, time.Now().UnixMilli())
 	return &round{lab: l, job: j, fault: f, name: name, table: "faults:" + name, stage: stagingRoot + "/" + name,
 		state: filepath.Join(l.Dir, name, "state"), spill: filepath.Join(l.Dir, name, "spill")}

@@ -122,9 +122,7 @@ func (o Options) withDefaults() Options {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = startTimeout(o.Security, o.YARN)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	heap := make(map[Role]int, len(defaultHeapMB))
 	for role, mb := range defaultHeapMB {
 		heap[role] = mb
