@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -80,12 +81,7 @@ func (e *explainedError) Unwrap() []error { return []error{e.meaning, e.cause} }
 
 // away reports whether an error text says that no KDC was reached.
 func away(text string) bool {
-	for _, part := range []string{"communication error with KDC", "failed to communicate with KDC", "error sending to a KDC"} {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"communication error with KDC", "failed to communicate with KDC", "error sending to a KDC"}, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // ticketError explains why there is no ticket for a service.

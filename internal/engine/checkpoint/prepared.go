@@ -55,11 +55,7 @@ func removePrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, to
 	if err != nil {
 		return err
 	}
-	l, err := env.Conf.Resolve(token)
-	if err != nil {
-		return err
-	}
-	fsys, err := env.FS(l)
+	fsys, _, err := env.Resolve(token)
 	if err != nil {
 		return err
 	}

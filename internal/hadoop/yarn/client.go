@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -200,12 +201,10 @@ func (c *Client) send(ctx context.Context, address string, query url.Values, r r
 }
 
 func wantsNegotiate(h http.Header) bool {
-	for _, v := range h.Values("WWW-Authenticate") {
-		if scheme, _, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Negotiate") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.Values("WWW-Authenticate"), func(v string) bool {
+		scheme, _, _ := strings.Cut(v, " ")
+		return strings.EqualFold(scheme, "Negotiate")
+	})
 }
 
 // get reads the answer of the active ResourceManager to a request into out.

@@ -166,10 +166,7 @@ func (p *Plan) index() {
 	}
 	slices.SortFunc(p.byCell, func(a, b int) int {
 		x, y := &p.columns[a], &p.columns[b]
-		if n := strings.Compare(x.family, y.family); n != 0 {
-			return n
-		}
-		return strings.Compare(x.qualifier, y.qualifier)
+		return cmp.Or(strings.Compare(x.family, y.family), strings.Compare(x.qualifier, y.qualifier))
 	})
 }
 

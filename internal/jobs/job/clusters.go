@@ -128,7 +128,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return j.result, err
 	}
 	if st.Finished {
-		j.alreadyDone()
+		j.alreadyDone(ctx)
 		return j.result, nil
 	}
 	if err := progress.Pass(ctx, o.Gate); err != nil {
@@ -348,9 +348,8 @@ func (j *clustersRun) loadsUndone() error {
 }
 
 // alreadyDone returns the result of a job that was done before. It removes HFiles that a process killed at its end has left.
-func (j *clustersRun) alreadyDone() {
-	*j.result = *j.st.Result
-	j.result.Already, j.result.Job, j.result.DoneAt = true, j.st.Dir, j.st.FinishedAt
+func (j *clustersRun) alreadyDone(ctx context.Context) {
+	j.st.Answer(ctx, j.env, j.result, j.o.Events)
 	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.result.Table, Inputs: j.spec.Inputs})
 	j.removeFiles()
 }

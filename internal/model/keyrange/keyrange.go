@@ -263,12 +263,7 @@ func has(m map[string]string, name string) bool {
 
 // MadeOf reports whether a part reads only known columns.
 func MadeOf(p keygen.Expr, known map[string]string) bool {
-	for _, c := range keygen.Columns(p) {
-		if !has(known, c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keygen.Columns(p), func(c string) bool { return !has(known, c) })
 }
 
 // Bytes computes the bytes of key parts from the values of their columns.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/base/workers"
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/model/fail"
 )
@@ -108,24 +109,14 @@ func otherProcessor(ours, nodes, theirs string) error {
 func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[string]string {
 	all := map[string]string{}
 	var mu sync.Mutex
-	var wait sync.WaitGroup
-	work := make(chan yarn.Node)
-	for range min(askers, len(nodes)) {
-		wait.Go(func() {
-			for n := range work {
-				if theirs, err := c.Processor(ctx, n.HTTP); err == nil {
-					mu.Lock()
-					all[n.Host] = theirs
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for _, n := range nodes {
-		work <- n
-	}
-	close(work)
-	wait.Wait()
+	_ = workers.Each(ctx, askers, len(nodes), func(ctx context.Context, i int) error {
+		if theirs, err := c.Processor(ctx, nodes[i].HTTP); err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			all[nodes[i].Host] = theirs
+		}
+		return nil
+	})
 	return all
 }
 

@@ -31,9 +31,7 @@ type directory struct {
 func (d directory) path(name string) string { return path.Join(d.dir, name) }
 
 // attempts holds the descriptions of complete shares, sorted by share and attempt.
-type attempts struct {
-	shares []found
-}
+type attempts []found
 
 type found struct {
 	*Share
@@ -43,12 +41,12 @@ type found struct {
 var shareFile = regexp.MustCompile(`^share-([0-9]{5})-of-([0-9]{5})\.([0-9]{1,9})\.([A-Z2-7]{10})\.json$`)
 
 // list finds the complete shares. It returns an error for a description that cannot be read, or that belongs to another plan.
-func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
+func (d directory) list(ctx context.Context, p *Plan) (attempts, error) {
 	entries, err := d.fs.ReadDir(ctx, d.dir)
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("shares: %w", err))
 	}
-	a := &attempts{}
+	a := attempts{}
 	for _, e := range entries {
 		m := shareFile.FindStringSubmatch(e.Name())
 		if m == nil {
@@ -68,17 +66,17 @@ func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 		if (Of{s.Share, s.Shares}) != want || k < 1 || k > n || p.Part(want) != (build.Part{From: s.From, To: s.To}) || !strings.HasPrefix(s.Chunks, want.name("share")+".") || strings.Contains(s.Chunks, "/") {
 			return nil, fail.Errorf(fail.Input, "%s does not describe share %s of this plan", d.path(e.Name()), want)
 		}
-		a.shares = append(a.shares, found{s, attempt})
+		a = append(a, found{s, attempt})
 	}
-	slices.SortFunc(a.shares, func(x, y found) int {
+	slices.SortFunc(a, func(x, y found) int {
 		return cmp.Or(x.Share.Share-y.Share.Share, x.attempt-y.attempt, strings.Compare(x.file, y.file))
 	})
 	return a, nil
 }
 
 // of returns the complete attempts of a share.
-func (a *attempts) of(k int) (all []found) {
-	for _, f := range a.shares {
+func (a attempts) of(k int) (all []found) {
+	for _, f := range a {
 		if f.Share.Share == k {
 			all = append(all, f)
 		}
@@ -87,7 +85,7 @@ func (a *attempts) of(k int) (all []found) {
 }
 
 // attempt returns the number of a share's last attempt, 0 if there is none.
-func (a *attempts) attempt(k int) (last int) {
+func (a attempts) attempt(k int) (last int) {
 	for _, f := range a.of(k) {
 		last = max(last, f.attempt)
 	}
@@ -95,8 +93,8 @@ func (a *attempts) attempt(k int) (last int) {
 }
 
 // sameShares returns an error if the directory has shares of another division of the input.
-func (a *attempts) sameShares(n int, dir string) error {
-	for _, f := range a.shares {
+func (a attempts) sameShares(n int, dir string) error {
+	for _, f := range a {
 		if f.Shares != n {
 			return fail.Errorf(fail.Config, "%s has a share of %d, and of %d: cut the input into as many, or use another directory", dir, f.Shares, n)
 		}
@@ -119,11 +117,11 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 
 // complete returns the shares of the whole input, in order. It returns an error if one is missing, or if two attempts of a share
 // have read different rows.
-func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
-	if len(a.shares) == 0 {
+func (d directory) complete(a attempts, plans []*cells.Plan) ([]*Share, error) {
+	if len(a) == 0 {
 		return nil, fail.Errorf(fail.Input, "%s has no shares of this plan: build them first", d.given)
 	}
-	n := a.shares[0].Shares
+	n := a[0].Shares
 	if err := a.sameShares(n, d.given); err != nil {
 		return nil, err
 	}

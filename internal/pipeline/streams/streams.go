@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/model/fail"
@@ -159,12 +160,7 @@ func (s *Inputs) Refuse(work string) error {
 
 // Waiting reports whether a stream is given that no earlier attempt has copied: it can be read only once.
 func (s *Inputs) Waiting(known map[string]State) bool {
-	for _, one := range s.list {
-		if one.begin != nil && !known[one.place].Whole {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.list, func(one *stream) bool { return one.begin != nil && !known[one.place].Whole })
 }
 
 // Absent returns the error of the first stream that has nothing to read, nil if there is none.
@@ -194,12 +190,7 @@ func (s *Inputs) Others(inputs []string) (others []string) {
 
 // Lost says that a stream has no copy: it was not needed.
 func (s *Inputs) Lost() bool {
-	for _, one := range s.list {
-		if one.file == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.list, func(one *stream) bool { return one.file == nil })
 }
 
 // Digest returns the digest of an input by its ordinal, if it is a stream.

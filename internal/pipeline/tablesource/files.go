@@ -139,7 +139,7 @@ func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
 	if r.number < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a directory")}
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Raw: true, ReadAhead: probeAhead, Start: r.start, Stop: r.stop})
+	sc, err := r.snap.Scan(ctx, int(r.number), snapshot.View{Raw: true, ReadAhead: probeAhead, Start: r.start, Stop: r.stop})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (f *Files) Memory(info fs.FileInfo) int64 {
 	if !ok {
 		return 0
 	}
-	return r.snap.ScanMemory(r.number)
+	return r.snap.ScanMemory(int(r.number))
 }
 
 // Check checks that the table has the families of columns.
@@ -188,7 +188,7 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: max(1, f.Choice.Versions), Now: r.snap.Created, Start: r.start, Stop: r.stop, Choice: f.Choice})
+	sc, err := r.snap.Scan(ctx, int(r.number), snapshot.View{Versions: max(1, f.Choice.Versions), Now: r.snap.Created, Start: r.start, Stop: r.stop, Choice: f.Choice})
 	if err != nil {
 		return nil, err
 	}

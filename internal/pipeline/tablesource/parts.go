@@ -15,12 +15,25 @@ import (
 
 // region is a file that represents a region or a part of one, or the directory.
 type region struct {
-	snap        *snapshot.Snapshot
-	number      int // −1: the directory
+	snap *snapshot.Snapshot
+	number
 	part, parts int // of a region that is cut into parts
 	start, stop []byte
 	none        bool // no row of it is read
 	ordinal     int  // among all files
+}
+
+// number is the number of a file's region or part; −1: the directory of all files.
+type number int
+
+func (n number) IsDir() bool { return n < 0 }
+func (number) Sys() any      { return nil }
+
+func (n number) Mode() fs.FileMode {
+	if n < 0 {
+		return fs.ModeDir | 0o500
+	}
+	return 0o400
 }
 
 // partBytes is the number of bytes of a region's HFiles that one file represents:
@@ -44,7 +57,7 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 		}
 		var start []byte
 		for k := range len(cuts) + 1 {
-			r := region{snap: snap, number: i, part: k, parts: len(cuts) + 1, start: start, ordinal: len(parts)}
+			r := region{snap: snap, number: number(i), part: k, parts: len(cuts) + 1, start: start, ordinal: len(parts)}
 			if k < len(cuts) {
 				r.stop = cuts[k]
 			}
@@ -89,7 +102,7 @@ func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
 	regions, err := f.layout(ctx, snap)
 	var parts []Part
 	for _, r := range regions {
-		parts = append(parts, Part{r.Name(), r.number, r.start, r.stop})
+		parts = append(parts, Part{r.Name(), int(r.number), r.start, r.stop})
 	}
 	return snap, parts, err
 }
@@ -116,16 +129,7 @@ func (r region) Size() int64 {
 	return all*(k+1)/n - all*k/n
 }
 
-func (r region) Mode() fs.FileMode {
-	if r.number < 0 {
-		return fs.ModeDir | 0o500
-	}
-	return 0o400
-}
-
 func (r region) ModTime() time.Time { return r.snap.Created }
-func (r region) IsDir() bool        { return r.number < 0 }
-func (r region) Sys() any           { return nil }
 
 // FileID returns an id that differs between the files of different manifests.
 func (r region) FileID() (uint64, bool) {

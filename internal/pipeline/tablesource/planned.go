@@ -38,7 +38,7 @@ func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
 	p := Planned{Input: input, Name: f.name, Table: snap.Table, Created: snap.Created.UTC(), Cuts: map[int][]rowkey.Key{}, Choice: f.Choice}
 	for _, r := range parts {
 		if r.part > 0 {
-			p.Cuts[r.number] = append(p.Cuts[r.number], r.start)
+			p.Cuts[int(r.number)] = append(p.Cuts[int(r.number)], r.start)
 		}
 	}
 	return p, nil

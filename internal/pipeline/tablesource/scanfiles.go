@@ -39,14 +39,14 @@ func (f *ScanFiles) Dir() string { return f.dir }
 
 // scanPart is a file that represents a part, or the directory.
 type scanPart struct {
-	table  *Scanned
-	number int  // −1: the directory
-	none   bool // no row of it is read
+	table *Scanned
+	number
+	none bool // no row of it is read
 }
 
 // part returns the file of a part.
 func (f *ScanFiles) part(i int) scanPart {
-	return scanPart{f.table, i, len(keyrange.Within(f.Choice.Ranges, f.table.part(i))) == 0}
+	return scanPart{f.table, number(i), len(keyrange.Within(f.Choice.Ranges, f.table.part(i))) == 0}
 }
 
 // Name returns a name that sorts files in the order of their rows.
@@ -64,16 +64,7 @@ func (p scanPart) Size() int64 {
 	return 1
 }
 
-func (p scanPart) Mode() fs.FileMode {
-	if p.number < 0 {
-		return fs.ModeDir | 0o500
-	}
-	return 0o400
-}
-
 func (p scanPart) ModTime() time.Time { return p.table.Since() }
-func (p scanPart) IsDir() bool        { return p.number < 0 }
-func (p scanPart) Sys() any           { return nil }
 
 // FileID returns an id that differs between the parts of different jobs.
 func (p scanPart) FileID() (uint64, bool) {
@@ -144,5 +135,5 @@ func (f *ScanFiles) Rows(ctx context.Context, info fs.FileInfo, columns []string
 	if err != nil {
 		return nil, err
 	}
-	return newRows(f.table.Scan(ctx, p.number, RowView{Choice: f.Choice}), f.Choice.Versions, cols, parser, columns), nil
+	return newRows(f.table.Scan(ctx, int(p.number), RowView{Choice: f.Choice}), f.Choice.Versions, cols, parser, columns), nil
 }

@@ -6,7 +6,6 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
-	"cmp"
 )
 
 // reverters returns the reverters of the cells whose values differ from their texts.
