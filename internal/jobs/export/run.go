@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -17,7 +16,6 @@ import (
 	"bulkload/internal/pipeline/exportdir"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 )
 
@@ -61,7 +59,7 @@ func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt)
 		return nil, err
 	}
 	if err := w.each(ctx); err != nil {
-		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
+		return nil, w.stopped(ctx, tablesource.InputFailure(err))
 	}
 	m, err := w.finish(ctx)
 	return m, w.stopped(ctx, fail.With(fail.HDFS, err))
@@ -73,14 +71,6 @@ func (w *writing) stopped(ctx context.Context, err error) error {
 		return errors.Join(cause, err)
 	}
 	return err
-}
-
-// kindOf returns the kind of a failure without a more specific kind.
-func kindOf(err error) fail.Kind {
-	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
-		return fail.Input
-	}
-	return fail.HDFS
 }
 
 // writing is one call of Write.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
@@ -48,9 +49,9 @@ func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error)
 	view.Start, view.Stop = p.start, p.stop
 	sc, err := r.snap.Scan(ctx, p.region, view)
 	if err != nil {
-		return nil, readError(err)
+		return nil, tablesource.InputFailure(err)
 	}
-	defer func() { err = errors.Join(err, readError(sc.Close())) }()
+	defer func() { err = errors.Join(err, tablesource.InputFailure(sc.Close())) }()
 	at := int64(-1)
 	for sc.Next() {
 		if sc.NewRow() {
@@ -63,7 +64,7 @@ func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error)
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, readError(err)
+		return nil, tablesource.InputFailure(err)
 	}
 	return nil, fail.Errorf(fail.Input, "region %s of snapshot %s has no row %d any more", r.snap.Regions[p.region].Encoded, r.snap.Name, row+1)
 }

@@ -51,7 +51,7 @@ func Columns(ctx context.Context, s *snapshot.Snapshot, p *Plan) (string, error)
 	n := min(len(s.Regions), columnRegions)
 	for i := range n {
 		if err := names.first(ctx, s, i*len(s.Regions)/n, p.view()); err != nil {
-			return "", readError(err)
+			return "", tablesource.InputFailure(err)
 		}
 	}
 	return names.text(), nil

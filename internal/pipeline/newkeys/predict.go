@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
@@ -56,7 +57,7 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 	for i, r := range d.snap.Regions {
 		cuts, err := d.snap.Cuts(ctx, i, int((r.Bytes+d.place-1)/d.place))
 		if err != nil {
-			return nil, false, readError(err)
+			return nil, false, tablesource.InputFailure(err)
 		}
 		p := part{region: i}
 		for _, cut := range cuts {

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -154,9 +155,9 @@ func (w *readWorker) part(ctx context.Context, i int) (err error) {
 	view.Start, view.Stop = p.start, p.stop
 	sc, err := w.snap.Scan(ctx, p.region, view)
 	if err != nil {
-		return readError(err)
+		return tablesource.InputFailure(err)
 	}
-	defer func() { err = errors.Join(err, readError(sc.Close())) }()
+	defer func() { err = errors.Join(err, tablesource.InputFailure(sc.Close())) }()
 	w.number, w.inside, w.inRow, w.family = i, 0, false, 0
 	for sc.Next() {
 		if sc.NewRow() {
@@ -171,7 +172,7 @@ func (w *readWorker) part(ctx context.Context, i int) (err error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return readError(err)
+		return tablesource.InputFailure(err)
 	}
 	if err := w.next(ctx); err != nil {
 		return err
@@ -277,15 +278,4 @@ func (w *readWorker) setAside(why error) error {
 		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
 	}
 	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))
-}
-
-// readError returns an error of the snapshot's files with its kind.
-func readError(err error) error {
-	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
-		return fail.With(fail.Input, err)
-	}
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fail.With(fail.HDFS, err)
 }

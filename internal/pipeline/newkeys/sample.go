@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 )
@@ -43,10 +44,10 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 		if err != nil {
 			return err
 		}
-		return readError((&sampler{of: m, snap: s, into: all}).read(ctx, sc))
+		return tablesource.InputFailure((&sampler{of: m, snap: s, into: all}).read(ctx, sc))
 	})
 	if err != nil {
-		return nil, readError(err)
+		return nil, tablesource.InputFailure(err)
 	}
 	return all.keys.Splits(len(s.Regions), 0), nil
 }

@@ -281,6 +281,17 @@ func ReadFailure(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
+// InputFailure adds the kind to an error of reading the files of a snapshot that is an input.
+func InputFailure(err error) error {
+	switch {
+	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, snapshot.ErrUnsupported), errors.Is(err, hfile.ErrCorrupt):
+		return fail.With(fail.Input, err)
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}
+
 // FilesFailure adds the kind to an error if files are required: [fail.Check] for a table with cells that cannot be
 // read from files, else [fail.HDFS].
 func FilesFailure(err error) error {
