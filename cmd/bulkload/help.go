@@ -65,7 +65,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 		}
 		fmt.Fprintf(&b, "\n%s\n%s", title, flags.FlagUsagesWrapped(helpWidth))
 	}
-	text := about(cmd)
+	text := description(cmd)
 	if strings.Count(text, "\n")+bytes.Count(b.Bytes(), []byte("\n")) > helpLines {
 		text, _, _ = strings.Cut(text, "\n\n") // its first paragraph
 	}
@@ -75,7 +75,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 
 // fullHelp prints the complete help of a command.
 func fullHelp(out io.Writer, cmd *cobra.Command) {
-	fmt.Fprintln(out, about(cmd))
+	fmt.Fprintln(out, description(cmd))
 	usage(out, cmd)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintln(out, "\nCommands:")
@@ -97,8 +97,8 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
 }
 
-// about returns the description of a command.
-func about(cmd *cobra.Command) string {
+// description returns the description of a command.
+func description(cmd *cobra.Command) string {
 	text := cmp.Or(cmd.Long, cmd.Short)
 	return strings.TrimSpace(text)
 }

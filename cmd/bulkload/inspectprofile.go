@@ -212,7 +212,7 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", cut(c.Min, 40), cut(c.Max, 40), c.Shortest, c.Longest)
 	}
 	if h := c.Histogram; h != nil && len(h.Bars) > 1 {
-		fmt.Fprintf(w, "    %s from %s %s %s\n", h.Of, h.Label(h.Bars[0].From), sparks(h.Bars), h.Label(h.Bars[len(h.Bars)-1].To))
+		fmt.Fprintf(w, "    %s from %s %s %s\n", h.Of, h.Label(h.Bars[0].From), sparkline(h.Bars), h.Label(h.Bars[len(h.Bars)-1].To))
 	}
 	for i, f := range c.Frequent[:min(len(c.Frequent), 5)] {
 		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], cut(f.Value, 40), f.Count)
@@ -226,8 +226,8 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 	}
 }
 
-// sparks draws bars. The highest bar is a full block; every count above 0 is visible.
-func sparks(bars []profile.Bar) string {
+// sparkline draws bars. The highest bar is a full block; every count above 0 is visible.
+func sparkline(bars []profile.Bar) string {
 	blocks := []rune("▁▂▃▄▅▆▇█")
 	most := int64(1)
 	for _, b := range bars {

@@ -142,14 +142,14 @@ func (w *keyWriter) all(in *csv.Reader) error {
 		for _, f := range fields {
 			record = append(record, []byte(f))
 		}
-		if err := w.one(record); err != nil {
+		if err := w.write(record); err != nil {
 			line, _ := in.FieldPos(0)
 			return fmt.Errorf("standard input: record %d, line %d, %w", n, line, err)
 		}
 	}
 }
 
-func (w *keyWriter) one(record [][]byte) error {
+func (w *keyWriter) write(record [][]byte) error {
 	if !w.explain && !w.g.JSON() {
 		key, err := w.m.Key(record)
 		if err != nil {

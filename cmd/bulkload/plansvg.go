@@ -126,14 +126,14 @@ func newChart(e *estimate.Estimate) *svgChart {
 	greatest, name, start := fair, len("region"), len("from")
 	for _, l := range lines {
 		greatest = max(greatest, l.most)
-		name, start = max(name, len(l.name())), max(start, utf8.RuneCountInString(cut(l.start, mostStart)))
+		name, start = max(name, len(l.name())), max(start, utf8.RuneCountInString(cut(l.start, maxStart)))
 	}
 	c.From = 16 + svgChar*name
 	c.Left = c.From + svgChar*(start+3)
 	scale := float64(svgWidth-svgRight-c.Left) / greatest
 	c.Fair, c.FairText = float64(c.Left)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
 	for i, l := range lines {
-		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, mostStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
+		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, maxStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
 			Share: shareText(l.share, len(e.Regions)), Bytes: ui.Bytes(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
 		b.Title = fmt.Sprintf("region %s from %s: %s of the rows", b.Name, l.start, b.Share)
 		if l.last > l.first {

@@ -24,8 +24,8 @@ import (
 const (
 	textLines    = 40 // lines of regions in a text; more regions are combined
 	defaultWidth = 100
-	leastBar     = 10
-	mostStart    = 24 // columns of a region's start key
+	minBar       = 10
+	maxStart     = 24 // columns of a region's start key
 )
 
 // textWidth returns the width of w if it is a terminal, else COLUMNS, else 100.
@@ -192,7 +192,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	greatest := 0.0
 	for _, l := range lines {
-		row := []string{l.name(), cut(l.start, mostStart), strconv.FormatInt(l.rows, 10), ui.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
+		row := []string{l.name(), cut(l.start, maxStart), strconv.FormatInt(l.rows, 10), ui.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
 		if together {
 			row = append(row, shareText(l.most, len(e.Regions)))
 		}
@@ -217,7 +217,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 				b.WriteString(pad + text + "  ")
 			}
 		}
-		if i > 0 && room >= leastBar {
+		if i > 0 && room >= minBar {
 			b.WriteString(bar(lines[i-1].most/max(greatest, math.SmallestNonzeroFloat64), room))
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
@@ -246,18 +246,18 @@ func printWarnings(w io.Writer, warnings []preflight.Check) {
 	}
 }
 
-// mostWays is the number of read methods, and of groups of different files, that a plan lists.
-const mostWays = 10
+// maxWays is the number of read methods, and of groups of different files, that a plan lists.
+const maxWays = 10
 
 // printReading prints how the inputs are read.
 func printReading(w io.Writer, r *progress.Reading) {
 	if r == nil {
 		return
 	}
-	for _, way := range r.Ways[:min(len(r.Ways), mostWays)] {
+	for _, way := range r.Ways[:min(len(r.Ways), maxWays)] {
 		fmt.Fprintf(w, "  read    %s as %s\n", setting.Count(way.Files, "file"), way)
 	}
-	if n := len(r.Ways) - mostWays; n > 0 {
+	if n := len(r.Ways) - maxWays; n > 0 {
 		fmt.Fprintf(w, "          and in %s\n", setting.Count(n, "more way"))
 	}
 	if len(r.Partitions) > 0 {
@@ -268,11 +268,11 @@ func printReading(w io.Writer, r *progress.Reading) {
 }
 
 func printDiffering(w io.Writer, what string, list []progress.FileColumns) {
-	for _, l := range list[:min(len(list), mostWays)] {
+	for _, l := range list[:min(len(list), maxWays)] {
 		columns, files := l.Text()
 		fmt.Fprintf(w, "  columns %s, %s %s: %s\n", columns, what, setting.Count(len(l.Files), "file"), files)
 	}
-	if len(list) > mostWays {
-		fmt.Fprintf(w, "          and others, %s %s\n", what, setting.Count(progress.CountFiles(list[mostWays:]), "more file"))
+	if len(list) > maxWays {
+		fmt.Fprintf(w, "          and others, %s %s\n", what, setting.Count(progress.CountFiles(list[maxWays:]), "more file"))
 	}
 }

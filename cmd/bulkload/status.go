@@ -218,7 +218,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 		line("outcome", "unknown: HBase may hold %s of this job; run the same command, which resolves the outcome", setting.Count(s.Sent, "file"))
 	}
 	switch s.Undo {
-	case checkpoint.UndoUnderWay:
+	case checkpoint.UndoRunning:
 		line("undo", "under way: bulkload undo --job %s resumes it", s.Job)
 		if s.Offline {
 			line("undo", "the table is out of service, or may be, until it ends")

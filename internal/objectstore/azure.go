@@ -112,6 +112,6 @@ func (p *azure) sign(ctx context.Context, h *http.Request) (*http.Request, error
 	return h, p.keys.sign(ctx, h)
 }
 
-func (p *azure) who() string { return p.keys.who }
+func (p *azure) credentialSource() string { return p.keys.source }
 
 func (p *azure) redirect(string) bool { return false }

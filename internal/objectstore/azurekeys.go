@@ -21,7 +21,7 @@ import (
 
 // azureKeys holds the credentials of an account: a key, a shared access signature (SAS), or an identity that obtains tokens.
 type azureKeys struct {
-	who     string
+	source  string
 	account string
 	key     []byte
 	shared  url.Values
@@ -47,26 +47,26 @@ func newAzureKeys(account string) (*azureKeys, error) {
 	var key, sas string
 	switch own := os.Getenv("AZURE_STORAGE_ACCOUNT"); {
 	case c["AccountName"] == name || c["AccountName"] == "" && c["SharedAccessSignature"] != "":
-		k.who, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
+		k.source, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
 	case own == "" || own == name:
 		if key = os.Getenv("AZURE_STORAGE_KEY"); key != "" {
-			k.who = "from AZURE_STORAGE_KEY"
+			k.source = "from AZURE_STORAGE_KEY"
 		} else if sas = os.Getenv("AZURE_STORAGE_SAS_TOKEN"); sas != "" {
-			k.who = "from AZURE_STORAGE_SAS_TOKEN"
+			k.source = "from AZURE_STORAGE_SAS_TOKEN"
 		}
 	}
 	var err error
 	switch {
 	case key != "":
 		if k.key, err = base64.StdEncoding.DecodeString(key); err != nil {
-			return nil, fmt.Errorf("the account's key (%s) is not in base64", k.who)
+			return nil, fmt.Errorf("the account's key (%s) is not in base64", k.source)
 		}
 	case sas != "":
 		if k.shared, err = url.ParseQuery(strings.TrimPrefix(sas, "?")); err != nil {
-			return nil, fmt.Errorf("the signature (%s) is not as Azure hands them out", k.who)
+			return nil, fmt.Errorf("the signature (%s) is not as Azure hands them out", k.source)
 		}
 	default:
-		k.who = "of the identity that Azure's library finds"
+		k.source = "of the identity that Azure's library finds"
 		if k.tokens, err = azidentity.NewDefaultAzureCredential(nil); err != nil {
 			return nil, fmt.Errorf("no credentials of Azure were found: %w", bare(err))
 		}

@@ -49,8 +49,8 @@ func badCertificate(err error) bool {
 	return ok
 }
 
-// mostSkew is the difference of clocks above which a denial is attributed to them.
-const mostSkew = 5 * time.Minute
+// maxSkew is the difference of clocks above which a denial is attributed to them.
+const maxSkew = 5 * time.Minute
 
 // explain returns an error that explains a failure and suggests a remedy.
 func (s *Store) explain(q *request, err error) error {
@@ -64,7 +64,7 @@ func (s *Store) explain(q *request, err error) error {
 	if !ok {
 		return s.unreachable(q, err)
 	}
-	switch who := s.protocol.who(); {
+	switch who := s.protocol.credentialSource(); {
 	case a.code == "NoSuchBucket" || a.code == "ContainerNotFound" || a.status == http.StatusNotFound && q.what == s.root:
 		return setting.Errorf("%s does not exist at %s: see its name, and the address that %s gives", s.root, q.url.Host, setting.Endpoint)
 	case a.status == http.StatusNotFound:
@@ -75,7 +75,7 @@ func (s *Store) explain(q *request, err error) error {
 		return setting.Errorf("%s is archived: restore it in the store, then run again", q.what)
 	case a.region != "" || a.status/100 == 3 || a.code == "AuthorizationHeaderMalformed":
 		return setting.Errorf("%s is in region %s: give it in %s (%w)", s.root, orUnknown(a.region), setting.Endpoint, a)
-	case a.code == "RequestTimeTooSkewed" || isDenial(a.status) && a.skew.Abs() > mostSkew:
+	case a.code == "RequestTimeTooSkewed" || isDenial(a.status) && a.skew.Abs() > maxSkew:
 		return setting.Errorf("%s: the clocks of this host and of the store differ by %s: set this host's (%w)", q.what, a.skew.Abs().Round(time.Second), a)
 	case a.code == "ExpiredToken" || a.code == "TokenRefreshRequired" || a.code == "ExpiredTokenException":
 		return setting.Errorf("%s: the credentials (%s) have expired: renew them (%w)", q.what, who, a)

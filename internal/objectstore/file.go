@@ -16,13 +16,13 @@ import (
 // Sizes in bytes of the ranges that a file requests, and limits of a file.
 const (
 	firstRange = 128 << 10 // of a flow: the reader may need no more than that
-	mostRange  = 2 << 20
-	mostHeld   = 4 * mostRange // of a file, with the requested ranges
-	mostFlows  = 64            // positions from which a file is read sequentially, such as the columns of Parquet
+	maxRange   = 2 << 20
+	maxHeld    = 4 * maxRange // of a file, with the requested ranges
+	maxFlows   = 64           // positions from which a file is read sequentially, such as the columns of Parquet
 )
 
 // readAheadMemory is the memory in bytes that reading a file takes, with the requested range of the next part.
-const readAheadMemory = mostHeld + mostRange
+const readAheadMemory = maxHeld + maxRange
 
 // file reads an object by ranges. While a reader uses a range, the next ranges of a sequential read are already requested.
 type file struct {
@@ -42,8 +42,8 @@ type file struct {
 	tailAt int64
 }
 
-// mostTail is the largest size of a tail.
-const mostTail = 4 << 10
+// maxTail is the largest size of a tail.
+const maxTail = 4 << 10
 
 // flow is a position from which a file is read sequentially.
 type flow struct {
@@ -101,12 +101,12 @@ func (f *file) Within(start, end int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.end, f.whole = min(end, f.o.size), true
-	w := &flow{next: start, size: mostRange}
+	w := &flow{next: start, size: maxRange}
 	f.flows = []*flow{w}
 	if r := f.s.takeLead(f.o, start, f.end); r != nil {
 		f.ranges, w.next = append(f.ranges, r), r.end
 	}
-	f.ahead(w, start)
+	f.prefetch(w, start)
 }
 
 // ReadAt implements [io.ReaderAt].
@@ -118,7 +118,7 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 		if off >= f.o.size {
 			return n, io.EOF
 		}
-		if m := f.again(p[n:], off); m > 0 {
+		if m := f.copyTail(p[n:], off); m > 0 {
 			n, off = n+m, off+int64(m)
 			continue
 		}
@@ -137,8 +137,8 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// again copies bytes of the tail, and returns how many.
-func (f *file) again(p []byte, off int64) int {
+// copyTail copies bytes of the tail, and returns how many.
+func (f *file) copyTail(p []byte, off int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if off < f.tailAt || off >= f.tailAt+int64(len(f.tail)) {
@@ -163,20 +163,20 @@ func (f *file) at(off, want int64) *span {
 	}
 	r.users++
 	for _, w := range f.flows { // the flow whose next byte follows the span
-		if w.next >= r.end && w.next-r.end < mostHeld && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
-			f.ahead(w, off)
+		if w.next >= r.end && w.next-r.end < maxHeld && (f.whole || w.size == maxRange && len(f.flows) <= 2) {
+			f.prefetch(w, off)
 			break
 		}
 	}
 	return r
 }
 
-// flowAt returns the flow whose next byte is at off, or a new one. A new one replaces the oldest of [mostFlows].
+// flowAt returns the flow whose next byte is at off, or a new one. A new one replaces the oldest of [maxFlows].
 func (f *file) flowAt(off int64) *flow {
 	if i := slices.IndexFunc(f.flows, func(w *flow) bool { return w.next == off }); i >= 0 {
 		return f.flows[i]
 	}
-	if len(f.flows) == mostFlows {
+	if len(f.flows) == maxFlows {
 		f.flows = f.flows[1:]
 	}
 	w := &flow{next: off, size: firstRange}
@@ -184,9 +184,9 @@ func (f *file) flowAt(off int64) *flow {
 	return w
 }
 
-// ahead requests the next ranges of a flow that is read at offset at.
-func (f *file) ahead(w *flow, at int64) {
-	for w.next < f.end && w.next-at < mostHeld-mostRange && f.held()+mostRange <= mostHeld {
+// prefetch requests the next ranges of a flow that is read at offset at.
+func (f *file) prefetch(w *flow, at int64) {
+	for w.next < f.end && w.next-at < maxHeld-maxRange && f.held()+maxRange <= maxHeld {
 		f.ask(w, 0)
 	}
 	if f.whole && w.next >= f.end {
@@ -194,19 +194,19 @@ func (f *file) ahead(w *flow, at int64) {
 	}
 }
 
-// ask requests the next range of a flow, of want bytes or more, up to [mostRange].
+// ask requests the next range of a flow, of want bytes or more, up to [maxRange].
 func (f *file) ask(w *flow, want int64) *span {
-	n := min(int64(w.size), mostRange)
+	n := min(int64(w.size), maxRange)
 	if !f.whole {
-		n = min(n, max(firstRange, mostHeld/int64(len(f.flows)+1))) // so that the ranges of all flows fit into mostHeld
+		n = min(n, max(firstRange, maxHeld/int64(len(f.flows)+1))) // so that the ranges of all flows fit into maxHeld
 	}
 	if end := f.end; w.next < end {
 		n = min(n, end-w.next)
 	} else if f.whole {
 		n = min(n, firstRange)
 	}
-	n = min(max(n, min(want, mostRange)), f.o.size-w.next)
-	w.size = min(2*w.size, mostRange)
+	n = min(max(n, min(want, maxRange)), f.o.size-w.next)
+	w.size = min(2*w.size, maxRange)
 	r := f.s.begin(f.ctx, &f.work, f.o, w.next, n)
 	w.next += n
 	f.trim(n)
@@ -224,7 +224,7 @@ func (f *file) held() (n int64) {
 
 // trim drops unused spans, the least recently used first, until there is room for n bytes.
 func (f *file) trim(n int64) {
-	for f.held()+n > mostHeld {
+	for f.held()+n > maxHeld {
 		i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.users == 0 && isDone(r) })
 		if i < 0 {
 			return
@@ -257,7 +257,7 @@ func (f *file) release(r *span, at int64) {
 	if r.users--; r.users == 0 && (at >= r.end || r.err != nil) {
 		if i := slices.Index(f.ranges, r); i >= 0 {
 			if r.err == nil {
-				f.tail = append(f.tail[:0], r.data[max(0, len(r.data)-mostTail):]...)
+				f.tail = append(f.tail[:0], r.data[max(0, len(r.data)-maxTail):]...)
 				f.tailAt = r.end - int64(len(f.tail))
 			}
 			f.drop(i)
@@ -274,7 +274,7 @@ func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error
 		q.header.Set("Range", fmt.Sprintf("bytes=%d-%d", q.from, off+int64(len(buf))-1))
 		return q, nil
 	}, func(resp *http.Response) error {
-		if err := s.same(resp, o, off+int64(have), int64(len(buf)-have)); err != nil {
+		if err := s.checkSame(resp, o, off+int64(have), int64(len(buf)-have)); err != nil {
 			return err
 		}
 		n, err := io.ReadFull(resp.Body, buf[have:])
@@ -299,8 +299,8 @@ func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error
 // drain reads the end of a body after its last byte, so that its connection can be reused.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 1) }
 
-// same checks that an answer has the requested bytes, and that the object is unchanged.
-func (s *Store) same(resp *http.Response, o object, from, n int64) error {
+// checkSame checks that an answer has the requested bytes, and that the object is unchanged.
+func (s *Store) checkSame(resp *http.Response, o object, from, n int64) error {
 	if tag := s.protocol.tag(resp.Header); tag != "" && o.tag != "" && tag != o.tag {
 		return &ChangedError{s.name(o.key), fmt.Sprintf("its tag was %s, it is %s", cut(o.tag, 40), cut(tag, 40))}
 	}

@@ -142,7 +142,7 @@ func (p *gcs) sign(ctx context.Context, h *http.Request) (*http.Request, error) 
 	return h, nil
 }
 
-func (p *gcs) who() string {
+func (p *gcs) credentialSource() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return cmp.Or(p.found, "none")

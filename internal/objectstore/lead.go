@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mostLeads is the largest number of leads of a Store; all are dropped when it is reached.
-const mostLeads = 16
+// maxLeads is the largest number of leads of a Store; all are dropped when it is reached.
+const maxLeads = 16
 
 // lead records how far an object is read, where several readers open its parts one after the other, in their order. The Store requests the
 // beginning of the next part before a reader opens it, so that the reader does not wait for an answer.
@@ -22,7 +22,7 @@ func (s *Store) takeLead(o object, start, end int64) *span {
 	defer s.mu.Unlock()
 	l := s.leads[o.key]
 	if l == nil || l.o != o {
-		if len(s.leads) >= mostLeads {
+		if len(s.leads) >= maxLeads {
 			clear(s.leads)
 		}
 		if s.leads == nil {
@@ -35,7 +35,7 @@ func (s *Store) takeLead(o object, start, end int64) *span {
 	if l.span != nil && l.span.off == start {
 		r, l.span = l.span, nil
 	}
-	if start < mostRange || end > l.front { // the object is read from its beginning, or further than before
+	if start < maxRange || end > l.front { // the object is read from its beginning, or further than before
 		l.front = end
 	}
 	return r
@@ -49,17 +49,17 @@ func (s *Store) giveLead(o object) {
 	if l == nil || l.o != o || l.front >= o.size || l.span != nil && l.span.off == l.front {
 		return
 	}
-	l.span = s.begin(s.ctx, &s.work, o, l.front, min(mostRange, o.size-l.front))
+	l.span = s.begin(s.ctx, &s.work, o, l.front, min(maxRange, o.size-l.front))
 }
 
 // begin reads n bytes from off in another goroutine.
 func (s *Store) begin(ctx context.Context, work *sync.WaitGroup, o object, off, n int64) *span {
 	var buf []byte
-	if n > mostRange/2 {
-		if b, ok := s.buffers.Get().(*[mostRange]byte); ok {
+	if n > maxRange/2 {
+		if b, ok := s.buffers.Get().(*[maxRange]byte); ok {
 			buf = b[:n]
 		} else {
-			buf = new([mostRange]byte)[:n]
+			buf = new([maxRange]byte)[:n]
 		}
 	} else {
 		buf = make([]byte, n)
@@ -74,8 +74,8 @@ func (s *Store) begin(ctx context.Context, work *sync.WaitGroup, o object, off, 
 
 // reuse returns the buffer of a span to the pool. No goroutine uses the buffer any more.
 func (s *Store) reuse(r *span) {
-	if cap(r.data) == mostRange {
-		s.buffers.Put((*[mostRange]byte)(r.data[:mostRange]))
+	if cap(r.data) == maxRange {
+		s.buffers.Put((*[maxRange]byte)(r.data[:maxRange]))
 	}
 	r.data = nil
 }

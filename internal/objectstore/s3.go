@@ -165,4 +165,4 @@ func (p *s3) sign(ctx context.Context, h *http.Request) (*http.Request, error) {
 	return signer.SignV4(*h, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, cmp.Or(region, "us-east-1")), nil
 }
 
-func (p *s3) who() string { return p.keys.who() }
+func (p *s3) credentialSource() string { return p.keys.credentialSource() }

@@ -84,8 +84,8 @@ func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 	return credentials.Value{}, nil
 }
 
-// who names the source of the credentials.
-func (k *s3Keys) who() string {
+// credentialSource names the source of the credentials.
+func (k *s3Keys) credentialSource() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.found == nil {

@@ -53,8 +53,8 @@ type protocol interface {
 	tag(http.Header) string
 	answer(resp *http.Response, body []byte) *answer
 	sign(context.Context, *http.Request) (*http.Request, error)
-	// who names the source of the credentials.
-	who() string
+	// credentialSource names the source of the credentials.
+	credentialSource() string
 	// redirect sends later requests to another region. It returns false if it cannot.
 	redirect(region string) bool
 }
@@ -74,14 +74,14 @@ type page struct {
 	next     string   // token of the next page, empty after the last
 }
 
-// mostSeen is the largest number of descriptions that a Store keeps.
-const mostSeen = 1 << 16
+// maxSeen is the largest number of descriptions that a Store keeps.
+const maxSeen = 1 << 16
 
 // remember keeps descriptions of objects, so that opening one needs no request.
 func (s *Store) remember(list ...object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen == nil || len(s.seen)+len(list) > mostSeen {
+	if s.seen == nil || len(s.seen)+len(list) > maxSeen {
 		s.seen = make(map[string]object)
 	}
 	for _, o := range list {
@@ -269,12 +269,12 @@ func listQuery(prefix, mostName string, most int, tokenName, token string) url.V
 	return query
 }
 
-// mostBody is the largest size in bytes of a list or a description.
-const mostBody = 64 << 20
+// maxBody is the largest size in bytes of a list or a description.
+const maxBody = 64 << 20
 
-// readBody reads a body, up to [mostBody]. A body shorter than the length in its header is an error.
+// readBody reads a body, up to [maxBody]. A body shorter than the length in its header is an error.
 func readBody(resp *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostBody))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err == nil && resp.ContentLength > int64(len(body)) {
 		err = &shortError{int64(len(body)), resp.ContentLength}
 	}

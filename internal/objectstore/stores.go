@@ -132,7 +132,7 @@ func newGCS(p Place, e endpoint) (*gcs, error) {
 }
 
 func newAzure(p Place, e endpoint) (*azure, error) {
-	a := &azure{keys: &azureKeys{who: "none"}}
+	a := &azure{keys: &azureKeys{source: "none"}}
 	var err error
 	if !e.anonymous {
 		if a.keys, err = newAzureKeys(p.Account); err != nil {

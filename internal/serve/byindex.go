@@ -50,13 +50,13 @@ func (r *resource) index(name string) (*index, error) {
 			names[i] = x.name
 		}
 		if len(names) == 0 {
-			return nil, problem(badParameter, "this job has no index").about("by")
+			return nil, problem(badParameter, "this job has no index").withParameter("by")
 		}
-		return nil, problem(badParameter, "this job has no such index; those are: %s", strings.Join(names, ", ")).about("by")
+		return nil, problem(badParameter, "this job has no such index; those are: %s", strings.Join(names, ", ")).withParameter("by")
 	}
 	x := r.indexes[at]
 	if !r.shows(x) {
-		return nil, problem(forbidden, "this client may not read all columns of the index").about("by")
+		return nil, problem(forbidden, "this client may not read all columns of the index").withParameter("by")
 	}
 	return x, nil
 }

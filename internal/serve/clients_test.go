@@ -289,10 +289,10 @@ func TestRate(t *testing.T) {
 		t.Errorf("%s", r.body)
 	}
 	rs := newRates(1)
-	for i := range mostRates + 10 {
+	for i := range maxRates + 10 {
 		rs.allow(fmt.Sprint(i))
 	}
-	if len(rs.by) > mostRates {
+	if len(rs.by) > maxRates {
 		t.Errorf("%d callers are remembered", len(rs.by))
 	}
 }

@@ -20,7 +20,7 @@ func failure(ctx context.Context, err error) *Problem {
 		return p
 	}
 	if _, ok := errors.AsType[*query.PageError](err); ok {
-		return problem(badPage, "the token is invalid, or belongs to another job file, key, range or number of salts; begin with the first page").about("page")
+		return problem(badPage, "the token is invalid, or belongs to another job file, key, range or number of salts; begin with the first page").withParameter("page")
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -55,8 +55,8 @@ func failure(ctx context.Context, err error) *Problem {
 	return problem(internalError, "the service's log says why")
 }
 
-// ours reports whether a problem is not caused by the caller, so that the log should have its cause.
-func (p *Problem) ours() bool { return p.Status >= 500 && !p.is(timedOut) }
+// serverFault reports whether a problem is not caused by the caller, so that the log should have its cause.
+func (p *Problem) serverFault() bool { return p.Status >= 500 && !p.is(timedOut) }
 
 func isNoRange(err error) bool {
 	_, ok := errors.AsType[*keyrange.NoRangeError](err)

@@ -17,8 +17,8 @@ type fit struct {
 	flight  singleflight.Group
 }
 
-// again repeats the check when the list of regions was read again. Requests do not wait for that.
-func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
+// recheck repeats the check when the list of regions was read again. Requests do not wait for that.
+func (f *fit) recheck(ctx context.Context, c query.Cluster, r *resource) error {
 	name, err := loader.ParseTableName(r.job.Table)
 	if err != nil {
 		return err

@@ -52,13 +52,13 @@ func (s *Server) guarded(w *sentWriter, r *http.Request, mux *http.ServeMux, cal
 	s.route(w, r, mux, callers)
 }
 
-// mostMethod is the logged length of a method, which callers choose.
-const mostMethod = 16
+// maxMethod is the logged length of a method, which callers choose.
+const maxMethod = 16
 
 // ended records a request in the logs and metrics.
 func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.Time) {
 	took := time.Since(began)
-	s.log.Info("request", "request", n.id, "method", r.Method[:min(len(r.Method), mostMethod)], "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
+	s.log.Info("request", "request", n.id, "method", r.Method[:min(len(r.Method), maxMethod)], "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
 		"bytes", sent.bytes, "took", took, "wait", n.wait, "client", n.caller.key(), "gone", n.gone)
 	s.metrics.request(n, sent.status, took)
 	if s.audit == nil || r.PathValue("job") == "" && n.job == "" {

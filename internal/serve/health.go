@@ -76,7 +76,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 		_, err = r.table.Read(read, query.Query{Raw: true, Limit: 1, Memory: spec.Size(s.limits.ScanMemory), Stored: true}, func(loader.Row) error { return nil })
 	}
 	if err == nil {
-		err = r.fit.again(read, s.held, r)
+		err = r.fit.recheck(read, s.held, r)
 	}
 	if ctx.Err() != nil {
 		return

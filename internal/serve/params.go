@@ -28,9 +28,9 @@ func pairs(text string, known []string) (map[string]string, error) {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, problem(badParameter, "unknown parameter; known: %s", cmp.Or(strings.Join(known, ", "), "none")).about(name)
+			return nil, problem(badParameter, "unknown parameter; known: %s", cmp.Or(strings.Join(known, ", "), "none")).withParameter(name)
 		case len(v) > 1:
-			return nil, problem(badParameter, "the parameter is given %d times", len(v)).about(name)
+			return nil, problem(badParameter, "the parameter is given %d times", len(v)).withParameter(name)
 		}
 		given[name] = v[0]
 	}
@@ -45,7 +45,7 @@ func (l Limits) limit(given map[string]string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || text != strconv.Itoa(n) || n < 1 || n > l.Rows {
-		return 0, problem(badParameter, "the limit is a number from 1 to %d", l.Rows).about("limit")
+		return 0, problem(badParameter, "the limit is a number from 1 to %d", l.Rows).withParameter("limit")
 	}
 	return n, nil
 }
@@ -57,7 +57,7 @@ func columnList(given map[string]string) ([]string, error) {
 		return nil, nil
 	}
 	if text == "" {
-		return nil, problem(badParameter, "no column is named").about("columns")
+		return nil, problem(badParameter, "no column is named").withParameter("columns")
 	}
 	return strings.Split(text, ","), nil
 }
@@ -68,7 +68,7 @@ func keyValues(given map[string]string, columns []string) ([]string, error) {
 	for i, c := range columns {
 		v, ok := given[c]
 		if !ok {
-			return nil, problem(badParameter, "the parameter is missing: a query key is made of %s", strings.Join(columns, ", ")).about(c)
+			return nil, problem(badParameter, "the parameter is missing: a query key is made of %s", strings.Join(columns, ", ")).withParameter(c)
 		}
 		values[i] = v
 	}

@@ -74,8 +74,8 @@ func problem(k kind, format string, args ...any) *Problem {
 	return &Problem{Type: problemPrefix + k.name, Title: k.title, Status: k.status, Detail: fmt.Sprintf(format, args...), retry: k.retry}
 }
 
-// about sets the parameter of a problem, cut to a reasonable length.
-func (p *Problem) about(parameter string) *Problem {
+// withParameter sets the parameter of a problem, cut to a reasonable length.
+func (p *Problem) withParameter(parameter string) *Problem {
 	const most = 100
 	if len(parameter) > most {
 		parameter = parameter[:most]

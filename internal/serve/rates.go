@@ -6,8 +6,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostRates is the number of callers whose rates are stored.
-const mostRates = 10_000
+// maxRates is the number of callers whose rates are stored.
+const maxRates = 10_000
 
 // rates limits the requests a second of each caller. Nil means no limit.
 type rates struct {
@@ -34,14 +34,14 @@ func (r *rates) allow(caller string) bool {
 	defer r.mu.Unlock()
 	l := r.by[caller]
 	if l == nil {
-		if len(r.by) >= mostRates {
+		if len(r.by) >= maxRates {
 			for name, l := range r.by {
 				if l.Tokens() >= float64(r.burst) { // a client without a request for a while
 					delete(r.by, name)
 				}
 			}
 		}
-		if len(r.by) >= mostRates {
+		if len(r.by) >= maxRates {
 			return false
 		}
 		l = rate.NewLimiter(r.each, r.burst)

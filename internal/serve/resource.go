@@ -171,10 +171,10 @@ func (r *resource) shapeOf(columns []string) (*rowjson.Shape, error) {
 			what = "the column is asked for twice"
 		} else if r.all != nil {
 			if _, err := r.all.Select([]string{e.Column}, query.SplitColumn); err == nil {
-				return nil, problem(forbidden, "this client may not read the column").about(e.Column)
+				return nil, problem(forbidden, "this client may not read the column").withParameter(e.Column)
 			}
 		}
-		return nil, problem(badColumn, "%s", what).about(e.Column)
+		return nil, problem(badColumn, "%s", what).withParameter(e.Column)
 	}
 	return shape, err
 }

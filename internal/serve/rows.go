@@ -86,7 +86,7 @@ func rangeOf(given map[string]string, q *query.Query) error {
 		}
 		var err error
 		if *dst, err = keyrange.ParseValues(text); err != nil {
-			return problem(badParameter, "%s", err).about(name)
+			return problem(badParameter, "%s", err).withParameter(name)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 	}
 	if page, ok := given["page"]; ok {
 		if page == "" {
-			return problem(badPage, "it is empty").about("page")
+			return problem(badPage, "it is empty").withParameter("page")
 		}
 		q.Page = page
 	}
@@ -197,7 +197,7 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 	leave() // a client that receives slowly does not delay others
 	if err != nil {
 		p := failure(ctx, err)
-		if p.ours() && asProblem(err) == nil {
+		if p.serverFault() && asProblem(err) == nil {
 			s.log.Warn("request failed", "request", n.id, "job", n.job, "error", err)
 		}
 		if res := n.caller.jobs.byName[n.job]; res != nil && (p.is(noTable) || p.is(tableDisabled)) {

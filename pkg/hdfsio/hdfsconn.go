@@ -10,13 +10,13 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// mostNameNode is the maximum length of a NameNode's response; ipc.maximum.response.length is 128 MiB by default.
-const mostNameNode = 256 << 20
+// maxNameNode is the maximum length of a NameNode's response; ipc.maximum.response.length is 128 MiB by default.
+const maxNameNode = 256 << 20
 
 // newNameNodeFilter returns a filter that checks the responses of a NameNode: a header, and a message unless the header
 // reports an error.
 func newNameNodeFilter() *frames.Filter {
-	return &frames.Filter{Most: mostNameNode, Check: func(head []byte, size uint32) (int, string) {
+	return &frames.Filter{Most: maxNameNode, Check: func(head []byte, size uint32) (int, string) {
 		if size == 0 {
 			return 0, ""
 		}

@@ -84,7 +84,7 @@ func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 	} else if stopped {
 		h.dfs.PassOver(server)
 	}
-	if stopped && sound && s.sound() {
+	if stopped && sound && s.alive() {
 		s.mu.Lock()
 		s.ctx = nil
 		s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *session) close() {
 	}
 }
 
-func (s *session) sound() bool {
+func (s *session) alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dead == nil

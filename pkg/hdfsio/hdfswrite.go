@@ -239,14 +239,14 @@ func (w *hdfsWriter) closed(err error) error {
 	return nil
 }
 
-// mostLate limits the wait before the first complete call.
-const mostLate = 8 * time.Millisecond
+// maxLate limits the wait before the first complete call.
+const maxLate = 8 * time.Millisecond
 
 // reported adjusts the next file's wait before its first complete call to the number of calls that were needed.
 func (h *HDFS) reported(tries int) {
 	late := h.late.Load()
 	if tries > 1 {
-		late = min(late+int64(time.Millisecond), int64(mostLate))
+		late = min(late+int64(time.Millisecond), int64(maxLate))
 	} else {
 		late -= late / 16
 	}

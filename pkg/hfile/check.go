@@ -119,8 +119,8 @@ const (
 // the check; wrong metadata is only recorded in the result.
 func (c *checker) prove() error {
 	c.describe()
-	c.walk = c.r.blocks.again(walkAtOnce)
-	c.aside = c.r.blocks.again(asideAtOnce)
+	c.walk = c.r.blocks.clone(walkAtOnce)
+	c.aside = c.r.blocks.clone(asideAtOnce)
 	if err := c.proveTrailerForm(); err != nil {
 		return err
 	}
@@ -145,8 +145,8 @@ func (c *checker) prove() error {
 	return c.seeks()
 }
 
-// again returns a reader of the same file with its own buffers.
-func (b *blockReader) again(atOnce int) blockReader {
+// clone returns a reader of the same file with its own buffers.
+func (b *blockReader) clone(atOnce int) blockReader {
 	return blockReader{r: b.r, limit: b.limit, maxBlock: b.maxBlock, atOnce: atOnce,
 		comp: decompressor{codec: b.comp.codec, maxBlock: b.comp.maxBlock}}
 }

@@ -86,7 +86,7 @@ func (c *checker) dataBlock(blk *block) error {
 		if order == 0 {
 			c.res.DuplicateKeys++
 		} else if c.probes > 0 {
-			c.sample.take(cur, c.rnd)
+			c.sample.offer(cur, c.rnd)
 		}
 	}
 	switch {

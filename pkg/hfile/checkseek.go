@@ -25,8 +25,8 @@ type sampled struct {
 	value [sha256.Size]byte
 }
 
-// take offers one more cell to the sample.
-func (s *sample) take(f *flat, rnd *rand.Rand) {
+// offer offers one more cell to the sample.
+func (s *sample) offer(f *flat, rnd *rand.Rand) {
 	s.distinct++
 	at := len(s.cells)
 	if at == checkSample {

@@ -110,7 +110,7 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 		for row := p.from; row < p.to; row++ {
 			if row == touched {
 				touched = min(row+touchRows, p.to)
-				b.touched += p.rows.touch(row, touched)
+				b.touched += p.rows.prefetch(row, touched)
 			}
 			p.rows.values(row, b.scratch)
 			known := i == 0 && row == p.from

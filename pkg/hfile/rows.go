@@ -32,7 +32,7 @@ type rowsForm struct {
 }
 
 func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
-	f := &rowsForm{fixed: unencodedSize(len(o.Family)+keyOverhead, 0, 0), row: mostSharedKey - len(o.Family) - longest - keyOverhead}
+	f := &rowsForm{fixed: unencodedSize(len(o.Family)+keyOverhead, 0, 0), row: maxSharedKey - len(o.Family) - longest - keyOverhead}
 	for _, q := range s.Qualifiers {
 		f.quals = append(f.quals, len(q))
 	}
@@ -61,7 +61,7 @@ func (b *Rows) addValues(key []byte, values [][]byte) {
 		size += len(v)
 	}
 	if cap(b.own)-len(b.own) < size { // earlier rows keep their memory
-		b.own = make([]byte, 0, max(size, mostRows))
+		b.own = make([]byte, 0, max(size, maxRows))
 	}
 	at := len(b.own)
 	b.own = append(b.own, key...)
@@ -103,7 +103,7 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 			longest = max(longest, l)
 		}
 	}
-	if longest >= mostSharedValue || len(key) >= b.form.row {
+	if longest >= maxSharedValue || len(key) >= b.form.row {
 		b.unshared = true
 	}
 	if data == nil { // all values are empty, and present
@@ -114,7 +114,7 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 }
 
 // full reports whether enough rows have been copied to cut them into batches.
-func (b *Rows) full() bool { return b.data >= mostRows/2 }
+func (b *Rows) full() bool { return b.data >= maxRows/2 }
 
 // values stores the values of a row in dst.
 func (b *Rows) values(row int, dst [][]byte) {
@@ -137,9 +137,9 @@ const (
 	touchBytes = 256
 )
 
-// touch reads the rows that are encoded next. They are scattered over memory, in the cache of the core that wrote them. Without touch, the
+// prefetch reads the rows that are encoded next. They are scattered over memory, in the cache of the core that wrote them. Without touch, the
 // encoder would wait for each row in turn.
-func (b *Rows) touch(from, to int) (sum byte) {
+func (b *Rows) prefetch(from, to int) (sum byte) {
 	for _, r := range b.rows[from:to] {
 		if len(r.key) > 0 {
 			sum += r.key[0]

@@ -21,8 +21,8 @@ type Helpers interface {
 // of unencoded cells: less than a millisecond of work, and about 100 KiB of rows.
 const batchSize = 1 << 20
 
-// mostRows limits the bytes of rows that are copied before they are cut into batches.
-const mostRows = 256 << 10
+// maxRows limits the bytes of rows that are copied before they are cut into batches.
+const maxRows = 256 << 10
 
 // Rows are handed to helpers only while an encoded cell takes no more bytes than
 // an unencoded one. Blocks then end where the sum of the unencoded sizes
@@ -30,9 +30,9 @@ const mostRows = 256 << 10
 // ten bytes in addition to key and value if their lengths are below these limits;
 // the unencoded size counts eleven. The limits also bound the size of a batch.
 const (
-	mostSharedKey   = 1 << 14
-	mostSharedValue = 256 << 10
-	mostSharedBlock = 1 << 20
+	maxSharedKey   = 1 << 14
+	maxSharedValue = 256 << 10
+	maxSharedBlock = 1 << 20
 )
 
 // sharing is the state of the rows that a [RowWriter] has handed to helpers.
@@ -56,7 +56,7 @@ type sharing struct {
 // writer's memory; with large values up to 5 MiB. Helpers are not used with settings that have no
 // fast path, nor for rows with long keys or values.
 func (r *RowWriter) Share(h Helpers) {
-	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= mostSharedBlock {
+	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= maxSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
 	}
 }
@@ -143,7 +143,7 @@ func (r *RowWriter) shareRow(row []byte, values [][]byte) {
 	if !slices.ContainsFunc(values, func(v []byte) bool { return v != nil }) {
 		return
 	}
-	if len(row) >= r.encoders.form.row || slices.ContainsFunc(values, func(v []byte) bool { return len(v) >= mostSharedValue }) {
+	if len(row) >= r.encoders.form.row || slices.ContainsFunc(values, func(v []byte) bool { return len(v) >= maxSharedValue }) {
 		r.settle()
 		r.appendRow(row, values, false)
 		return
@@ -199,7 +199,7 @@ func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 			r.open = 0
 			if b := r.batch; b.size >= r.batchSize {
 				r.endPart(row+1, i)
-				r.leftOf(rows, row, i)
+				r.resumeAt(rows, row, i)
 				r.submit(b)
 				r.addPart(rows, row)
 			}
@@ -210,8 +210,8 @@ func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 	}
 }
 
-// leftOf begins the next batch at a column of a row.
-func (r *RowWriter) leftOf(rows *Rows, row, column int) {
+// resumeAt begins the next batch at a column of a row.
+func (r *RowWriter) resumeAt(rows *Rows, row, column int) {
 	last := rows.lastColumn(row, column)
 	if last < 0 && row > 0 { // otherwise w.prev is already in the row before
 		r.startRow(rows.rows[row-1].key)

@@ -203,7 +203,7 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 			CreateTime:     1, BulkloadTime: 1,
 		}
 		columns := rapid.SampledFrom([]int{1, 2, 7, 33, 40}).Draw(rt, "columns")
-		longest := rapid.SampledFrom([]int{20, 5000, mostSharedValue + 1000}).Draw(rt, "longest")
+		longest := rapid.SampledFrom([]int{20, 5000, maxSharedValue + 1000}).Draw(rt, "longest")
 		s, keys, rows := randomRows(r, rapid.IntRange(0, 400).Draw(rt, "rows"), columns, longest)
 		want, wantStats, err := writeRows(o, s, keys, rows, nil, 0, nil)
 		if err != nil {

@@ -47,8 +47,8 @@ func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	keys := s.cells*(w.cur.rowLen+w.cur.famLen+keyOverhead) + s.quals
 	size := keys + s.bytes + s.cells*unencodedSize(0, 0, 0)
 	encoded := len(w.block) - blockPrefix
-	if w.unencoded+size > w.fullAt.unencoded || encoded+size > w.fullAt.encoded || s.longest >= mostSharedValue ||
-		w.cur.rowLen+w.cur.famLen+r.qualMax+keyOverhead >= mostSharedKey {
+	if w.unencoded+size > w.fullAt.unencoded || encoded+size > w.fullAt.encoded || s.longest >= maxSharedValue ||
+		w.cur.rowLen+w.cur.famLen+r.qualMax+keyOverhead >= maxSharedKey {
 		return false
 	}
 	if !added {

@@ -292,7 +292,7 @@ func TestKDCAway(t *testing.T) {
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
 		t.Errorf("a ticket that is due: %v", err)
 	}
-	if g, _ := c.kept(asked{hdfsService, ""}); !g.pause.After(time.Now()) {
+	if g, _ := c.cached(asked{hdfsService, ""}); !g.pause.After(time.Now()) {
 		t.Error("the KDC is asked again at once")
 	}
 	if err := errors.Join(kdc.Restart(t.Context()), kdc.WaitReady(t.Context())); err != nil {

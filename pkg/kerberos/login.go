@@ -95,8 +95,8 @@ func (c *Client) Close() {
 	}
 }
 
-// mostReferrals is the number of referrals that the library follows.
-const mostReferrals = 5
+// maxReferrals is the number of referrals that the library follows.
+const maxReferrals = 5
 
 // loginKeytab logs in with a keytab.
 func (o Options) loginKeytab() (*state, string, error) {
@@ -137,7 +137,7 @@ func (o Options) loginKeytab() (*state, string, error) {
 		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 requests 48 h regardless of the configuration
 	}
 	// The library answers a referral to another realm by repeating the same request, which can only fail: no referral is followed.
-	rep, err := krb.ASExchange(realm, request, mostReferrals+1)
+	rep, err := krb.ASExchange(realm, request, maxReferrals+1)
 	if err != nil {
 		return nil, "", loginError(name, o, err)
 	}

@@ -15,8 +15,8 @@ var (
 	ErrManySeen = errors.New("more tokens were taken than are remembered")
 )
 
-// mostSeen is the number of tokens that are remembered: some 30 MB, 1,700 tokens a second.
-const mostSeen = 1 << 19
+// maxSeen is the number of tokens that are remembered: some 30 MB, 1,700 tokens a second.
+const maxSeen = 1 << 19
 
 // Seen remembers tokens for as long as they are valid, so that none is accepted twice. The zero value is ready. It is safe for concurrent
 // use.
@@ -24,7 +24,7 @@ type Seen struct {
 	mu    sync.Mutex
 	byMin map[int64]map[[16]byte]struct{} // by the minute of their callers' clocks
 	n     int
-	most  int // 0: mostSeen
+	most  int // 0: maxSeen
 }
 
 // first remembers a token. It returns an error if the token is known already. A token is forgotten only when it is too old to be valid.
@@ -47,7 +47,7 @@ func (s *Seen) first(token [16]byte, at, now time.Time) error {
 		return ErrSeen
 	}
 	most := s.most
-	most = cmp.Or(most, mostSeen)
+	most = cmp.Or(most, maxSeen)
 	if s.n >= most {
 		return ErrManySeen
 	}

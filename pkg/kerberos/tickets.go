@@ -28,11 +28,11 @@ func granted(t messages.Ticket, p messages.EncKDCRepPart) *grant {
 	return &grant{ticket: t, key: p.Key, since: time.Now(), end: p.EndTime, till: p.RenewTill}
 }
 
-// soonest is the longest time before a ticket's end at which another is requested.
-const soonest = 5 * time.Minute
+// renewalTime is the longest time before a ticket's end at which another is requested.
+const renewalTime = 5 * time.Minute
 
 // due returns when another ticket is requested: at the beginning of the last sixth of its life, at most soonest before its end.
-func (g *grant) due() time.Time { return g.end.Add(-min(g.end.Sub(g.since)/6, soonest)) }
+func (g *grant) due() time.Time { return g.end.Add(-min(g.end.Sub(g.since)/6, renewalTime)) }
 
 // fresh reports whether a ticket can be used without requesting another.
 func (g *grant) fresh(now time.Time) bool {
@@ -67,7 +67,7 @@ func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ti
 
 // get also returns the login that the ticket belongs to.
 func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
-	if g, s := c.kept(a); g.fresh(time.Now()) {
+	if g, s := c.cached(a); g.fresh(time.Now()) {
 		return g, s, nil
 	}
 	select {
@@ -76,7 +76,7 @@ func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	g, s := c.kept(a) // another goroutine may have asked for it
+	g, s := c.cached(a) // another goroutine may have asked for it
 	switch {
 	case s == nil:
 		return nil, nil, net.ErrClosed
@@ -101,8 +101,8 @@ func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 // patience is how long a silent KDC is not asked again while a ticket is still valid.
 const patience = 10 * time.Second
 
-// kept returns the stored ticket of a service, and the present login.
-func (c *Client) kept(a asked) (*grant, *state) {
+// cached returns the stored ticket of a service, and the present login.
+func (c *Client) cached(a asked) (*grant, *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.s == nil {
@@ -132,7 +132,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 		return nil, nil, first
 	}
 	// The KDC's database may have been recreated, or another program may have logged in.
-	next, err := c.again(s)
+	next, err := c.loginAgain(s)
 	if err != nil {
 		if err == errSame {
 			return nil, nil, first
@@ -149,7 +149,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 // has written it since, else its ticket is renewed as long as the KDC allows. With an error it returns the old state. The caller holds
 // c.one.
 func (c *Client) renewed(s *state) (*state, error) {
-	next, err := c.again(s)
+	next, err := c.loginAgain(s)
 	if err == nil && next.tgt.fresh(time.Now()) {
 		return next, nil
 	}
@@ -174,9 +174,9 @@ func (c *Client) renewed(s *state) (*state, error) {
 	return next, nil
 }
 
-// again logs in a second time: always with a keytab; with a ticket cache, if another program has written it since, for the same user. The
+// loginAgain logs in a second time: always with a keytab; with a ticket cache, if another program has written it since, for the same user. The
 // caller holds c.one.
-func (c *Client) again(s *state) (*state, error) {
+func (c *Client) loginAgain(s *state) (*state, error) {
 	if c.o.Keytab == "" {
 		info, err := os.Stat(s.cache.path)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // WriteCache writes the login as a ticket cache of MIT's version 4, with only its ticket-granting ticket, for other programs that accept no
 // keytab. The ticket is not renewable there.
 func (c *Client) WriteCache(w io.Writer) error {
-	_, s := c.kept(asked{})
+	_, s := c.cached(asked{})
 	if s == nil {
 		return net.ErrClosed
 	}

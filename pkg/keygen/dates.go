@@ -105,7 +105,7 @@ func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 }
 
 func outsideYears(ms int64) error {
-	return about(strconv.AppendInt(nil, ms, 10), "is a time in ms outside the years 1 to 9999: %w", ErrRange)
+	return valueError(strconv.AppendInt(nil, ms, 10), "is a time in ms outside the years 1 to 9999: %w", ErrRange)
 }
 
 // The years 1 to 9999 in seconds since 1970.
@@ -157,7 +157,7 @@ func (m *millisNumber) value(fields [][]byte) (int64, error) {
 }
 
 func (m *millisNumber) fail(text []byte, err error) error {
-	return m.in.fail(about(text, "is %w", err))
+	return m.in.fail(valueError(text, "is %w", err))
 }
 
 // dateOp writes a date in another layout.

@@ -55,8 +55,8 @@ type ValueError struct {
 	Err   error  // the text after "value …"
 }
 
-// about returns an error about a value. It keeps a copy of the value's beginning.
-func about(value []byte, format string, args ...any) error {
+// valueError returns an error about a value. It keeps a copy of the value's beginning.
+func valueError(value []byte, format string, args ...any) error {
 	return NewValueError(value, fmt.Errorf(format, args...))
 }
 

@@ -93,7 +93,7 @@ func listFunctions() []function {
 		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, math.MaxInt}}, number: mapped(remainder), numbers: modNumbers},
 		{name: "abs", form: "abs(i)", about: "absolute value", number: mapped(absolute), numbers: absNumbers},
 		{name: "toshort", form: "toshort(i)", about: "the low 16 bits with their sign, Java's (short)", number: mapped(toShort), numbers: shortNumbers},
-		{name: "number", form: "number(e)", about: "text as an integer: 007 becomes 7", number: mapped(same), numbers: numberNumbers},
+		{name: "number", form: "number(e)", about: "text as an integer: 007 becomes 7", number: mapped(identity), numbers: numberNumbers},
 		{name: "millis", form: "millis(e, 'layout' [, 'zone'])", about: "a date as milliseconds since 1970; the zone is UTC unless given", consts: [2]int{1, 2}, check: checkMillis, number: compileMillis, numbers: millisNumbers},
 
 		{name: "revtime", form: "revtime(i)", about: "Long.MAX_VALUE − i, 19 digits: the latest first", text: fromNumber(appendRevTime), shape: fixedShape(19, decimalDigits)},

@@ -156,8 +156,8 @@ func takes(f *function, c Call, least, most, plain int) error {
 	return noCondition(c.Args[:min(plain, len(c.Args))], f.name)
 }
 
-// whole rejects an argument that is not a literal whole number within the bounds.
-func whole(c Call, at, least, most int) error {
+// checkInteger rejects an argument that is not a literal whole number within the bounds.
+func checkInteger(c Call, at, least, most int) error {
 	if n, ok := WholeNumber(c.Args[at]); !ok || n < least || n > most {
 		return argErrorf(at, "%s is not a whole number of %d to %d", excerpt(c.Args[at].String()), least, most)
 	}

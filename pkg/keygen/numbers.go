@@ -25,7 +25,7 @@ func (t *textNumber) value(fields [][]byte) (int64, error) {
 	}
 	v, err := parseInt(b)
 	if err != nil {
-		return 0, t.in.fail(about(b, "is %w", err))
+		return 0, t.in.fail(valueError(b, "is %w", err))
 	}
 	return v, nil
 }
@@ -96,14 +96,14 @@ func mapped(fn func(v, arg int64) (int64, error)) func(*compiler, Call) (number,
 	}
 }
 
-func same(v, _ int64) (int64, error) { return v, nil }
+func identity(v, _ int64) (int64, error) { return v, nil }
 
 // remainder has the sign of v, as in Java and Go.
 func remainder(v, n int64) (int64, error) { return v % n, nil }
 
 func absolute(v, _ int64) (int64, error) {
 	if v == math.MinInt64 {
-		return 0, &FieldError{Err: about(strconv.AppendInt(nil, v, 10), "has in abs a %w of 64 bits", ErrRange)}
+		return 0, &FieldError{Err: valueError(strconv.AppendInt(nil, v, 10), "has in abs a %w of 64 bits", ErrRange)}
 	}
 	return max(v, -v), nil
 }
@@ -166,7 +166,7 @@ func appendLong(dst []byte, v int64, _ int) ([]byte, error) {
 // appendInt appends HBase's Bytes.toBytes(int).
 func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 	if v != int64(int32(v)) {
-		return dst, &FieldError{Err: about(strconv.AppendInt(nil, v, 10), "is a %w of 32 bits", ErrRange)}
+		return dst, &FieldError{Err: valueError(strconv.AppendInt(nil, v, 10), "is a %w of 32 bits", ErrRange)}
 	}
 	return binary.BigEndian.AppendUint32(dst, uint32(v)), nil
 }
@@ -174,7 +174,7 @@ func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 // latest returns Long.MAX_VALUE − t: later times sort first.
 func latest(t int64) (int64, error) {
 	if t < 0 {
-		return 0, &FieldError{Err: about(strconv.AppendInt(nil, t, 10), "is a time in ms before 1970: %w", ErrRange)}
+		return 0, &FieldError{Err: valueError(strconv.AppendInt(nil, t, 10), "is a time in ms before 1970: %w", ErrRange)}
 	}
 	return math.MaxInt64 - t, nil
 }

@@ -35,10 +35,10 @@ func (e *SyntaxError) Unwrap() error { return e.err }
 // Parse reads a key spec. Errors are of type [*SyntaxError].
 func Parse(spec string) (Expr, error) {
 	p := &parser{s: spec}
-	return p.whole()
+	return p.parseAll()
 }
 
-func (p *parser) whole() (Expr, error) {
+func (p *parser) parseAll() (Expr, error) {
 	e, err := p.expr(0)
 	if err != nil {
 		return nil, err

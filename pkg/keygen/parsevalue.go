@@ -10,13 +10,13 @@ import (
 // kinds of its parts must match. Errors are of type [*SyntaxError].
 func ParseValue(text string) (Expr, error) {
 	p := &parser{s: text, value: true}
-	return p.whole()
+	return p.parseAll()
 }
 
 // CheckValue rejects an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], has its position.
 func CheckValue(e Expr, columns []string) error {
 	p := &parser{s: e.String(), value: true, known: columns}
-	_, err := p.whole()
+	_, err := p.parseAll()
 	return err
 }
 
@@ -105,7 +105,7 @@ func (p *parser) predicate(depth int) (Expr, error) {
 		p.at += n
 		o.Name = name
 		err = operand()
-		return p.made(o, starts, err)
+		return p.checkArguments(o, starts, err)
 	}
 	if p.take("is") {
 		o.Name = "is null"
@@ -143,11 +143,11 @@ func (p *parser) predicate(depth int) (Expr, error) {
 	default:
 		return left, nil
 	}
-	return p.made(o, starts, err)
+	return p.checkArguments(o, starts, err)
 }
 
-// made returns the operation, if its arguments match.
-func (p *parser) made(o Operation, starts []int, err error) (Expr, error) {
+// checkArguments returns the operation, if its arguments match.
+func (p *parser) checkArguments(o Operation, starts []int, err error) (Expr, error) {
 	if err == nil {
 		err = checkOperation(o)
 	}

@@ -18,7 +18,7 @@ func (n numbers) shape() shape {
 	} else {
 		s.set.add('-')
 	}
-	return s.led()
+	return s.withLead()
 }
 
 // numbersOf returns the range of an expression that is an integer, or of the integers that its text may represent.

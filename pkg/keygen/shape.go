@@ -37,11 +37,11 @@ func shapeOf(e Expr, o Options) shape {
 		for _, b := range e.Bytes {
 			s.lead = append(s.lead, symbol{n: 1, width: 1, symbols: string([]byte{b})})
 		}
-		return s.led()
+		return s.withLead()
 	case Concat:
 		s := shape{whole: true}
 		for _, p := range e.Parts {
-			s = s.then(shapeOf(p, o))
+			s = s.followedBy(shapeOf(p, o))
 		}
 		return s
 	case Call:
@@ -57,8 +57,8 @@ func shapeOf(e Expr, o Options) shape {
 	return shape{max: MaxKey, set: anyByte(), first: anyByte()}
 }
 
-// then returns the shape of s followed by t.
-func (s shape) then(t shape) shape {
+// followedBy returns the shape of s followed by t.
+func (s shape) followedBy(t shape) shape {
 	out := shape{min: min(s.min+t.min, MaxKey), max: min(s.max+t.max, MaxKey), set: s.set.union(t.set), first: s.first, lead: s.lead}
 	if s.min == 0 {
 		out.first = s.first.union(t.first)
@@ -70,17 +70,17 @@ func (s shape) then(t shape) shape {
 	return out
 }
 
-// led sets the first byte's set from the leading symbol.
-func (s shape) led() shape {
+// withLead sets the first byte's set from the leading symbol.
+func (s shape) withLead() shape {
 	s.first = s.set
 	if len(s.lead) > 0 {
-		s.first = s.lead[0].firsts()
+		s.first = s.lead[0].leadingSymbols()
 	}
 	return s
 }
 
-// firsts returns the symbols that a number may begin with.
-func (s symbol) firsts() Alphabet {
+// leadingSymbols returns the symbols that a number may begin with.
+func (s symbol) leadingSymbols() Alphabet {
 	unit := int64(1)
 	for range s.width - 1 {
 		unit *= int64(len(s.symbols))
@@ -94,7 +94,7 @@ func spreadOver(n int64, width int) shape {
 	if width == 1 {
 		s.set = setOf(decimalSymbols[:n])
 	}
-	return s.led()
+	return s.withLead()
 }
 
 func saltShape(c Call, o Options) shape {
@@ -123,7 +123,7 @@ func byteSaltShape(signed bool) func(Call, Options) shape {
 			slices.Sort(remainders)
 			salt = symbol{int64(2 * n), 1, string(remainders)}
 		}
-		return shape{min: 1, max: 1, set: salt.firsts(), lead: []symbol{salt}, whole: true}.led()
+		return shape{min: 1, max: 1, set: salt.leadingSymbols(), lead: []symbol{salt}, whole: true}.withLead()
 	}
 }
 
@@ -153,7 +153,7 @@ func uniform(n int, symbols string) shape {
 	for range n {
 		s.lead = append(s.lead, symbol{int64(len(symbols)), 1, symbols})
 	}
-	return s.led()
+	return s.withLead()
 }
 
 func hexDigest(bytes int) func(Call, Options) shape {
@@ -167,7 +167,7 @@ func rawDigest(bytes int) func(Call, Options) shape {
 func shiftShape(Call, Options) shape {
 	s := uniform(7, hexSymbols)
 	s.lead[0].n = 8
-	return s.led()
+	return s.withLead()
 }
 
 func fixedShape(n int, set func() Alphabet) func(Call, Options) shape {
@@ -180,7 +180,7 @@ func dateShape(c Call, _ Options) shape {
 		s.min, s.max = l.width()
 		s.set = l.symbols()
 	}
-	return s.led()
+	return s.withLead()
 }
 
 func padShape(c Call, o Options) shape {
@@ -192,12 +192,12 @@ func padShape(c Call, o Options) shape {
 	if s.min == width && s.max == width {
 		return s
 	}
-	return shape{min: width, max: width, set: s.set.union(setOf("0"))}.led()
+	return shape{min: width, max: width, set: s.set.union(setOf("0"))}.withLead()
 }
 
 func reverseShape(c Call, o Options) shape {
 	s := shapeOf(c.Args[0], o)
-	return shape{min: s.min, max: s.max, set: s.set}.led()
+	return shape{min: s.min, max: s.max, set: s.set}.withLead()
 }
 
 // substrShape keeps the facts about the leading bytes if the call begins there, because the start of a digest is a usual prefix.
@@ -228,7 +228,7 @@ func substrShape(c Call, o Options) shape {
 		lead := s.lead[from:]
 		for i, l := range s.lead {
 			if l.width != 1 && (i < from || i < from+count || count == 0) {
-				return out.led()
+				return out.withLead()
 			}
 		}
 		if count > 0 && len(lead) >= count {
@@ -236,7 +236,7 @@ func substrShape(c Call, o Options) shape {
 		}
 		out.lead, out.whole = lead, count > 0 && len(lead) == count || s.whole && count == 0
 	}
-	return out.led()
+	return out.withLead()
 }
 
 func upperByte(b byte) byte {
@@ -271,18 +271,18 @@ func caseShape(fn func(byte) byte) func(Call, Options) shape {
 			lead = append(lead, l)
 		}
 		s.lead = lead
-		return s.led()
+		return s.withLead()
 	}
 }
 
 func trimShape(c Call, o Options) shape {
 	s := shapeOf(c.Args[0], o)
-	return shape{min: min(s.min, 1), max: s.max, set: s.set}.led()
+	return shape{min: min(s.min, 1), max: s.max, set: s.set}.withLead()
 }
 
 func hexShape(c Call, o Options) shape {
 	s := shapeOf(c.Args[0], o)
-	return shape{min: min(2*s.min, MaxKey), max: min(2*s.max, MaxKey), set: setOf(hexSymbols)}.led()
+	return shape{min: min(2*s.min, MaxKey), max: min(2*s.max, MaxKey), set: setOf(hexSymbols)}.withLead()
 }
 
 func unhexShape(c Call, o Options) shape {
@@ -291,7 +291,7 @@ func unhexShape(c Call, o Options) shape {
 	if s.max == MaxKey {
 		half = MaxKey
 	}
-	return shape{min: (s.min + 1) / 2, max: half, set: anyByte()}.led()
+	return shape{min: (s.min + 1) / 2, max: half, set: anyByte()}.withLead()
 }
 
 func orEmptyShape(c Call, o Options) shape {

@@ -105,7 +105,7 @@ func substr(dst, b []byte, ints []int) ([]byte, error) {
 		end = start + n
 	}
 	if !ok || start == end {
-		return dst, about(b, "is %w: its %d characters do not reach", ErrShort, utf8.RuneCount(b))
+		return dst, valueError(b, "is %w: its %d characters do not reach", ErrShort, utf8.RuneCount(b))
 	}
 	return append(dst, b[start:end]...), nil
 }
@@ -129,7 +129,7 @@ func skipRunes(b []byte, n int) (int, bool) {
 // pad prepends zeros up to the width.
 func pad(dst, b []byte, ints []int) ([]byte, error) {
 	if len(b) > ints[0] {
-		return dst, about(b, "is %w of %d bytes", ErrWide, ints[0])
+		return dst, valueError(b, "is %w of %d bytes", ErrWide, ints[0])
 	}
 	for range ints[0] - len(b) {
 		dst = append(dst, '0')
@@ -146,13 +146,13 @@ func toHex(dst, b []byte, _ []int) ([]byte, error) {
 
 func fromHex(dst, b []byte, _ []int) ([]byte, error) {
 	if len(b)%2 != 0 {
-		return dst, about(b, "is %w", ErrHex)
+		return dst, valueError(b, "is %w", ErrHex)
 	}
 	for i := 0; i < len(b); i += 2 {
 		hi, ok1 := hexDigit(b[i])
 		lo, ok2 := hexDigit(b[i+1])
 		if !ok1 || !ok2 {
-			return dst, about(b, "is %w", ErrHex)
+			return dst, valueError(b, "is %w", ErrHex)
 		}
 		dst = append(dst, hi<<4|lo)
 	}

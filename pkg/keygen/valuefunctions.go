@@ -44,7 +44,7 @@ func listValueFunctions() []function {
 		}
 	}
 	scale := func(at, least int) func(Call) error {
-		return func(c Call) error { return whole(c, at, least, MaxScale) }
+		return func(c Call) error { return checkInteger(c, at, least, MaxScale) }
 	}
 	either := func(kind func(args []Expr, name string) (Kind, error), least, most int) func(*function, Call) (Kind, error) {
 		return func(f *function, c Call) (Kind, error) {
@@ -68,9 +68,9 @@ func listValueFunctions() []function {
 	add("replace", "replace(e, from, to)", "each from in the text replaced by to; an empty from is nowhere", gives(KindText, 3, 3))
 	add("substr", "substr(e, from [, count])", "characters from the given one, counted from 0, or from the end if it is negative; fewer where the text is shorter (in a key that is an error)",
 		gives(KindText, 2, 3, func(c Call) error {
-			err := whole(c, 1, -MaxWidth, MaxWidth)
+			err := checkInteger(c, 1, -MaxWidth, MaxWidth)
 			if err == nil && len(c.Args) > 2 {
-				err = whole(c, 2, 0, MaxWidth)
+				err = checkInteger(c, 2, 0, MaxWidth)
 			}
 			return err
 		}))
@@ -78,7 +78,7 @@ func listValueFunctions() []function {
 		if l, ok := c.Args[2].(Literal); !ok || len(l.Bytes) == 0 {
 			return argErrorf(2, "the fill is a text in quotes that is not empty")
 		}
-		return whole(c, 1, 0, MaxWidth)
+		return checkInteger(c, 1, 0, MaxWidth)
 	})
 	add("lpad", "lpad(e, width, 'fill')", "the fill before the text, up to the width in characters; a longer text is cut at its end", pad)
 	add("rpad", "rpad(e, width, 'fill')", "the fill after the text, up to the width in characters; a longer text is cut at its end", pad)

@@ -9,11 +9,11 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// mostAnswer is the longest answer that is read: a scan batch has some megabytes, a cell at most 10 MiB by HBase's default.
-const mostAnswer = 256 << 20
+// maxAnswer is the longest answer that is read: a scan batch has some megabytes, a cell at most 10 MiB by HBase's default.
+const maxAnswer = 256 << 20
 
 // newAnswerFilter returns a filter that checks the answers of a master or a region server, since gohbase trusts each length in them.
-func newAnswerFilter() *frames.Filter { return &frames.Filter{Most: mostAnswer, Check: checkAnswer} }
+func newAnswerFilter() *frames.Filter { return &frames.Filter{Most: maxAnswer, Check: checkAnswer} }
 
 // Fields of RPC.proto.
 const (
@@ -70,12 +70,12 @@ type zkConn struct {
 	frames *frames.Filter
 }
 
-// mostZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is usually 1 MiB.
-const mostZnode = 16 << 20
+// maxZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is usually 1 MiB.
+const maxZnode = 16 << 20
 
 func newZKConn(nc net.Conn) *zkConn {
 	first := true
-	return &zkConn{nc, &frames.Filter{Most: mostZnode, Check: func(head []byte, size uint32) (int, string) {
+	return &zkConn{nc, &frames.Filter{Most: maxZnode, Check: func(head []byte, size uint32) (int, string) {
 		if size < 16 {
 			return 0, "is too short for ZooKeeper"
 		}

@@ -115,9 +115,9 @@ func (l *load) identify(ctx context.Context, files []HFile) error {
 	return nil
 }
 
-// again groups the files of unloaded groups again, by the current regions. A group inherits the attempts of the groups that its files come
+// regroup groups the files of unloaded groups again, by the current regions. A group inherits the attempts of the groups that its files come
 // from, and their failures if its region is still the same.
-func (l *load) again(ctx context.Context, regions []Region, back []group) ([]group, error) {
+func (l *load) regroup(ctx context.Context, regions []Region, back []group) ([]group, error) {
 	var files []HFile
 	for _, g := range back {
 		files = append(files, g.files...)

@@ -81,7 +81,7 @@ func (c *Cluster) Prepare(ctx context.Context, table TableName) (string, error) 
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, context.Cause(ctx))
 	}
-	ctx, end := outlive(ctx, c.cfg.LoadGrace/2)
+	ctx, end := withGrace(ctx, c.cfg.LoadGrace/2)
 	defer end()
 	resp, err := c.firstRegion(ctx, table, "PrepareBulkLoad", func(r Region) (proto.Message, error) {
 		b, err := appendMessage(nil, prepareTable, table.proto())

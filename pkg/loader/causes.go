@@ -42,10 +42,10 @@ func (l *load) causes(ctx context.Context, g group) []string {
 func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	switch re, _ := errors.AsType[*RemoteError](err); {
 	case re == nil:
-	case re.short() == "AccessDeniedException":
+	case re.shortClass() == "AccessDeniedException":
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
 			l.c.cfg.EffectiveUser, l.c.cfg.Owner, l.req.Table)}
-	case re.short() == "SpaceLimitingException" || re.short() == "QuotaExceededException":
+	case re.shortClass() == "SpaceLimitingException" || re.shortClass() == "QuotaExceededException":
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
 	return l.causes(ctx, g)

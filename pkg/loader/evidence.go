@@ -85,7 +85,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 		stage := path.Join(fsPath(s.staged), s.file.Family, path.Base(source))
 		switch _, err := s.req.FS.Stat(ctx, stage); {
 		case err == nil:
-			if !s.lain(ctx) {
+			if !s.settled(ctx) {
 				return s.file, PlaceUnknown, nil
 			}
 			if err := s.req.FS.Rename(ctx, stage, to); err != nil {
@@ -99,7 +99,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	}
 	near := s.region.Encoded
 	if near == "" {
-		near = s.near(ctx, s.file)
+		near = s.regionDir(ctx, s.file)
 	}
 	e := s.inStore(ctx, s.file, near)
 	if e.found {
@@ -141,9 +141,9 @@ func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	return !ok || s.file.FileID == 0 || id == s.file.FileID, nil
 }
 
-// lain reports whether a file in the staging directory may be moved back: the server has answered, or another server has the region, or the
+// settled reports whether a file in the staging directory may be moved back: the server has answered, or another server has the region, or the
 // file has stayed there for StageQuiet.
-func (s *settling) lain(ctx context.Context) bool {
+func (s *settling) settled(ctx context.Context) bool {
 	if s.answered {
 		return true
 	}
@@ -191,7 +191,7 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 		path.Join(root, "archive/data", l.req.Table.Namespace, l.req.Table.Qualifier),
 	}
 	look := func(table, region string) bool {
-		name, err := l.holds(ctx, path.Join(table, region, f.Family), f.FileID)
+		name, err := l.nameOf(ctx, path.Join(table, region, f.Family), f.FileID)
 		switch {
 		case err != nil:
 			e.unknown = cmp.Or(e.unknown, err)
@@ -228,8 +228,8 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 	return e
 }
 
-// holds returns the name in a directory of the file with an ID, or an empty string.
-func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error) {
+// nameOf returns the name in a directory of the file with an ID, or an empty string.
+func (l *load) nameOf(ctx context.Context, dir string, id uint64) (string, error) {
 	infos, err := l.req.FS.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -245,8 +245,8 @@ func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error)
 	return "", nil
 }
 
-// near returns the directory of the region that should have a file: usually the region that it was sent to.
-func (l *load) near(ctx context.Context, f HFile) string {
+// regionDir returns the directory of the region that should have a file: usually the region that it was sent to.
+func (l *load) regionDir(ctx context.Context, f HFile) string {
 	regions, err := l.c.KnownRegions(ctx, l.req.Table)
 	if err != nil {
 		return ""

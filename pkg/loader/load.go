@@ -23,7 +23,7 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	}
 	started := time.Now()
 	defer func() { report.Took = time.Since(started) }()
-	linger, stop := outlive(ctx, c.cfg.LoadGrace)
+	linger, stop := withGrace(ctx, c.cfg.LoadGrace)
 	defer stop()
 	l := &load{c: c, req: req.withDefaults(), linger: linger, files: slices.Clone(req.Files), report: report,
 		sent: map[string]bool{}, tracked: map[string]bool{}, moved: map[string]string{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}

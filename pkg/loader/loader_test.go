@@ -177,7 +177,7 @@ func TestOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("reason")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		long, stop := outlive(ctx, 10*time.Second)
+		long, stop := withGrace(ctx, 10*time.Second)
 		defer stop()
 		cancel(reason)
 		<-time.After(9 * time.Second)
@@ -190,7 +190,7 @@ func TestOutlive(t *testing.T) {
 		if !errors.Is(context.Cause(long), reason) {
 			t.Errorf("it ended by %v", context.Cause(long))
 		}
-		other, stop := outlive(t.Context(), time.Second)
+		other, stop := withGrace(t.Context(), time.Second)
 		stop()
 		if other.Err() == nil {
 			t.Error("it did not end when it was stopped")
@@ -241,7 +241,7 @@ func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
 	re, ok := parseRemote(errors.New(text))
-	if !ok || re.short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.reaction() != relocate {
+	if !ok || re.shortClass() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.reaction() != relocate {
 		t.Fatalf("%#v", re)
 	}
 	for class, want := range map[string]reaction{

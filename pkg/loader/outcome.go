@@ -88,7 +88,7 @@ func eventError(err error) error {
 // permissions recurs until an operator acts; after another the NameNode may just be restarting.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
-	if ok && slices.Contains(lasting, re.short()) {
+	if ok && slices.Contains(lasting, re.shortClass()) {
 		return 2
 	}
 	return 5
@@ -109,8 +109,8 @@ type outcome struct {
 	err                     error // why outcomes are unknown
 }
 
-// leastLook is the time for the first look at a file, even if the search ends sooner: a search without a look finds nothing.
-const leastLook = 30 * time.Second
+// minLook is the time for the first look at a file, even if the search ends sooner: a search without a look finds nothing.
+const minLook = 30 * time.Second
 
 // settleAll resolves the outcome of files, for SettleTimeout at most, and with at least one look. The region, if known, is the one that
 // they were sent to.
@@ -119,7 +119,7 @@ func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	late := fmt.Errorf("outcome not resolved within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(l.linger, limit, late)
 	defer cancel()
-	first, cancelFirst := context.WithTimeoutCause(l.linger, max(limit, leastLook), late)
+	first, cancelFirst := context.WithTimeoutCause(l.linger, max(limit, minLook), late)
 	defer cancelFirst()
 	settled := make([]HFile, len(files))
 	places := make([]Place, len(files))

@@ -12,8 +12,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// outlive returns a context that continues for a grace period after ctx has ended, so that work in progress can finish.
-func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// withGrace returns a context that continues for a grace period after ctx has ended, so that work in progress can finish.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	long, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if retry.Sleep(long, grace) == nil {
@@ -29,7 +29,7 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 // call makes the call. When the context ends, it still waits for the answer for half of LoadGrace: a load takes a second or two, and a lost
 // answer costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
-	callCtx, end := outlive(ctx, l.c.cfg.LoadGrace/2)
+	callCtx, end := withGrace(ctx, l.c.cfg.LoadGrace/2)
 	defer end()
 	callCtx, cancel := context.WithTimeoutCause(callCtx, l.c.cfg.LoadTimeout, fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
 	defer cancel()

@@ -24,16 +24,16 @@ const clientMeta region.ClientType = "ClientMetaService"
 
 // Fields of the registry's answers (Registry.proto and HBase.proto of HBase 2.6), for which gohbase has no types.
 const (
-	registryID          = 1 // GetClusterIdResponse.cluster_id
-	registryMaster      = 1 // GetActiveMasterResponse.server_name
-	registryMeta        = 1 // GetMetaRegionLocationsResponse.meta_locations
-	registryNode        = 1 // GetBootstrapNodesResponse.server_name
-	locationRegion      = 1 // RegionLocation.region_info
-	locationServer      = 2 // .server_name
-	regionReplica       = 7 // RegionInfo.replica_id
-	serverHost          = 1 // ServerName.host_name
-	serverPort          = 2 // .port
-	mostRegistryServers = 64
+	registryID         = 1 // GetClusterIdResponse.cluster_id
+	registryMaster     = 1 // GetActiveMasterResponse.server_name
+	registryMeta       = 1 // GetMetaRegionLocationsResponse.meta_locations
+	registryNode       = 1 // GetBootstrapNodesResponse.server_name
+	locationRegion     = 1 // RegionLocation.region_info
+	locationServer     = 2 // .server_name
+	regionReplica      = 7 // RegionInfo.replica_id
+	serverHost         = 1 // ServerName.host_name
+	serverPort         = 2 // .port
+	maxRegistryServers = 64
 )
 
 // errNoRegistry is the error of a server that has no RPC registry.
@@ -185,7 +185,7 @@ func activeMaster(answer []byte) (string, error) {
 func bootstrapNodes(answer []byte) []string {
 	var nodes []string
 	frames.Fields(answer, func(field protowire.Number, _ uint64, name []byte) {
-		if field != registryNode || name == nil || len(nodes) == mostRegistryServers {
+		if field != registryNode || name == nil || len(nodes) == maxRegistryServers {
 			return
 		}
 		if addr, err := serverAddress(name); err == nil && !slices.Contains(nodes, addr) {
@@ -208,8 +208,8 @@ func serverAddress(name []byte) (string, error) {
 
 // checkRegistry checks the addresses of [Config.Registry].
 func checkRegistry(servers []string) error {
-	if len(servers) > mostRegistryServers {
-		return fmt.Errorf("the RPC registry has %d servers, at most %d make sense", len(servers), mostRegistryServers)
+	if len(servers) > maxRegistryServers {
+		return fmt.Errorf("the RPC registry has %d servers, at most %d make sense", len(servers), maxRegistryServers)
 	}
 	for _, s := range servers {
 		host, port, err := net.SplitHostPort(s)

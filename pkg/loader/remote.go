@@ -41,8 +41,8 @@ func (e *RemoteError) Error() string {
 	return e.Class + ": " + e.Message
 }
 
-// short returns the class without its package.
-func (e *RemoteError) short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
+// shortClass returns the class without its package.
+func (e *RemoteError) shortClass() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
 
 // The reaction to each exception class, by its short name: packages have changed between versions.
 var (
@@ -64,11 +64,11 @@ var (
 
 // reaction classifies the exception.
 func (e *RemoteError) reaction() reaction {
-	short := e.short()
+	short := e.shortClass()
 	switch {
 	case slices.Contains(relocating, short):
 		return relocate
-	case slices.Contains(busy, short), e.unmade():
+	case slices.Contains(busy, short), e.uninitialized():
 		return backOff
 	case slices.Contains(final, short):
 		return giveUp
@@ -76,8 +76,8 @@ func (e *RemoteError) reaction() reaction {
 	return unclear
 }
 
-// unmade reports whether a master answered before its initialization: HMaster of 2.6.4 serves calls while its fields are null.
-func (e *RemoteError) unmade() bool {
+// uninitialized reports whether a master answered before its initialization: HMaster of 2.6.4 serves calls while its fields are null.
+func (e *RemoteError) uninitialized() bool {
 	return strings.HasPrefix(e.Message, `Cannot invoke "org.apache.hadoop.hbase.master.`) && strings.HasSuffix(e.Message, ` is null`) && strings.Contains(e.Message, ` because "this.`)
 }
 
@@ -149,5 +149,5 @@ func Unavailable(err error) bool {
 // isJava reports whether err is an exception with this short class name.
 func isJava(err error, short string) bool {
 	re, ok := errors.AsType[*RemoteError](err)
-	return ok && re.short() == short
+	return ok && re.shortClass() == short
 }

@@ -23,7 +23,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 		if err := l.announce(groups); err != nil {
 			return err
 		}
-		again, err := l.round(ctx, groups)
+		again, err := l.sendRound(ctx, groups)
 		if err != nil || len(again) == 0 {
 			return err
 		}
@@ -34,7 +34,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 		if err != nil {
 			return err
 		}
-		if groups, err = l.again(ctx, regions, again); err != nil {
+		if groups, err = l.regroup(ctx, regions, again); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -82,8 +82,8 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 	}
 }
 
-// round sends each group once, some per server at a time. After an error it sends no more, and waits for those in flight.
-func (l *load) round(ctx context.Context, groups []group) (again []group, err error) {
+// sendRound sends each group once, some per server at a time. After an error it sends no more, and waits for those in flight.
+func (l *load) sendRound(ctx context.Context, groups []group) (again []group, err error) {
 	byServer := map[string][]group{}
 	for _, g := range groups {
 		byServer[g.region.Server] = append(byServer[g.region.Server], g)

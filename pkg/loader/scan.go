@@ -171,7 +171,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 // expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
 func expired(err error) bool {
 	re, ok := errors.AsType[*RemoteError](err)
-	return ok && slices.Contains([]string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"}, re.short())
+	return ok && slices.Contains([]string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"}, re.shortClass())
 }
 
 // ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes.

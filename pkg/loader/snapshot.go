@@ -77,7 +77,7 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 // snapshotRefused reports whether the master refuses a snapshot with a text.
 func snapshotRefused(err error, text string) bool {
 	e, ok := errors.AsType[*RemoteError](err)
-	return ok && e.short() == "SnapshotCreationException" && strings.Contains(e.Message, text)
+	return ok && e.shortClass() == "SnapshotCreationException" && strings.Contains(e.Message, text)
 }
 
 // SnapshotUnderWay waits until no request is taking a snapshot of the name any more. The next call of [Cluster.Snapshot] shows whether one

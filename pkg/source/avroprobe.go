@@ -107,7 +107,7 @@ func (a *avroFile) columns(o *Options) error {
 		case asked:
 			return err
 		case !o.passesTextless():
-			return textless(err)
+			return noTextForm(err)
 		default:
 			f.others = append(f.others, name)
 		}

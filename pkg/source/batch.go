@@ -77,7 +77,7 @@ func (b *Batch) raw(row int) []byte {
 	if row+1 < b.Rows {
 		end = int(b.Offsets[row+1] - b.base)
 	}
-	return b.reader.trimEnd(b.reader.text.one(b.Data[start:end]))
+	return b.reader.trimEnd(b.reader.text.record(b.Data[start:end]))
 }
 
 // appendCSV appends a field of CSV, quoted if needed.

@@ -105,7 +105,7 @@ func (t *delimitedReader) parse(n, _ int, last bool) (int, error) {
 
 func (t *delimitedReader) trimEnd(record []byte) []byte { return t.scanner.TrimEnd(record) }
 
-func (t *delimitedReader) one(record []byte) []byte { return t.scanner.One(record) }
+func (t *delimitedReader) record(record []byte) []byte { return t.scanner.One(record) }
 
 // undecided returns the scanner's undecided length at PostgreSQL's end-of-data mark, unless more text follows the mark: then it is a
 // record.

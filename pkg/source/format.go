@@ -124,12 +124,12 @@ func (o *Options) formatOf(name Format) *registered {
 
 // ends returns the format of a name, in lower case and without the ending of a compression; nil if the name shows none.
 func (o *Options) ends(name string) *registered {
-	return o.such(func(f *facts) bool { return f.ends(name, o) })
+	return o.lastFormat(func(f *facts) bool { return f.ends(name, o) })
 }
 
 // begins returns the format that the file's first bytes show, nil if there is none.
 func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*registered, error) {
-	k := o.such(func(f *facts) bool { return f.begins(head) })
+	k := o.lastFormat(func(f *facts) bool { return f.begins(head) })
 	if k == nil || k.facts().ending == nil {
 		return k, nil
 	}
@@ -142,11 +142,11 @@ func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*regis
 
 // looks returns the format that text with this beginning probably has.
 func (o *Options) looks(head []byte) *registered {
-	return o.such(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
+	return o.lastFormat(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
 }
 
-// such returns the last format whose facts match, and find the last match in a list.
-func (o *Options) such(facts func(f *facts) bool) *registered {
+// lastFormat returns the last format whose facts match, and find the last match in a list.
+func (o *Options) lastFormat(facts func(f *facts) bool) *registered {
 	return o.find(func(k *registered) bool { f := k.facts(); return facts(&f) })
 }
 

@@ -35,7 +35,7 @@ func (j *jsonReader) read(s Split) error {
 	if p := j.r.file.content.(*jsonText).wanted; p != j.plan {
 		j.parser, j.plan = p.NewParser(), p
 	}
-	defer j.r.met(j.parser)
+	defer j.r.noteColumns(j.parser)
 	return j.r.readText(s)
 }
 

@@ -36,8 +36,8 @@ func (f *inputFile) placeOf(column int) int {
 	return f.order[column]
 }
 
-// met records the columns that lines of the current file have had so far. It is called after each split.
-func (r *Reader) met(lines *jsonlines.Parser) {
+// noteColumns records the columns that lines of the current file have had so far. It is called after each split.
+func (r *Reader) noteColumns(lines *jsonlines.Parser) {
 	m := &r.in.met
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -122,7 +122,7 @@ const (
 	defaultSplitSize = 8 << 20
 	defaultChunkSize = 512 << 10
 	defaultMaxRecord = 64 << 20
-	mostMaxRecord    = 1 << 30 // spans have 32 bits, and a chunk may hold a record twice
+	maxMaxRecord     = 1 << 30 // spans have 32 bits, and a chunk may hold a record twice
 )
 
 func (o Options) withDefaults() Options {
@@ -156,8 +156,8 @@ func (o Options) Validate() error {
 	if o.SplitSize < 0 || o.ChunkSize < 0 || o.MaxRecord < 0 {
 		return errors.New("split size, chunk size and longest record must not be negative")
 	}
-	if o.MaxRecord > mostMaxRecord || o.ChunkSize > mostMaxRecord {
-		return fmt.Errorf("the longest record and the chunk size must not be above %s", setting.Count(mostMaxRecord, "byte"))
+	if o.MaxRecord > maxMaxRecord || o.ChunkSize > maxMaxRecord {
+		return fmt.Errorf("the longest record and the chunk size must not be above %s", setting.Count(maxMaxRecord, "byte"))
 	}
 	if f, r := o.dumpSeps(); f == r {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))

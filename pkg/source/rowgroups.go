@@ -80,7 +80,7 @@ func (p *groupFile) choose(o *Options) error {
 		case o.passesTextless():
 			f.others = append(f.others, name)
 		default:
-			return textless(fmt.Errorf("column %s: %w", valuetext.Name(name), err))
+			return noTextForm(fmt.Errorf("column %s: %w", valuetext.Name(name), err))
 		}
 	}
 	if len(f.columns) == 0 {
@@ -183,7 +183,7 @@ func (p *groupReader) read(s Split) (err error) {
 }
 
 // batchRows is the number of rows in a batch of a format without text: their spans fit in a core's cache.
-const batchRows = parquet.MostRows
+const batchRows = parquet.MaxRows
 
 // wideBatch returns the number of rows in a batch for a number of columns: fewer if their spans would take some megabytes.
 func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }

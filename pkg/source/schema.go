@@ -107,8 +107,8 @@ func (o *Options) passesTextless() bool {
 	return o.Extra == ExtraIgnore || o.Extra == "" && len(o.Columns) > 0
 }
 
-// textless returns advice for a column whose type has no text.
-func textless(err error) error {
+// noTextForm returns advice for a column whose type has no text.
+func noTextForm(err error) error {
 	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
 }
 

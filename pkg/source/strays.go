@@ -102,7 +102,7 @@ func (r *Reader) endOf(values []Span, start, next int) int {
 		}
 	} else if bytes.Contains(r.buf[start:next], []byte("\r"+sep)) {
 		// The value is stored elsewhere, or is NULL: the record is scanned again.
-		return start + len(r.text.one(r.buf[start:next]))
+		return start + len(r.text.record(r.buf[start:next]))
 	}
 	return next
 }

@@ -59,8 +59,8 @@ type textReader interface {
 	undecided(n int) int
 	// trimEnd removes the end mark of a record.
 	trimEnd(record []byte) []byte
-	// one returns a record without the bytes after it.
-	one(record []byte) []byte
+	// record returns a record without the bytes after it.
+	record(record []byte) []byte
 	// tooLong explains a record that is longer than most.
 	tooLong(most string) string
 }
@@ -70,8 +70,8 @@ type recordReader struct{ r *Reader }
 
 func (t recordReader) read(s Split) error { return t.r.readText(s) }
 
-func (recordReader) undecided(int) int        { return 0 }
-func (recordReader) one(record []byte) []byte { return record }
+func (recordReader) undecided(int) int           { return 0 }
+func (recordReader) record(record []byte) []byte { return record }
 
 func (recordReader) tooLong(most string) string {
 	return fmt.Sprintf("the record is longer than %s: a separator is missing", most)

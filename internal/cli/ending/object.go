@@ -168,8 +168,8 @@ func CommandName(cmd *cobra.Command) string {
 	return name
 }
 
-// mostError is the length limit of an error in a result, in bytes.
-const mostError = 4000
+// maxError is the length limit of an error in a result, in bytes.
+const maxError = 4000
 
 // errorText returns the message of an error that is a failure.
 func errorText(err error) string {
@@ -182,10 +182,10 @@ func errorText(err error) string {
 // Bounded returns an error's message, cut to the length limit of a result.
 func Bounded(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if len(text) <= mostError {
+	if len(text) <= maxError {
 		return text
 	}
-	end := mostError
+	end := maxError
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -75,8 +75,8 @@ func (l *Observer) begin(at time.Time) {
 	})
 }
 
-// Tell emits the last event, and waits until all events are delivered.
-func (l *Observer) Tell(ctx context.Context, o ending.Outcome) error {
+// Report emits the last event, and waits until all events are delivered.
+func (l *Observer) Report(ctx context.Context, o ending.Outcome) error {
 	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
 		l.begin(o.Began) // a run that failed before its work began
 		l.emitter.Emit(l.endEvent(o))

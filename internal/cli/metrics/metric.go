@@ -10,8 +10,8 @@ type metric[S any] struct {
 	help   string
 	kind   prometheus.ValueType
 	labels []string
-	// tell sets a value for each set of label values. If it sets none, the metric is left out.
-	tell func(s S, set func(v float64, labels ...string))
+	// report sets a value for each set of label values. If it sets none, the metric is left out.
+	report func(s S, set func(v float64, labels ...string))
 }
 
 // collector collects a table of metrics from the result of now.
@@ -38,7 +38,7 @@ func (c *collector[S]) Describe(to chan<- *prometheus.Desc) {
 func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
 	s := c.now()
 	for i, m := range c.all {
-		m.tell(s, func(v float64, labels ...string) {
+		m.report(s, func(v float64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(c.desc[i], m.kind, v, labels...)
 		})
 	}

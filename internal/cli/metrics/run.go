@@ -35,44 +35,44 @@ var phases = []string{"read", "sort", "write", "snapshot", "check", "replace", "
 // rules find every metric.
 var lastRun = []metric[*Run]{
 	{name: "bulkload_last_success_timestamp_seconds", help: "Unix time at which a run last ended with its data in place; a failure leaves it as it was, and so does a run that finds its job done before.",
-		tell: func(r *Run, set func(float64, ...string)) {
+		report: func(r *Run, set func(float64, ...string)) {
 			if !r.Success.IsZero() {
 				set(seconds(r.Success))
 			}
 		}},
-	{name: "bulkload_last_run_timestamp_seconds", help: "Unix time at which the last run ended, whatever its outcome.", tell: one(func(r *Run) float64 { return seconds(r.Ended) })},
-	{name: "bulkload_last_run_exit_code", help: "Exit code of the last run: 0 is done, also by an earlier run; the others are in the command's help.", tell: one(func(r *Run) float64 { return float64(r.Code) })},
-	{name: "bulkload_last_run_already_done", help: "1 if the last run found its job done by an earlier one, and did nothing.", tell: one(func(r *Run) float64 { return truth(r.Result != nil && r.Result.Already) })},
-	{name: "bulkload_last_run_attempt", help: "Number of the job's attempt that the last run was, from 1; 0 if it did not begin.", tell: one(func(r *Run) float64 { return float64(r.attempt()) })},
-	{name: "bulkload_last_run_duration_seconds", help: "How long the last run took, from the command's start to its end.", tell: one(func(r *Run) float64 { return r.Ended.Sub(r.Began).Seconds() })},
-	{name: "bulkload_last_run_phase_duration_seconds", help: "How long each phase of the last run took; 0 for phases that it did not have.", labels: []string{"phase"}, tell: (*Run).tellPhases},
-	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", tell: one(func(r *Run) float64 { return float64(r.Input.Files) })},
-	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", tell: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
-	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
-	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
-	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", tell: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
+	{name: "bulkload_last_run_timestamp_seconds", help: "Unix time at which the last run ended, whatever its outcome.", report: one(func(r *Run) float64 { return seconds(r.Ended) })},
+	{name: "bulkload_last_run_exit_code", help: "Exit code of the last run: 0 is done, also by an earlier run; the others are in the command's help.", report: one(func(r *Run) float64 { return float64(r.Code) })},
+	{name: "bulkload_last_run_already_done", help: "1 if the last run found its job done by an earlier one, and did nothing.", report: one(func(r *Run) float64 { return truth(r.Result != nil && r.Result.Already) })},
+	{name: "bulkload_last_run_attempt", help: "Number of the job's attempt that the last run was, from 1; 0 if it did not begin.", report: one(func(r *Run) float64 { return float64(r.attempt()) })},
+	{name: "bulkload_last_run_duration_seconds", help: "How long the last run took, from the command's start to its end.", report: one(func(r *Run) float64 { return r.Ended.Sub(r.Began).Seconds() })},
+	{name: "bulkload_last_run_phase_duration_seconds", help: "How long each phase of the last run took; 0 for phases that it did not have.", labels: []string{"phase"}, report: (*Run).reportPhases},
+	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", report: one(func(r *Run) float64 { return float64(r.Input.Files) })},
+	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", report: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
+	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", report: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
+	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", report: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
+	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", report: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
 	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by their results: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
-		labels: []string{"outcome"}, tell: (*Run).tellExpectations},
-	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
-	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
-	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
-	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().HFiles) })},
-	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", tell: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
-	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", tell: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
-	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", tell: one(func(r *Run) float64 { return float64(r.result().Regions) })},
+		labels: []string{"outcome"}, report: (*Run).reportExpectations},
+	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", report: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
+	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
+	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
+	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().HFiles) })},
+	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", report: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
+	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", report: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
+	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", report: one(func(r *Run) float64 { return float64(r.result().Regions) })},
 	{name: "bulkload_last_run_further_rows_written", help: "Rows in the HFiles of each further table and index of the last run; the metrics without that label are of the job's own table.", labels: []string{"further"},
-		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Digest.Rows) })},
+		report: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Digest.Rows) })},
 	{name: "bulkload_last_run_further_hfiles_bytes", help: "Size of the HFiles of each further table and index.", labels: []string{"further"},
-		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Bytes) })},
+		report: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Bytes) })},
 	{name: "bulkload_last_run_further_regions_loaded", help: "Regions of each further table and index that took files.", labels: []string{"further"},
-		tell: furtherTables(func(t result.Table) float64 { return float64(t.Regions) })},
-	{name: "bulkload_last_run_verified", help: "1 if the last run read its tables back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
+		report: furtherTables(func(t result.Table) float64 { return float64(t.Regions) })},
+	{name: "bulkload_last_run_verified", help: "1 if the last run read its tables back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", report: func(r *Run, set func(float64, ...string)) {
 		if r.Loads {
 			set(truth(r.verified()))
 		}
 	}},
-	{name: "bulkload_last_run_warnings", help: "Warnings of the last run.", tell: one(func(r *Run) float64 { return float64(r.Progress.Warnings) })},
-	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", labels: []string{"version", "revision", "goversion"}, tell: func(r *Run, set func(float64, ...string)) { r.Build.tell(set) }},
+	{name: "bulkload_last_run_warnings", help: "Warnings of the last run.", report: one(func(r *Run) float64 { return float64(r.Progress.Warnings) })},
+	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", labels: []string{"version", "revision", "goversion"}, report: func(r *Run, set func(float64, ...string)) { r.Build.report(set) }},
 }
 
 // Collector returns a collector of the run's metrics, without the labels of the job.
@@ -85,7 +85,7 @@ func (r *Run) Collector() prometheus.Collector {
 	return newCollector(all, func() *Run { return r })
 }
 
-func (b Build) tell(set func(float64, ...string)) { set(1, b.Version, b.Revision, b.Go) }
+func (b Build) report(set func(float64, ...string)) { set(1, b.Version, b.Revision, b.Go) }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
@@ -111,7 +111,7 @@ func (r *Run) manifest() *manifest.Manifest {
 	return m
 }
 
-func (r *Run) tellExpectations(set func(float64, ...string)) {
+func (r *Run) reportExpectations(set func(float64, ...string)) {
 	counts := map[string]int{}
 	for _, f := range r.Result.Findings() {
 		switch {
@@ -152,7 +152,7 @@ func furtherTables(value func(t result.Table) float64) func(r *Run, set func(flo
 	}
 }
 
-func (r *Run) tellPhases(set func(float64, ...string)) {
+func (r *Run) reportPhases(set func(float64, ...string)) {
 	took := durations(r.Progress)
 	for _, name := range phases {
 		set(took[name].Seconds(), name)

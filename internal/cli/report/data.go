@@ -50,7 +50,7 @@ func (w *Reporter) report(o ending.Outcome) *document {
 func (w *Reporter) addInputs(r *document) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	addReading(r, w.start.Reading)
-	r.Inputs = w.start.Sources[:min(len(w.start.Sources), mostInputs)]
+	r.Inputs = w.start.Sources[:min(len(w.start.Sources), maxInputs)]
 	if len(r.Inputs) == 0 && r.InputFiles == 0 {
 		for _, name := range w.options.Spec.Inputs { // the job ended before it listed the files
 			r.Inputs = append(r.Inputs, progress.InputFile{Path: name})
@@ -64,10 +64,10 @@ func addReading(r *document, reading *progress.Reading) {
 	if reading == nil {
 		return
 	}
-	for _, way := range reading.Ways[:min(len(reading.Ways), mostWays)] {
+	for _, way := range reading.Ways[:min(len(reading.Ways), maxWays)] {
 		r.ReadAs = append(r.ReadAs, fmt.Sprintf("%s: %s", setting.Count(way.Files, "file"), way))
 	}
-	if n := len(reading.Ways) - mostWays; n > 0 {
+	if n := len(reading.Ways) - maxWays; n > 0 {
 		r.ReadAs = append(r.ReadAs, fmt.Sprintf("and in %s", setting.Count(n, "more way")))
 	}
 	if len(reading.Partitions) > 0 {
@@ -79,7 +79,7 @@ func addReading(r *document, reading *progress.Reading) {
 
 // differing returns a list for the report, and the number of files that it leaves out.
 func differing(list []progress.FileColumns) (first []differingFiles, more int) {
-	for _, l := range list[:min(len(list), mostInputs)] {
+	for _, l := range list[:min(len(list), maxInputs)] {
 		columns, files := l.Text()
 		first = append(first, differingFiles{Columns: columns, Files: len(l.Files), First: files})
 	}
@@ -101,7 +101,7 @@ func addPhases(r *document, o ending.Outcome) {
 // first. The inputs are listed as they were given.
 func (w *Reporter) addParts(r *document, parts result.Parts) {
 	r.PartsText, r.Timestamp = parts.Text(), 0 // each part has its own timestamp
-	for _, name := range w.options.Spec.Inputs[:min(len(w.options.Spec.Inputs), mostInputs)] {
+	for _, name := range w.options.Spec.Inputs[:min(len(w.options.Spec.Inputs), maxInputs)] {
 		r.Inputs = append(r.Inputs, progress.InputFile{Path: name})
 	}
 	under := "" // common prefix of all paths
@@ -121,7 +121,7 @@ func (w *Reporter) addParts(r *document, parts result.Parts) {
 		switch {
 		case p.Status != result.PartDone:
 			r.Parts = slices.Insert(r.Parts, 0, part)
-		case len(r.Parts) < mostParts:
+		case len(r.Parts) < maxParts:
 			r.Parts = append(r.Parts, part)
 		default:
 			r.MoreParts++

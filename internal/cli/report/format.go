@@ -11,9 +11,9 @@ import (
 )
 
 var functions = template.FuncMap{
-	"count": count, "bytes": bytesText, "took": took, "clock": clock, "rate": rate, "cut": cut, "share": share, "int64": func(n int) int64 { return int64(n) },
+	"count": count, "bytes": bytesText, "took": formatDuration, "clock": clock, "rate": rate, "cut": cut, "share": share, "int64": func(n int) int64 { return int64(n) },
 	"add": func(a, b int) int { return a + b }, "plural": plural, "per": perSecond, "ratio": func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) },
-	"span": func(from, to time.Time) string { return took(to.Sub(from)) },
+	"span": func(from, to time.Time) string { return formatDuration(to.Sub(from)) },
 }
 
 // count formats a number with separated thousands.
@@ -62,8 +62,8 @@ func scaled(v, by float64, units ...string) string {
 	return strings.TrimSpace(text + " " + units[i])
 }
 
-// took formats a duration with about three digits.
-func took(d time.Duration) string {
+// formatDuration formats a duration with about three digits.
+func formatDuration(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s < 0:
 		return "0 s"

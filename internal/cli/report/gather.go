@@ -52,11 +52,11 @@ func newReporter(o Options) *Reporter {
 
 // Limits of the contents of a report.
 const (
-	mostSamples  = 600
-	mostWarnings = 100
-	mostInputs   = 50
-	mostParts    = 500
-	mostWays     = 10
+	maxSamples  = 600
+	maxWarnings = 100
+	maxInputs   = 50
+	maxParts    = 500
+	maxWays     = 10
 )
 
 // Reporter collects data about a job, and writes the report at the job's end.
@@ -79,7 +79,7 @@ func (w *Reporter) loop() {
 	every := time.Second
 	for {
 		w.mu.Lock()
-		thinned, by := thin(append(w.samples, w.sample()), mostSamples)
+		thinned, by := downsample(append(w.samples, w.sample()), maxSamples)
 		w.samples, every = thinned, every*by
 		w.mu.Unlock()
 		t := time.NewTimer(every)
@@ -139,7 +139,7 @@ func (w *Reporter) Events() progress.Events {
 		OnWarn: func(msg string, kv ...any) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if len(w.warnings) < mostWarnings {
+			if len(w.warnings) < maxWarnings {
 				w.warnings = append(w.warnings, noteText(msg, kv))
 			} else {
 				w.moreWarned++

@@ -38,14 +38,14 @@ func TestReadRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, all, err := readRejects(name, false)
-	if err != nil || all != 32 || len(list) != mostRejects {
+	if err != nil || all != 32 || len(list) != maxRejects {
 		t.Fatalf("%d of %d, %v", len(list), all, err)
 	}
 	if want := (reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
 		t.Errorf("%+v", list[0])
 	}
 	list, _, err = readRejects(name, true)
-	if err != nil || !strings.HasPrefix(list[0].Record, "12x,ää") || len(list[0].Record) > mostReject+4 || list[1].Record != `\xFF\x00` || list[1].Place != "a.csv: record 1 after byte 4, at byte 9" {
+	if err != nil || !strings.HasPrefix(list[0].Record, "12x,ää") || len(list[0].Record) > maxReject+4 || list[1].Record != `\xFF\x00` || list[1].Place != "a.csv: record 1 after byte 4, at byte 9" {
 		t.Errorf("%+v, %v", list[:2], err)
 	}
 	if _, _, err := readRejects(name+"x", false); err == nil {
@@ -110,11 +110,11 @@ func TestReportOfParts(t *testing.T) {
 		t.Errorf("done now: %d rows, %d of %d bytes", rows, written, input)
 	}
 	r = document{}
-	for range mostParts + 20 {
+	for range maxParts + 20 {
 		parts = append(parts, parts[1])
 	}
 	w.addParts(&r, parts)
-	if len(r.Parts) != mostParts || r.MoreParts != 22 || r.Parts[0].Status != "failed" {
+	if len(r.Parts) != maxParts || r.MoreParts != 22 || r.Parts[0].Status != "failed" {
 		t.Errorf("%d parts and %d more", len(r.Parts), r.MoreParts)
 	}
 }

@@ -9,11 +9,11 @@ import (
 
 // Limits of the charts and tables of regions.
 const (
-	mostBars   = 40   // bars with keys; more regions become a dense chart
-	mostDense  = 1000 // columns of a dense chart; more regions are combined
-	mostListed = 2000 // in the table of all regions
-	topListed  = 10
-	barStep    = 34 // pixels
+	maxBars   = 40   // bars with keys; more regions become a dense chart
+	maxDense  = 1000 // columns of a dense chart; more regions are combined
+	maxListed = 2000 // in the table of all regions
+	topListed = 10
+	barStep   = 34 // pixels
 )
 
 // spread is the distribution of rows and bytes over the regions.
@@ -67,7 +67,7 @@ func newSpread(regions []region) *spread {
 	if len(regions) == 0 {
 		return nil
 	}
-	s := &spread{Listed: len(regions) <= mostListed}
+	s := &spread{Listed: len(regions) <= maxListed}
 	sizes := make([]int64, len(regions))
 	for i, r := range regions {
 		sizes[i] = r.Bytes
@@ -95,7 +95,7 @@ func newSpread(regions []region) *spread {
 	if len(regions) == 1 {
 		s.Verdict = "There is one region: nothing to spread."
 	}
-	if len(regions) <= mostBars {
+	if len(regions) <= maxBars {
 		s.bars()
 		return s
 	}
@@ -130,7 +130,7 @@ func (s *spread) bars() {
 
 // columns draws more regions than the chart of bars can show.
 func (s *spread) columns() *dense {
-	each := (len(s.Regions) + mostDense - 1) / mostDense
+	each := (len(s.Regions) + maxDense - 1) / maxDense
 	top := niceTop(float64(s.Largest.Bytes), 1024)
 	d := &dense{Each: each, Top: bytesText(int64(top)), Mean: "mean " + bytesText(int64(s.Mean)), MeanY: percent(100 - 100*s.Mean/top)}
 	n := (len(s.Regions) + each - 1) / each

@@ -17,10 +17,10 @@ import (
 
 // Limits of the examples in a report.
 const (
-	mostRejects      = 20
-	mostReject       = 200 // characters of a record
-	mostRejectReason = 300
-	mostRejectLine   = 64 << 10 // bytes of a line that are read
+	maxRejects      = 20
+	maxReject       = 200 // characters of a record
+	maxRejectReason = 300
+	maxRejectLine   = 64 << 10 // bytes of a line that are read
 )
 
 // readRejects reads the first lines of a file of bad records, and counts all of them. Reasons may quote a value; without
@@ -31,7 +31,7 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 		return nil, 0, fmt.Errorf("bad records: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, mostRejectLine)
+	in := bufio.NewReaderSize(f, maxRejectLine)
 	for {
 		line, whole, err := rejectLine(in)
 		if errors.Is(err, io.EOF) {
@@ -43,7 +43,7 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 		if bytes.HasPrefix(line, []byte(`{"bulkload_rejects":`)) {
 			continue // the header with the settings of reading
 		}
-		if all++; len(list) == mostRejects {
+		if all++; len(list) == maxRejects {
 			continue
 		}
 		if !whole { // the record is the last field
@@ -84,7 +84,7 @@ func parseReject(line []byte, records bool) (reject, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return reject{}, err
 	}
-	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), mostRejectReason)}
+	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), maxRejectReason)}
 	if j.Since > 0 {
 		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
 	}
@@ -93,9 +93,9 @@ func parseReject(line []byte, records bool) (reject, error) {
 		return r, nil
 	}
 	if j.Raw != nil {
-		r.Record = shorten(*j.Raw, mostReject)
+		r.Record = shorten(*j.Raw, maxReject)
 	} else if raw, err := base64.StdEncoding.DecodeString(j.RawBase64); err == nil {
-		r.Record = shorten(rowkey.String(raw[:min(len(raw), mostReject)]), mostReject)
+		r.Record = shorten(rowkey.String(raw[:min(len(raw), maxReject)]), maxReject)
 	}
 	return r, nil
 }

@@ -143,7 +143,7 @@ func TestThin(t *testing.T) {
 	var s []sample
 	for i := range 10_000 {
 		s = append(s, sample{Read: int64(i)})
-		s, _ = thin(s, 600)
+		s, _ = downsample(s, 600)
 		if len(s) > 600 || s[0].Read != 0 || s[len(s)-1].Read != int64(i) {
 			t.Fatalf("%d samples from %d to %d after %d", len(s), s[0].Read, s[len(s)-1].Read, i)
 		}

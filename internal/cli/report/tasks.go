@@ -12,7 +12,7 @@ import (
 // Limits of the tasks in a report: visible at first, and in total. The file of tasks has all of them.
 const (
 	firstTasks = 10
-	mostTasks  = 1000
+	maxTasks   = 1000
 )
 
 // tasksOf lists the tasks of a job on YARN: the stragglers, then the others, each group in descending order of
@@ -32,7 +32,7 @@ func tasksOf(y *result.YARN) *taskList {
 	if y.Stragglers > 0 {
 		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)
 	}
-	all := y.Slowest(mostTasks)
+	all := y.Slowest(maxTasks)
 	first := min(len(all), firstTasks)
 	return &taskList{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
 }

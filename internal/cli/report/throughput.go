@@ -147,7 +147,7 @@ func chartRows(r *document, all []series, text func(float64) string) []chartRow 
 	var rows []chartRow
 	for i := 0; i+1 < n; i += step {
 		from, to := r.Samples[i], r.Samples[min(i+step, n-1)]
-		row := chartRow{At: took(from.At.Sub(r.Began)) + " – " + took(to.At.Sub(r.Began))}
+		row := chartRow{At: formatDuration(from.At.Sub(r.Began)) + " – " + formatDuration(to.At.Sub(r.Began))}
 		for _, s := range all {
 			row.Values = append(row.Values, text(s.rates([]sample{from, to})[0])+"/s")
 		}
@@ -156,9 +156,9 @@ func chartRows(r *document, all []series, text func(float64) string) []chartRow 
 	return rows
 }
 
-// thin drops every second sample except the last if there are more than most, so that a job of any length has a
+// downsample drops every second sample except the last if there are more than most, so that a job of any length has a
 // bounded number of samples. It returns the factor by which the time between samples has grown: 1 or 2.
-func thin(samples []sample, most int) ([]sample, time.Duration) {
+func downsample(samples []sample, most int) ([]sample, time.Duration) {
 	if len(samples) <= most {
 		return samples, 1
 	}

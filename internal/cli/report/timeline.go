@@ -55,7 +55,7 @@ func percent(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%"
 func timeTicks(all time.Duration) []tick {
 	ticks := []tick{{"0%", "start", "0"}}
 	for i := 1; i < 4; i++ {
-		ticks = append(ticks, tick{percent(float64(25 * i)), "middle", took(all * time.Duration(i) / 4)})
+		ticks = append(ticks, tick{percent(float64(25 * i)), "middle", formatDuration(all * time.Duration(i) / 4)})
 	}
-	return append(ticks, tick{"100%", "end", took(all)})
+	return append(ticks, tick{"100%", "end", formatDuration(all)})
 }

@@ -104,27 +104,27 @@ func inJournal(f *os.File, stream string) bool {
 type phaseLog struct {
 	log     *slog.Logger
 	tracker *progress.Tracker
-	told    int // number of logged phases
+	logged  int // number of logged phases
 	part    int // the part that they belong to
 }
 
 // events returns the callbacks, which must come after those of the tracker. Phases begin one after another, so there
 // is no lock.
 func (p *phaseLog) events() progress.Events {
-	return progress.Events{OnPhase: func(string) { p.tell() }}
+	return progress.Events{OnPhase: func(string) { p.logPhases() }}
 }
 
-// tell logs the phases that have ended since the last call.
-func (p *phaseLog) tell() {
+// logPhases logs the phases that have ended since the last call.
+func (p *phaseLog) logPhases() {
 	now := p.tracker.Progress()
 	if now.Start.Part != p.part { // phases of the same name in earlier parts are combined
-		p.part, p.told = now.Start.Part, 0
-		for p.told < len(now.Phases) && now.Start.Part > 1 && !now.Phases[p.told].Ended.IsZero() {
-			p.told++
+		p.part, p.logged = now.Start.Part, 0
+		for p.logged < len(now.Phases) && now.Start.Part > 1 && !now.Phases[p.logged].Ended.IsZero() {
+			p.logged++
 		}
 	}
-	for ; p.told < len(now.Phases) && !now.Phases[p.told].Ended.IsZero(); p.told++ {
-		phase := now.Phases[p.told]
+	for ; p.logged < len(now.Phases) && !now.Phases[p.logged].Ended.IsZero(); p.logged++ {
+		phase := now.Phases[p.logged]
 		args := []any{"phase", phase.Name, "took", phase.Ended.Sub(phase.Began).Round(time.Millisecond)}
 		for _, n := range []struct {
 			key   string

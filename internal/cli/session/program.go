@@ -104,9 +104,9 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	case ending.Stopped(code):
 		p.Console.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case !errors.Is(err, ending.ErrAlready):
-		p.Console.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
+		p.Console.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), maxErrorText))
 	}
-	if told := p.tell(w, cmd, err, code); told != nil {
+	if told := p.writeResult(w, cmd, err, code); told != nil {
 		p.Console.Say(slog.LevelError, "failed to write the result", told.Error())
 		if code == 0 {
 			code = ending.CodeOf(context.Background(), told)
@@ -115,16 +115,16 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	return code
 }
 
-// tell writes the last line of JSON output, and the file that --result-file names. It is called once, with the command's
+// writeResult writes the last line of JSON output, and the file that --result-file names. It is called once, with the command's
 // final error.
-func (p *Program) tell(w io.Writer, cmd *cobra.Command, err error, code int) error {
-	object := p.JSON() || asksJSON(p.Args)
+func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code int) error {
+	object := p.JSON() || wantsJSON(p.Args)
 	file, jobs := resultFile(cmd)
 	if !jobs || err == nil && p.session == nil {
 		if err == nil || !object {
 			return p.release()
 		}
-		return p.tellFailure(w, cmd, err, code)
+		return p.writeFailure(w, cmd, err, code)
 	}
 	line, e := json.Marshal(p.object(cmd, err, code))
 	if e != nil {
@@ -163,9 +163,9 @@ func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object
 	return o.Object
 }
 
-// tellFailure adds the failure to the object that the command has made, or writes a new object. Fields that the object
+// writeFailure adds the failure to the object that the command has made, or writes a new object. Fields that the object
 // already has are kept.
-func (p *Program) tellFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
+func (p *Program) writeFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	f := ending.NewFailure(cmd, err, code)
 	fields, e := fieldsOf(p.held)
 	if e != nil || p.held == nil { // not an object: a list or a text
@@ -191,8 +191,8 @@ func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(b, &fields)
 }
 
-// asksJSON reports whether the arguments request JSON, for a command that failed before or while it parsed them.
-func asksJSON(args []string) bool {
+// wantsJSON reports whether the arguments request JSON, for a command that failed before or while it parsed them.
+func wantsJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
 	f.Usage = func() {} // the command's usage is printed already

@@ -24,7 +24,7 @@ import (
 func TestAsksJSON(t *testing.T) {
 	for args, want := range map[string]bool{"run --nope --output json": true, "run --output=json": true, "run --output json --output text": false,
 		"run -- --output json": false, "run --output": false, "": false} {
-		if got := asksJSON(strings.Fields(args)); got != want {
+		if got := wantsJSON(strings.Fields(args)); got != want {
 			t.Errorf("%q: %t", args, got)
 		}
 	}
@@ -45,7 +45,7 @@ func TestTellFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := p.tell(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
+		if err := p.writeResult(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
 		}
 	}

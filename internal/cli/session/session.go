@@ -52,7 +52,7 @@ func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subj
 
 // Events returns the callbacks of the log, the tracker and all observers.
 func (s *Session) Events() progress.Events {
-	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // end of a part
+	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.logPhases() }} // end of a part
 	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.Events())
@@ -82,7 +82,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	}
 	o.Describe(s.cmd, s.program.Version, s.about.Spec.Table)
 	s.outcome = &o
-	s.phases.tell() // the last phase
+	s.phases.logPhases() // the last phase
 	var failed []error
 	for _, w := range s.observers {
 		failed = append(failed, w.End(o))

@@ -18,9 +18,9 @@ type aboutData interface {
 
 // Limits of the data that is shown.
 const (
-	mostShown     = 200 // bytes of one value
-	mostShownAll  = 10  // values
-	mostErrorSaid = 16 << 10
+	maxShown     = 200 // bytes of one value
+	maxShownAll  = 10  // values
+	maxErrorText = 16 << 10
 )
 
 // shownError is an error with the data that it is about.
@@ -42,11 +42,11 @@ func (p *Program) showing(err error) error {
 	}
 	var data []string
 	gatherData(err, func(b []byte) {
-		text := fmt.Sprintf("%q", b[:min(len(b), mostShown)])
-		if len(b) > mostShown {
+		text := fmt.Sprintf("%q", b[:min(len(b), maxShown)])
+		if len(b) > maxShown {
 			text += "…"
 		}
-		if len(data) < mostShownAll {
+		if len(data) < maxShownAll {
 			data = append(data, text)
 		}
 	})

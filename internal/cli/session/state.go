@@ -91,7 +91,7 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 	tick := time.NewTicker(checkpoint.LiveEvery)
 	defer tick.Stop()
 	for {
-		w.tell()
+		w.writeProgress()
 		select {
 		case <-stop:
 			return
@@ -100,8 +100,8 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 	}
 }
 
-// tell writes the job's progress, unless the next run of the job has begun. It reports a failed write only once.
-func (w *stateWriter) tell() {
+// writeProgress writes the job's progress, unless the next run of the job has begun. It reports a failed write only once.
+func (w *stateWriter) writeProgress() {
 	p := w.session.tracker.Progress()
 	w.mu.Lock()
 	opened, paused := w.opened, w.paused
@@ -137,7 +137,7 @@ func (w *stateWriter) End(o ending.Outcome) error {
 	if stop != nil {
 		close(stop)
 		w.done.Wait()
-		w.tell()
+		w.writeProgress()
 	}
 	r := o.Result
 	if r != nil {

@@ -35,7 +35,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
 	w := &stateWriter{session: s}
 	for range 3 {
-		w.tell()
+		w.writeProgress()
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings: %s", n, log.String())

@@ -43,7 +43,7 @@ func (t *telemetryFlags) observe(s *Session) error {
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
 	}
-	all := together{ctx: s.ctx, input: &inputs{}}
+	all := observers{ctx: s.ctx, input: &inputs{}}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file"))
@@ -87,27 +87,27 @@ func (t *telemetryFlags) observe(s *Session) error {
 }
 
 const (
-	// tellingTime limits the reports at the end: three attempts of 10 s and their pauses.
-	tellingTime = 35 * time.Second
-	// stoppedTellingTime is the limit after a stop, which has 15 s in all and needs nearly all of them for HBase and HDFS.
-	stoppedTellingTime = 1500 * time.Millisecond
+	// reportTime limits the reports at the end: three attempts of 10 s and their pauses.
+	reportTime = 35 * time.Second
+	// stoppedReportTime is the limit after a stop, which has 15 s in all and needs nearly all of them for HBase and HDFS.
+	stoppedReportTime = 1500 * time.Millisecond
 )
 
-// teller is an observer whose end may take time. The context limits it.
-type teller interface {
+// reporter is an observer whose end may take time. The context limits it.
+type reporter interface {
 	Events() progress.Events
-	Tell(ctx context.Context, o ending.Outcome) error
+	Report(ctx context.Context, o ending.Outcome) error
 }
 
-// together is a group of observers that report concurrently, so that one that waits for a response does not delay the
+// observers is a group of observers that report concurrently, so that one that waits for a response does not delay the
 // others.
-type together struct {
+type observers struct {
 	ctx   context.Context // the command's, which a signal ends
-	parts []teller
+	parts []reporter
 	input *inputs
 }
 
-func (t together) Events() progress.Events {
+func (t observers) Events() progress.Events {
 	all := []progress.Events{t.input.events()}
 	for _, p := range t.parts {
 		all = append(all, p.Events())
@@ -115,14 +115,14 @@ func (t together) Events() progress.Events {
 	return progress.Tee(all...)
 }
 
-func (t together) End(o ending.Outcome) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
+func (t observers) End(o ending.Outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), reportTime)
 	defer cancel()
-	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()
+	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedReportTime, cancel) })()
 	errs := make([]error, len(t.parts))
 	var wait sync.WaitGroup
 	for i, p := range t.parts {
-		wait.Go(func() { errs[i] = p.Tell(ctx, o) })
+		wait.Go(func() { errs[i] = p.Report(ctx, o) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

@@ -28,7 +28,7 @@ func TestListens(t *testing.T) {
 	s, err := (&Program{}).Begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Command: "run", Spec: spec.Spec{Table: "test:check"}, Env: &cluster.Env{Conf: &hdfsio.Conf{}}},
 		&Watch{report: "off", progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
 	testcheck.Must(t, err)
-	l := s.observers[1].(together).parts[0].(*listener)
+	l := s.observers[1].(observers).parts[0].(*listener)
 	l.moved.Store(0)
 	e := s.Events()
 	status := func() int {
@@ -63,9 +63,9 @@ func TestListens(t *testing.T) {
 // program has 15 s.
 func TestStopTells(t *testing.T) {
 	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
-		"never":  {-1, tellingTime},
-		"before": {0, stoppedTellingTime},
-		"during": {4 * time.Second, 4*time.Second + stoppedTellingTime},
+		"never":  {-1, reportTime},
+		"before": {0, stoppedReportTime},
+		"during": {4 * time.Second, 4*time.Second + stoppedReportTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestStopTells(t *testing.T) {
 					time.AfterFunc(tc.stop, cancel)
 				}
 				begun := time.Now()
-				if err := (together{ctx, []teller{patient{}}, &inputs{}}).End(ending.Outcome{}); err == nil {
+				if err := (observers{ctx, []reporter{patient{}}, &inputs{}}).End(ending.Outcome{}); err == nil {
 					t.Error("no request was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
@@ -93,7 +93,7 @@ type patient struct{}
 
 func (patient) Events() progress.Events { return progress.Events{} }
 
-func (patient) Tell(ctx context.Context, _ ending.Outcome) error {
+func (patient) Report(ctx context.Context, _ ending.Outcome) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -26,8 +26,8 @@ type Entry struct {
 	Values []string // all valid values; empty: any
 	Range  string   // minimum and maximum of a number or a time, such as 0..1024, or 0.. without a maximum
 
-	Such []string // values that a shell offers, where others are valid too
-	Path string   // file, dir, or file name endings, which a shell offers
+	Suggested []string // values that a shell offers, where others are valid too
+	Path      string   // file, dir, or file name endings, which a shell offers
 
 	Once     bool // for one command line: a file cannot set it
 	Verbatim bool // {{ is not special in its value
@@ -164,14 +164,14 @@ func checkValues(cmd *cobra.Command) (err error) {
 func Completion(f *pflag.Flag) (words []string, files, dirs bool) {
 	e := entryOf(f)
 	if field, ok := fieldOf(f); ok {
-		e.Values, e.Such = field.Enum, field.Such
+		e.Values, e.Suggested = field.Enum, field.Suggested
 		if ofInputs(f.Name) {
 			e.Path = "file"
 		}
 	}
 	switch e.Path {
 	case "":
-		return slices.Concat(e.Values, e.Such), false, false
+		return slices.Concat(e.Values, e.Suggested), false, false
 	case "dir":
 		return nil, false, true
 	case "file":

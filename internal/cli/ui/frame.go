@@ -138,7 +138,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	} else if s > 0.05 && p.Done.Bytes > 0 {
 		r.rate = Bytes(int64(float64(span.Done.Bytes)/s)) + "/s"
 	}
-	r.time = tookText(took)
+	r.time = durationText(took)
 	if r.current && f.progress.Left.PhaseKnown {
 		r.time = clockText(f.progress.Left.Phase) + " left"
 	}
@@ -175,9 +175,9 @@ func (f *frame) job() string {
 	}
 	switch {
 	case f.ended && f.failed:
-		text += " failed after " + tookText(elapsed)
+		text += " failed after " + durationText(elapsed)
 	case f.ended:
-		text += " done in " + tookText(elapsed)
+		text += " done in " + durationText(elapsed)
 	case len(f.progress.Phases) == 0:
 		text += " preparing"
 	default:
@@ -281,8 +281,8 @@ func clockText(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// tookText formats a duration, with tenths of a second if it is short.
-func tookText(d time.Duration) string {
+// durationText formats a duration, with tenths of a second if it is short.
+func durationText(d time.Duration) string {
 	if d < 100*time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}

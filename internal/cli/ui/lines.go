@@ -34,7 +34,7 @@ func (p *Lines) run(ticks <-chan time.Time) {
 	for {
 		select {
 		case <-ticks:
-			p.tell()
+			p.logLine()
 		case <-p.stop:
 			return
 		}
@@ -47,8 +47,8 @@ func (p *Lines) End() {
 	<-p.stopped
 }
 
-// tell logs one line. The phase is an attribute of every line.
-func (p *Lines) tell() {
+// logLine logs one line. The phase is an attribute of every line.
+func (p *Lines) logLine() {
 	now := p.tracker.Progress()
 	var args []any
 	if s := now.Start; s.Parts > 1 {

@@ -61,13 +61,13 @@ func printOf(dir string) string {
 	return b.String()
 }
 
-// mostAttempts is the maximum number of attempts in a trimmed state, the last ones.
-const mostAttempts = 20
+// maxAttempts is the maximum number of attempts in a trimmed state, the last ones.
+const maxAttempts = 20
 
 // trim drops the fields that grow with the job.
 func (s *State) trim() {
 	s.Taken, s.Files, s.Splits, s.Source = nil, nil, nil, nil
-	s.Attempts = slices.Clone(s.Attempts[max(0, len(s.Attempts)-mostAttempts):])
+	s.Attempts = slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts):])
 	if s.Result != nil {
 		s.Result = s.Result.Summary()
 	}

@@ -262,7 +262,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
 		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
-	case trace.undoUnderWay() && !c.o.Force:
+	case trace.undoRunning() && !c.o.Force:
 		left.Because = setting.Textf("its undo is under way: run bulkload undo again (%s removes the state of both)", setting.Force)
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)

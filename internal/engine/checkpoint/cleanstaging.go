@@ -104,15 +104,15 @@ func (c *cleaner) stagings(ctx context.Context) error {
 			continue
 		}
 		if staging.IsName(info.Name()) || staging.IsProbe(info.Name()) {
-			errs = append(errs, c.strange(ctx, fsys, l.Join(info.Name())))
+			errs = append(errs, c.cleanUnknown(ctx, fsys, l.Join(info.Name())))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// strange cleans a directory on HDFS without a state directory here. Its copy of
+// cleanUnknown cleans a directory on HDFS without a state directory here. Its copy of
 // the journal, if there is one, describes the job.
-func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
+func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // its job has ended meanwhile
@@ -199,13 +199,13 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	return &left, err
 }
 
-// surroundings is the content of a directory and of those below it.
-type surroundings struct {
+// environment is the content of a directory and of those below it.
+type environment struct {
 	last  time.Time // the newest change
 	bytes int64
 }
 
-func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s surroundings, err error) {
+func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s environment, err error) {
 	info, err := fsys.Stat(ctx, dir)
 	if err != nil {
 		return s, err
@@ -216,7 +216,7 @@ func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s surroundings
 		return s, err
 	}
 	for _, info := range list {
-		below := surroundings{last: info.ModTime(), bytes: info.Size()}
+		below := environment{last: info.ModTime(), bytes: info.Size()}
 		if info.IsDir() {
 			if below, err = lookAround(ctx, fsys, path.Join(dir, info.Name())); errors.Is(err, fs.ErrNotExist) {
 				continue

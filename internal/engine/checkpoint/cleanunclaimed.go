@@ -18,8 +18,8 @@ import (
 // (SecureBulkLoadManager.createStagingDir, 2.6).
 var preparedName = regexp.MustCompile(`^(.+?)__(.+)__([0-9a-v]{40,64})$`)
 
-// mostUnclaimed is the maximum number of listed directories below HBase's staging directory that no journal names.
-const mostUnclaimed = 100
+// maxUnclaimed is the maximum number of listed directories below HBase's staging directory that no journal names.
+const maxUnclaimed = 100
 
 // unclaimed lists the old directories that HBase has made for loads of the caller, or of all users if the caller is HBase's user, and that no journal
 // names: left by a killed check, by a job whose state was lost, or by another loader. They are kept, since a load may still use them. Only its owner
@@ -60,10 +60,10 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 	slices.SortFunc(list, func(a, b fs.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
-	for i, x := range list[:min(len(list), mostUnclaimed)] {
+	for i, x := range list[:min(len(list), maxUnclaimed)] {
 		more := 0
-		if i == mostUnclaimed-1 {
-			more = len(list) - mostUnclaimed
+		if i == maxUnclaimed-1 {
+			more = len(list) - maxUnclaimed
 		}
 		if err := c.nameUnclaimed(ctx, fsys, l.Join(x.Name()), more); err != nil {
 			return fail.With(fail.HDFS, err)

@@ -101,8 +101,8 @@ func ofRecord[R any](e Event, synced journal.Durability, when string, take func(
 	}}
 }
 
-// then marks the event as the end of a step, which phase follows.
-func (i eventInfo) then(phase string) eventInfo {
+// followedBy marks the event as the end of a step, which phase follows.
+func (i eventInfo) followedBy(phase string) eventInfo {
 	i.step, i.phase = true, phase
 	return i
 }

@@ -51,7 +51,7 @@ func beginEvents() []eventInfo {
 func buildEvents() []eventInfo {
 	return []eventInfo{
 		of(EventSpill, journal.Later, "before a directory for sorted runs is made; without one, after it is gone", func(h *History, s build.SpillRecord) { h.ForgetSpill(s.Dir) }),
-		of(EventSorted, journal.OnDisk, "after all of the input is sorted and its runs are on disk", (*History).Sort).then("write"),
+		of(EventSorted, journal.OnDisk, "after all of the input is sorted and its runs are on disk", (*History).Sort).followedBy("write"),
 		of(EventSubmitting, journal.First, "before a job is handed to YARN: the tag and the directory that it alone has", (*History).submit),
 		of(EventSubmitted, journal.First, "after its application is known", (*History).submit),
 		of(EventEnded, journal.First, "after its application is certain to have ended without its output: another one may be submitted", func(h *History, _ EndedRecord) { h.Submission = nil }),
@@ -64,7 +64,7 @@ func buildEvents() []eventInfo {
 				}
 				h.Built, h.BuiltTables, h.Submission = b.Manifest, b.Tables, nil
 				return nil
-			}).then("load"),
+			}).followedBy("load"),
 	}
 }
 

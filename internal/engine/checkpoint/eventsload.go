@@ -19,7 +19,7 @@ func loadEvents() []eventInfo {
 			func(h *History, r journal.Record, s SnapshotRecord) error {
 				h.Snapshot = s.Snapshot
 				return h.snapshot(r, s)
-			}).then("load"),
+			}).followedBy("load"),
 		ofRecord(EventTable, journal.Later, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0",
 			func(h *History, _ journal.Record, t TurnRecord) error {
 				if t.Number < 0 {
@@ -28,12 +28,12 @@ func loadEvents() []eventInfo {
 				h.turn(t.Number)
 				return nil
 			}),
-		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's", func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).then("load"),
+		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's", func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).followedBy("load"),
 		of(EventLoading, journal.Later, "before HBase is asked to load the first file: all files",
 			func(h *History, l FilesRecord) {
 				h.Loading = true
 				h.set(l.Files, FileReady)
-			}).then("load"),
+			}).followedBy("load"),
 		of(EventCut, journal.First, "after a file with rows of several regions was cut, before its parts are sent", (*History).rewrite),
 		of(EventMerged, journal.First, "after files of a region were merged, before the new one is sent", (*History).rewrite),
 		of(EventPrepared, journal.First, "after HBase made its own staging directory for the load",
@@ -60,7 +60,7 @@ func loadEvents() []eventInfo {
 			}),
 		of(EventCleaned, journal.Later, "after HBase removed its staging directory", func(h *History, t TokenRecord) { h.prepare(t.Token, "") }),
 		eventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
-			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.then("verify"),
+			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.followedBy("verify"),
 		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified", func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
 		of(EventFailed, journal.First, "when an attempt ends with an error", (*History).fail),
 		ofRecord(EventDone, journal.First, "when nothing is left to do",
@@ -68,7 +68,7 @@ func loadEvents() []eventInfo {
 				h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
 				lastOf(h.Attempts).State = JobDone
 				return nil
-			}).then(""),
+			}).followedBy(""),
 		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come", (*History).drop),
 		ofRecord(EventDropped, journal.First, "after it is dropped", (*History).drop),
 	}
@@ -96,7 +96,7 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 	if !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
 		return errors.New("it lists no files")
 	}
-	if h.undoUnderWay() {
+	if h.undoRunning() {
 		h.Undo.Sent[h.table] = true
 	}
 	for _, g := range s.Groups {
@@ -115,7 +115,7 @@ func (h *History) fail(f FailedRecord) {
 		a.State = JobStopped
 	}
 	h.phase = cmp.Or(f.Phase, h.phase)
-	if h.undoUnderWay() && f.Phase == "verify" {
+	if h.undoRunning() && f.Phase == "verify" {
 		h.Undo.Differs = true
 	}
 }

@@ -272,7 +272,7 @@ func (st *Job) Close() error {
 
 // forget removes the directory of a job that has done nothing, unless it has other files. It returns the function that releases the lock.
 func (st *Job) forget() (release func() error, err error) {
-	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity, the job was opened by its directory
+	if st.Log == nil || st.torn || st.ID == "" || !st.isEmpty() || st.records == 0 && !st.fresh { // without an identity, the job was opened by its directory
 		return st.lock.Release, nil
 	}
 	list, err := os.ReadDir(st.Dir)

@@ -109,9 +109,9 @@ func ReadEnding(dir string) *Ending {
 	return e
 }
 
-// mostState is the maximum size of a file of a state directory that is read as a
+// maxState is the maximum size of a file of a state directory that is read as a
 // whole, except for journals.
-const mostState = 1 << 20
+const maxState = 1 << 20
 
 // writeState writes a file of a state directory, replacing its contents.
 func writeState(name string, v any) error {
@@ -127,7 +127,7 @@ func readState[T any](name string) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > mostState {
+	if !info.Mode().IsRegular() || info.Size() > maxState {
 		return nil, fmt.Errorf("%s is not a file of a job's state", name)
 	}
 	b, err := os.ReadFile(name)

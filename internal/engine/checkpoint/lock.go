@@ -95,7 +95,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 	}
 	live := func() []byte {
 		b, err := os.ReadFile(filepath.Join(l.dir, LiveName))
-		if err != nil || len(b) > mostState {
+		if err != nil || len(b) > maxState {
 			return nil // it is only information for people
 		}
 		return b

@@ -29,8 +29,8 @@ func (h *History) prepare(token, table string) {
 	h.Prepared[token] = table
 }
 
-// nothing reports whether the journal shows that the job has done nothing and left nothing.
-func (h *History) nothing() bool {
+// isEmpty reports whether the journal shows that the job has done nothing and left nothing.
+func (h *History) isEmpty() bool {
 	return h.Plan == nil && h.Rekey == nil && h.Fresh == nil && h.Undo == nil && !h.Finished && !h.AnyLoading() &&
 		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0 && len(h.Quiet) == 0 &&
 		h.Snapshotting.Snapshot == "" &&

@@ -148,7 +148,7 @@ func ReadHistory(dir string) (History, error) {
 // and the outcome is unknown.
 func (h *History) unresolved() []string {
 	var paths []string
-	if h.Finished && !h.undoUnderWay() {
+	if h.Finished && !h.undoRunning() {
 		return nil
 	}
 	for _, load := range append(slices.Collect(maps.Values(h.others)), h.tableLoad) {

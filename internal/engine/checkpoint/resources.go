@@ -53,14 +53,14 @@ func (h *History) Resources() []Resource {
 	if x := h.Exporting; x != nil && x.Token != "" && !h.Finished {
 		all = append(all, Resource{Kind: ResourceExport, Name: x.Dir, Table: x.Table, token: x.Token})
 	}
-	if h.undoUnderWay() {
+	if h.undoRunning() {
 		for i := range len(h.Undo.Tables) + 1 {
 			add(ResourceStaging, h.Undo.Of(i).Staging, h.tableOf(i))
 		}
 	}
 	if h.Undo.Offline() {
 		add(ResourceOffline, h.tableOf(0), h.tableOf(0))
-	} else if h.undoUnderWay() {
+	} else if h.undoRunning() {
 		add(ResourceTable, h.Undo.From.into(), "")
 	}
 	for _, token := range slices.Sorted(maps.Keys(h.Prepared)) {

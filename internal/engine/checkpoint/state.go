@@ -132,7 +132,7 @@ func Read(dir string) (*State, error) {
 	records, damage := journal.Read(f)
 	h, err := HistoryOf(records)
 	damage = cmp.Or(damage, err)
-	s.take(&h)
+	s.restore(&h)
 	s.judge(time.Now(), len(records) > 0)
 	if report := filepath.Join(dir, "report.html"); fileExists(report) {
 		s.Report = report
@@ -229,7 +229,7 @@ func (s *State) judge(now time.Time, begun bool) {
 		s.Rejected = s.Result.Manifest.Rejected
 	}
 	owner, err := journal.LastOwner(s.Dir)
-	held := err == nil && s.State != JobDone && holds(owner, live, now) && !s.endedBy(owner, end)
+	held := err == nil && s.State != JobDone && ownerAlive(owner, live, now) && !s.endedBy(owner, end)
 	switch {
 	case s.State == JobDone:
 		code, percent := 0, 100.0

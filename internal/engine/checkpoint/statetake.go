@@ -20,8 +20,8 @@ func (h *History) phaseNow() string {
 	return "verify"
 }
 
-// take fills in the state from a journal's history.
-func (s *State) take(h *History) {
+// restore fills in the state from a journal's history.
+func (s *State) restore(h *History) {
 	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phaseNow()
 	if p := h.Plan; p != nil {
 		s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
@@ -80,7 +80,7 @@ func (s *State) take(h *History) {
 	}
 	s.Offline, s.Copied = h.Undo.Offline(), h.Copied
 	if u := h.Undo; u != nil {
-		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
+		s.Undo, s.UndoneAt, s.Undone = UndoRunning, u.DoneAt, u.Result
 		if u.Done {
 			s.Undo = UndoDone
 		}

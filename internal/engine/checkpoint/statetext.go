@@ -9,7 +9,7 @@ import (
 // StateText returns the status of the job in words.
 func (s *State) StateText() string {
 	switch s.Undo {
-	case UndoUnderWay:
+	case UndoRunning:
 		return string(s.State) + ", undo under way"
 	case UndoDone:
 		return string(s.State) + ", undone"

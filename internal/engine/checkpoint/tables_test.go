@@ -149,7 +149,7 @@ func TestTablesOfAJournal(t *testing.T) {
 		t.Errorf("a table whose load has not begun: %+v", st.tableLoad)
 	}
 	state := &State{}
-	state.take(&st.History)
+	state.restore(&st.History)
 	if state.HFiles != 2 || state.Rows != 5 || state.Bytes != 30 || len(state.Files) != 1 || state.Loaded != 1 || state.Sent != 1 {
 		t.Errorf("the state: %+v", state)
 	}

@@ -32,7 +32,7 @@ func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:
 		return JobUnknown
-	case t.undoUnderWay():
+	case t.undoRunning():
 		return JobUnresolved
 	case t.Finished:
 		return JobDone

@@ -16,9 +16,9 @@ import (
 
 // States of a job's undo.
 const (
-	UndoPending  = "pending"   // for one of several tables: its markers are not loaded yet
-	UndoUnderWay = "under way" // begun; the same undo resumes it
-	UndoDone     = "undone"
+	UndoPending = "pending"   // for one of several tables: its markers are not loaded yet
+	UndoRunning = "under way" // begun; the same undo resumes it
+	UndoDone    = "undone"
 )
 
 // UndoRecord is a finished load that is being removed from its table. A zero record
@@ -99,7 +99,7 @@ type Undoing struct {
 	DoneAt    time.Time
 }
 
-func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
+func (h *History) undoRunning() bool { return h.Undo != nil && !h.Undo.Done }
 
 // undoEvents returns the events of undoing a finished load.
 func undoEvents() []eventInfo {
@@ -208,7 +208,7 @@ func (u *Undoing) wrote(m MarkersRecord) {
 // begun again has already sent markers.
 func (h *History) beginUndo(u UndoRecord) {
 	sent := map[int]bool{}
-	if h.undoUnderWay() {
+	if h.undoRunning() {
 		sent = h.Undo.Sent
 	}
 	h.Undo = &Undoing{UndoRecord: u, Sent: sent, Out: map[int]bool{}}
@@ -229,7 +229,7 @@ func (u *Undoing) ofTable(number int, loading bool) string {
 	case u.Done || u.Out[number]:
 		return UndoDone
 	case loading || u.Sent[number]:
-		return UndoUnderWay
+		return UndoRunning
 	}
 	return UndoPending
 }

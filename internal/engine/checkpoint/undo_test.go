@@ -59,14 +59,14 @@ func TestUndoIsReplayed(t *testing.T) {
 		sent   int
 	}{
 		{"", nil, JobDone, "", false, 0},
-		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s", Created: 9, Staging: "hdfs://nn/u"}, JobUnresolved, UndoUnderWay, false, 0},
+		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s", Created: 9, Staging: "hdfs://nn/u"}, JobUnresolved, UndoRunning, false, 0},
 		{EventUndoing, UndoRecord{}, JobDone, "", false, 0},
-		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, JobUnresolved, UndoUnderWay, false, 0},
-		{EventAttempt, AttemptRecord{Attempt: 2}, JobUnresolved, UndoUnderWay, false, 0},
-		{EventMarkers, MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
-		{EventLoading, FilesRecord{Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
-		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: markers}}}, JobUnresolved, UndoUnderWay, true, 1},
-		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
+		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, JobUnresolved, UndoRunning, false, 0},
+		{EventAttempt, AttemptRecord{Attempt: 2}, JobUnresolved, UndoRunning, false, 0},
+		{EventMarkers, MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, JobUnresolved, UndoRunning, true, 0},
+		{EventLoading, FilesRecord{Files: markers}, JobUnresolved, UndoRunning, true, 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: markers}}}, JobUnresolved, UndoRunning, true, 1},
+		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoRunning, true, 0},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7, Markers: 3, Verify: "full"}}, JobDone, UndoDone, true, 0},
 	} {
 		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})

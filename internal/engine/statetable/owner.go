@@ -80,7 +80,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 			return nil, nil, err
 		}
 		sign := append(bytes.Clone(c.owner), c.beat...)
-		silent := beat != nil && bytes.Equal(beat, sign) && looks >= leastLooks && time.Since(since) >= t.silentFor
+		silent := beat != nil && bytes.Equal(beat, sign) && looks >= minLooks && time.Since(since) >= t.silentFor
 		switch {
 		case c.owner == nil || c.Holder.Released || c.Holder.ended(self) || silent:
 			o, content, err := t.takeFrom(ctx, job, c, self)

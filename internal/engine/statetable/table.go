@@ -27,10 +27,10 @@ var (
 
 // Intervals of beats and takeovers.
 const (
-	beatEvery  = 2 * time.Second
-	silentFor  = 20 * time.Second // after which an owner counts as dead
-	lookEvery  = time.Second      // interval of checks of an owner that may be dead
-	leastLooks = 10               // checks that must have found no beat, so that a region server's restart is not silence
+	beatEvery = 2 * time.Second
+	silentFor = 20 * time.Second // after which an owner counts as dead
+	lookEvery = time.Second      // interval of checks of an owner that may be dead
+	minLooks  = 10               // checks that must have found no beat, so that a region server's restart is not silence
 )
 
 // families returns the families of a state table.
@@ -138,11 +138,11 @@ func contentOf(r loader.Row) (*Content, error) {
 			}
 		}
 	}
-	return c, c.take(parts)
+	return c, c.assemble(parts)
 }
 
-// take assembles the records of the holder's generation.
-func (c *Content) take(parts []record) error {
+// assemble assembles the records of the holder's generation.
+func (c *Content) assemble(parts []record) error {
 	slices.SortFunc(parts, record.compare)
 	for _, p := range parts {
 		switch n := int64(len(c.Records)); {
@@ -158,14 +158,14 @@ func (c *Content) take(parts []record) error {
 	return nil
 }
 
-// record is a cell of a record. A record longer than mostPart has several.
+// record is a cell of a record. A record longer than maxPart has several.
 type record struct {
 	generation, number, part int64
 	text                     []byte
 }
 
-// mostPart is far below the largest cell that region servers accept (hbase.server.keyvalue.maxsize, 10 MiB).
-const mostPart = 1 << 20
+// maxPart is far below the largest cell that region servers accept (hbase.server.keyvalue.maxsize, 10 MiB).
+const maxPart = 1 << 20
 
 const recordForm = "%06d-%012d-%06d" // fixed width, so that names sort by their numbers
 
@@ -183,7 +183,7 @@ func (r record) compare(o record) int {
 // recordCells returns the cells of a record.
 func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
 	for part := int64(0); part == 0 || len(line) > 0; part++ {
-		n := min(len(line), mostPart)
+		n := min(len(line), maxPart)
 		cells = append(cells, loader.Cell{Family: []byte(recordFamily), Qualifier: fmt.Appendf(nil, recordForm, generation, number, part), Value: line[:n]})
 		line = line[n:]
 	}

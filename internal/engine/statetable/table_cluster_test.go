@@ -93,7 +93,7 @@ func TestOwner(t *testing.T) {
 	first, c, err := table.Take(t.Context(), "job", func() []byte { return []byte("live\nof the first") }, nil)
 	testcheck.Must(t, err)
 	checkRecords(t, c, nil, nil)
-	long := bytes.Repeat([]byte("0123456789abcde\n"), mostPart/6) // three parts
+	long := bytes.Repeat([]byte("0123456789abcde\n"), maxPart/6) // three parts
 	all := append(lines("one", "", "three"), long, []byte("five"))
 	testcheck.Must(t, write(t, first, all[:2]))
 	testcheck.Must(t, write(t, first, all[2:]))

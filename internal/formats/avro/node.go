@@ -106,7 +106,7 @@ func timeOf(name string) (timeType, bool) {
 // type is ignored, as the Avro specification requires.
 func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 	name, _ := prop("logicalType").(string)
-	precision, scale := whole(prop("precision")), whole(prop("scale"))
+	precision, scale := integerProperty(prop("precision")), integerProperty(prop("scale"))
 	if known != nil {
 		name = string(known.Type())
 		if d, ok := known.(*hamba.DecimalLogicalSchema); ok {
@@ -155,8 +155,8 @@ func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
 
-// whole returns a property that is an integer, 0 if it is not a number, and -1 if it is out of range or has a fraction.
-func whole(v any) int {
+// integerProperty returns a property that is an integer, 0 if it is not a number, and -1 if it is out of range or has a fraction.
+func integerProperty(v any) int {
 	f, ok := v.(float64)
 	switch {
 	case !ok:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mostPrecision is the largest P of a decimal(P,S), as in common Parquet readers and in Phoenix.
-const mostPrecision = 38
+// maxPrecision is the largest P of a decimal(P,S), as in common Parquet readers and in Phoenix.
+const maxPrecision = 38
 
 // base returns the type's name without the part in parentheses.
 func (c Type) base() string {
@@ -28,8 +28,8 @@ func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	p, s, _ := strings.Cut(strings.TrimSuffix(inner, ")"), ",")
 	precision, errP := strconv.Atoi(p)
 	scale, errS := strconv.Atoi(strings.TrimSpace(s))
-	if errP != nil || errS != nil || !strings.HasSuffix(inner, ")") || precision < 1 || precision > mostPrecision || scale < 0 || scale > precision {
-		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them after the point: write decimal(18,2)", c.Type, mostPrecision)
+	if errP != nil || errS != nil || !strings.HasSuffix(inner, ")") || precision < 1 || precision > maxPrecision || scale < 0 || scale > precision {
+		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them after the point: write decimal(18,2)", c.Type, maxPrecision)
 	}
 	return precision, scale, true, nil
 }
@@ -53,7 +53,7 @@ func fixedDecimal(precision, scale int, encode Converter) Converter {
 		if len(d.digits) == 0 {
 			zeros = 0
 		}
-		var same [mostPrecision + 8]byte
+		var same [maxPrecision + 8]byte
 		b := same[:0]
 		if d.negative {
 			b = append(b, '-')

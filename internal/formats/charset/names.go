@@ -26,39 +26,39 @@ type known struct {
 // sets are the sets that Lookup finds, the more likely ones first.
 var sets = []known{
 	add("utf-8", "utf8mb4 utf8mb3 al32utf8 65001", plain(Charset{form: utf8Text, safe: 0x80})),
-	add("gb18030", "gbk gb2312 gb231280 euccn cp936 windows936 ms936 936 zhs16gbk zhs32gb18030 xgbk", tabled(Charset{form: gb18030, safe: 0x30, asciiTrail: true, plain: true}, simplifiedchinese.GB18030, privateGB18030())),
+	add("gb18030", "gbk gb2312 gb231280 euccn cp936 windows936 ms936 936 zhs16gbk zhs32gb18030 xgbk", fromTables(Charset{form: gb18030, safe: 0x30, asciiTrail: true, plain: true}, simplifiedchinese.GB18030, privateGB18030())),
 	add("us-ascii", "ascii sqlascii us7ascii ansix3.41968", ascii),
 	add("utf-16", "unicode", plain(Charset{form: utf16Text})),
 	add("utf-16le", "unicodelittle ucs2le 1200", plain(Charset{form: utf16Text, order: binary.LittleEndian})),
 	add("utf-16be", "unicodebig ucs2be 1201", plain(Charset{form: utf16Text, order: binary.BigEndian})),
-	add("big5", "big5hkscs cp950 windows950 ms950 950 zht16mswin950 zht16big5", tabled(Charset{form: double, safe: 0x40, asciiTrail: true, plain: true}, traditionalchinese.Big5, nil)),
-	add("shift_jis", "sjis cp932 windows932 windows31j ms932 932 xsjis ja16sjis", tabled(Charset{form: double, safe: 0x40}, japanese.ShiftJIS, private932())),
-	add("euc-jp", "ujis eucjpms xeucjp ja16euc", tabled(Charset{form: eucJP, safe: 0x80}, japanese.EUCJP, nil)),
-	add("euc-kr", "cp949 uhc windows949 ms949 949 ksc56011987 ko16mswin949 ko16ksc5601", tabled(Charset{form: double, safe: 0x41, plain: true}, korean.EUCKR, private949())),
-	one("cp1252", "latin1 we8mswin1252", charmap.Windows1252),
-	one("iso-8859-1", "l1 we8iso8859p1", charmap.ISO8859_1),
-	one("iso-8859-2", "latin2 ee8iso8859p2", charmap.ISO8859_2),
-	one("iso-8859-3", "latin3", charmap.ISO8859_3),
-	one("iso-8859-4", "latin4", charmap.ISO8859_4),
-	one("iso-8859-5", "cyrillic", charmap.ISO8859_5),
-	one("iso-8859-6", "arabic", charmap.ISO8859_6),
-	one("iso-8859-7", "greek", charmap.ISO8859_7),
-	one("iso-8859-8", "hebrew", charmap.ISO8859_8),
-	one("iso-8859-9", "latin5", charmap.ISO8859_9),
-	one("iso-8859-10", "latin6", charmap.ISO8859_10),
-	one("iso-8859-13", "latin7", charmap.ISO8859_13),
-	one("iso-8859-14", "latin8", charmap.ISO8859_14),
-	one("iso-8859-15", "latin9 we8iso8859p15", charmap.ISO8859_15),
-	one("iso-8859-16", "latin10", charmap.ISO8859_16),
-	one("cp1250", "ee8mswin1250", charmap.Windows1250),
-	one("cp1251", "cl8mswin1251", charmap.Windows1251),
-	one("cp1253", "el8mswin1253", charmap.Windows1253),
-	one("cp1254", "tr8mswin1254", charmap.Windows1254),
-	one("cp1255", "", charmap.Windows1255),
-	one("cp1256", "", charmap.Windows1256),
-	one("cp1257", "", charmap.Windows1257),
-	one("cp1258", "", charmap.Windows1258),
-	one("koi8-r", "cp20866", charmap.KOI8R),
+	add("big5", "big5hkscs cp950 windows950 ms950 950 zht16mswin950 zht16big5", fromTables(Charset{form: double, safe: 0x40, asciiTrail: true, plain: true}, traditionalchinese.Big5, nil)),
+	add("shift_jis", "sjis cp932 windows932 windows31j ms932 932 xsjis ja16sjis", fromTables(Charset{form: double, safe: 0x40}, japanese.ShiftJIS, private932())),
+	add("euc-jp", "ujis eucjpms xeucjp ja16euc", fromTables(Charset{form: eucJP, safe: 0x80}, japanese.EUCJP, nil)),
+	add("euc-kr", "cp949 uhc windows949 ms949 949 ksc56011987 ko16mswin949 ko16ksc5601", fromTables(Charset{form: double, safe: 0x41, plain: true}, korean.EUCKR, private949())),
+	addCodePage("cp1252", "latin1 we8mswin1252", charmap.Windows1252),
+	addCodePage("iso-8859-1", "l1 we8iso8859p1", charmap.ISO8859_1),
+	addCodePage("iso-8859-2", "latin2 ee8iso8859p2", charmap.ISO8859_2),
+	addCodePage("iso-8859-3", "latin3", charmap.ISO8859_3),
+	addCodePage("iso-8859-4", "latin4", charmap.ISO8859_4),
+	addCodePage("iso-8859-5", "cyrillic", charmap.ISO8859_5),
+	addCodePage("iso-8859-6", "arabic", charmap.ISO8859_6),
+	addCodePage("iso-8859-7", "greek", charmap.ISO8859_7),
+	addCodePage("iso-8859-8", "hebrew", charmap.ISO8859_8),
+	addCodePage("iso-8859-9", "latin5", charmap.ISO8859_9),
+	addCodePage("iso-8859-10", "latin6", charmap.ISO8859_10),
+	addCodePage("iso-8859-13", "latin7", charmap.ISO8859_13),
+	addCodePage("iso-8859-14", "latin8", charmap.ISO8859_14),
+	addCodePage("iso-8859-15", "latin9 we8iso8859p15", charmap.ISO8859_15),
+	addCodePage("iso-8859-16", "latin10", charmap.ISO8859_16),
+	addCodePage("cp1250", "ee8mswin1250", charmap.Windows1250),
+	addCodePage("cp1251", "cl8mswin1251", charmap.Windows1251),
+	addCodePage("cp1253", "el8mswin1253", charmap.Windows1253),
+	addCodePage("cp1254", "tr8mswin1254", charmap.Windows1254),
+	addCodePage("cp1255", "", charmap.Windows1255),
+	addCodePage("cp1256", "", charmap.Windows1256),
+	addCodePage("cp1257", "", charmap.Windows1257),
+	addCodePage("cp1258", "", charmap.Windows1258),
+	addCodePage("koi8-r", "cp20866", charmap.KOI8R),
 	ebcdic("cp037", "ibm037 ibm37 cp37 ebcdiccpus ebcdic", charmap.CodePage037, ""),
 	ebcdic("cp500", "ibm500 ibm00500", charmap.CodePage037, "\x4a[\x4f!\x5a]\x5f^\xb0¢\xba¬\xbb|"),
 	ebcdic("cp1047", "ibm1047", charmap.CodePage1047, ""),
@@ -77,8 +77,8 @@ func plain(c Charset) func(string) *Charset {
 	}
 }
 
-// tabled builds a set with the tables of from in x/text, and private characters where from has none.
-func tabled(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
+// fromTables builds a set with the tables of from in x/text, and private characters where from has none.
+func fromTables(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
 	return func(name string) *Charset {
 		c.name, c.tables = name, makeTables(c.form, from)
 		c.privateUse(private)
@@ -86,11 +86,11 @@ func tabled(c Charset, from encoding.Encoding, private []privateRun) func(string
 	}
 }
 
-func one(name, aliases string, from encoding.Encoding) known {
+func addCodePage(name, aliases string, from encoding.Encoding) known {
 	if number, ok := strings.CutPrefix(name, "cp"); ok {
 		aliases += " windows" + number + " win" + number + " " + number
 	}
-	return add(name, aliases, tabled(Charset{form: single, safe: 0x80}, from, nil))
+	return add(name, aliases, fromTables(Charset{form: single, safe: 0x80}, from, nil))
 }
 
 // ebcdic is a code page of mainframes, in which no byte is safe to read as ASCII. others lists bytes, each followed by the character that replaces
@@ -138,7 +138,7 @@ func Lookup(name string) (*Charset, error) {
 			return k.get(), nil
 		}
 	}
-	if near := near(folded); near != "" {
+	if near := similarNames(folded); near != "" {
 		return nil, fmt.Errorf("character set %q is not known; did you mean %s?", name, near)
 	}
 	return nil, fmt.Errorf("character set %q is not known; use one of %s", name, strings.Join(Names(), ", "))
@@ -153,8 +153,8 @@ func Names() []string {
 	return names
 }
 
-// near returns up to four canonical names that are similar to a folded name.
-func near(folded string) string {
+// similarNames returns up to four canonical names that are similar to a folded name.
+func similarNames(folded string) string {
 	if len(folded) < 2 || len(folded) > 32 {
 		return ""
 	}

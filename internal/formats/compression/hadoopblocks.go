@@ -35,8 +35,8 @@ type decodeBlock struct {
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)
 }
 
-// mostChunk is the length above which a chunk that exceeds the file counts as damage and not as truncation.
-const mostChunk = 16 << 20
+// maxChunk is the length above which a chunk that exceeds the file counts as damage and not as truncation.
+const maxChunk = 16 << 20
 
 const (
 	snappyRatio = 22  // 64 bytes of text from 3
@@ -101,7 +101,7 @@ func (h *hadoopBlocks) next() error {
 	switch {
 	case err != nil:
 		return noEOF(err)
-	case chunk > h.limits.Size && chunk > mostChunk:
+	case chunk > h.limits.Size && chunk > maxChunk:
 		return errBlockLength
 	case chunk > h.limits.Size:
 		return io.ErrUnexpectedEOF

@@ -34,13 +34,13 @@ func TooWide(err error) bool {
 	return errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded)
 }
 
-// mostSkipped is the largest number of skippable frames before the first frame with data.
-const mostSkipped = 16
+// maxSkipped is the largest number of skippable frames before the first frame with data.
+const maxSkipped = 16
 
 // firstWindow returns the window size of a file's first frame, or 0 if there is none, which the reader reports.
 func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
 	var at int64
-	for range mostSkipped {
+	for range maxSkipped {
 		head := make([]byte, min(zstd.HeaderMaxSize, max(size-at, 0)))
 		if _, err := raw.ReadAt(head, at); err != nil && err != io.EOF {
 			return 0, err

@@ -154,7 +154,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 		return -start - 1, nil
 	}
 	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // rewritten values need room
-		start = s.swept(start, n)
+		start = s.storeSwept(start, n)
 		row = len(s.Fields)
 	}
 	s.from, skip = start, start

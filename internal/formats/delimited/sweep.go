@@ -49,8 +49,8 @@ func newSweep(s *Scanner) *sweep {
 	return w
 }
 
-// swept stores the records of Data[start:n] up to the first that is bad, empty or incomplete. It returns the offset of that record.
-func (s *Scanner) swept(start, n int) int {
+// storeSwept stores the records of Data[start:n] up to the first that is bad, empty or incomplete. It returns the offset of that record.
+func (s *Scanner) storeSwept(start, n int) int {
 	w := s.sweep
 	w.escapeState, w.some, w.oddFields = escapeState{}, false, w.oddFields[:0]
 	most, k, ok := firstStretch, 0, true

@@ -123,7 +123,7 @@ func TestSweeps(t *testing.T) {
 		copy(data, text)
 		s := New(d, 18, nil)
 		s.Data = data
-		if next := s.swept(0, len(text)); next != len(text) || len(s.Starts) != 600 || len(s.Fields) != 600*18 {
+		if next := s.storeSwept(0, len(text)); next != len(text) || len(s.Starts) != 600 || len(s.Fields) != 600*18 {
 			t.Errorf("%s: %d of %d bytes, %d records", name, next, len(text), len(s.Starts))
 		}
 	}

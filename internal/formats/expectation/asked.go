@@ -90,8 +90,8 @@ type AskedRows struct {
 	OfLast int    `yaml:"of_last" json:"of_last,omitempty"`
 }
 
-// MostEarlier is the largest number of earlier jobs that an expectation compares with.
-const MostEarlier = 100
+// MaxEarlier is the largest number of earlier jobs that an expectation compares with.
+const MaxEarlier = 100
 
 // Parse returns the checks of a list. The errors name the entry.
 func Parse(list []Asked) (checks []*Check, errs []error) {
@@ -223,8 +223,8 @@ func (p *parser) rows(r AskedRows) {
 		err = errors.New("within and of_last go together, such as within: 20%, of_last: 7")
 	case err == nil && within.share == nil:
 		err = fmt.Errorf("within %q is no share, such as 20%%", r.Within)
-	case r.OfLast < 0 || r.OfLast > MostEarlier:
-		err = fmt.Errorf("of_last is from 1 to %d", MostEarlier)
+	case r.OfLast < 0 || r.OfLast > MaxEarlier:
+		err = fmt.Errorf("of_last is from 1 to %d", MaxEarlier)
 	}
 	p.add(&Check{Kind: Rows, Name: fmt.Sprintf("rows within %s of the last %d jobs", r.Within, r.OfLast), most: within, last: r.OfLast}, err)
 }

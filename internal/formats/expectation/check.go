@@ -71,8 +71,8 @@ func OfKind(checks []*Check, k Kind) *Check {
 	return nil
 }
 
-// holds reports whether a value meets the check. It is for kinds that check each value separately.
-func (c *Check) holds(value []byte, digits *[celltype.MaxDigits]byte) bool {
+// accepts reports whether a value meets the check. It is for kinds that check each value separately.
+func (c *Check) accepts(value []byte, digits *[celltype.MaxDigits]byte) bool {
 	switch c.Kind {
 	case Values:
 		_, ok := c.values[string(value)]

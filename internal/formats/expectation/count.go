@@ -195,7 +195,7 @@ func (t *Tally) Value(i int, value []byte, null bool) {
 				t.newest[at], n.Newest = ms, &t.newest[at]
 			}
 		default:
-			holds = c.holds(value, &t.digits)
+			holds = c.accepts(value, &t.digits)
 		}
 		if !holds {
 			n.Failed++

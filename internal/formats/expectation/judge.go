@@ -142,8 +142,8 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 	}
 }
 
-// mostSaid is the largest number of expectations that a message names.
-const mostSaid = 3
+// maxReported is the largest number of expectations that a message names.
+const maxReported = 3
 
 // NotMet is the error of a job whose records do not meet its expectations.
 type NotMet struct {
@@ -167,8 +167,8 @@ func (c *Counts) Err() error {
 	if len(said) == 0 {
 		return nil
 	}
-	text := strings.Join(said[:min(len(said), mostSaid)], "; ")
-	if more := len(said) - mostSaid; more > 0 {
+	text := strings.Join(said[:min(len(said), maxReported)], "; ")
+	if more := len(said) - maxReported; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return &NotMet{c, fmt.Sprintf("%s of the job %s not met: %s", setting.Count(len(said), "expectation"), map[bool]string{true: "is", false: "are"}[len(said) == 1], text)}

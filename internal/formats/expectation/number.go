@@ -64,12 +64,12 @@ func (n Number) Compare(o Number) int {
 // Whole reports whether the number has no digits after the point.
 func (n Number) Whole() bool { return n.exponent >= int64(len(n.digits)) }
 
-// mostFloat is the number of digits that [Number.Float] uses.
-const mostFloat = 18
+// maxFloat is the number of digits that [Number.Float] uses.
+const maxFloat = 18
 
 // Float returns a finite number near n: the relative error is at most 10^-15, unless n is too large or too small for a float.
 func (n Number) Float() float64 {
-	digits := n.digits[:min(len(n.digits), mostFloat)]
+	digits := n.digits[:min(len(n.digits), maxFloat)]
 	mantissa := int64(0)
 	for _, d := range digits {
 		mantissa = mantissa*10 + int64(d)
@@ -79,7 +79,7 @@ func (n Number) Float() float64 {
 	case scale >= -22 && scale < 0:
 		f /= math.Pow10(int(-scale))
 	case scale < 0: // in two steps: 10^-340 is 0, and 18 digits of it are not
-		f = f * math.Pow10(-mostFloat) * math.Pow10(int(max(scale+mostFloat, -400)))
+		f = f * math.Pow10(-maxFloat) * math.Pow10(int(max(scale+maxFloat, -400)))
 	case scale > 0:
 		f *= math.Pow10(int(min(scale, 400)))
 	}

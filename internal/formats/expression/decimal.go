@@ -74,8 +74,8 @@ func (d *decimal) set(n int64, scale int) { d.small, d.scale, d.wide = n, scale,
 
 // setBig sets d to n × 10^-scale, which may fit in 64 bits.
 func (d *decimal) setBig(n *big.Int, scale int) error {
-	const mostBits = 3322 // for 1000 digits
-	if n.BitLen() > mostBits || scale > keygen.MaxScale {
+	const maxBits = 3322 // for 1000 digits
+	if n.BitLen() > maxBits || scale > keygen.MaxScale {
 		return errDigits
 	}
 	if n.IsInt64() && n.Int64() != math.MinInt64 {

@@ -10,7 +10,7 @@ import (
 
 const (
 	firstLines = 1000     // lines that are read for the paths of a file of JSON lines
-	mostPaths  = 16 << 10 // paths that become columns if the user names none
+	maxPaths   = 16 << 10 // paths that become columns if the user names none
 )
 
 // FirstPaths returns the paths in the first lines of a text, in their order there; nil if no line is complete. last means
@@ -43,8 +43,8 @@ func FirstPaths(data []byte, last bool, decode func(line []byte) []byte) (paths 
 			}
 			continue
 		}
-		if all.add(members); len(all.paths) > mostPaths {
-			return nil, fmt.Errorf("its lines have more than %d different members: name the columns", mostPaths)
+		if all.add(members); len(all.paths) > maxPaths {
+			return nil, fmt.Errorf("its lines have more than %d different members: name the columns", maxPaths)
 		}
 	}
 	if paths = withoutEscapes(all.leaves()); paths != nil {

@@ -45,7 +45,7 @@ func TestFirstPaths(t *testing.T) {
 		t.Errorf("decoded: %v, %v", paths, err)
 	}
 	var many, late strings.Builder
-	for i := range mostPaths + 1 {
+	for i := range maxPaths + 1 {
 		fmt.Fprintf(&many, "{\"m%d\":1,\"n%[1]d\":1,\"o%[1]d\":1,\"p%[1]d\":1,\"q%[1]d\":1,\"r%[1]d\":1,\"s%[1]d\":1,\"t%[1]d\":1,\"u%[1]d\":1,\"v%[1]d\":1,\"w%[1]d\":1,\"x%[1]d\":1,\"y%[1]d\":1,\"z%[1]d\":1,\"aa%[1]d\":1,\"bb%[1]d\":1,\"cc%[1]d\":1}\n", i)
 	}
 	if _, err := FirstPaths([]byte(many.String()), true, nil); err == nil || !strings.Contains(err.Error(), "more than 16384 different members") {

@@ -124,7 +124,7 @@ func FuzzRuns(f *testing.F) {
 			if _, err := d.next(); err != nil {
 				return
 			}
-			if n > mostRun*len(data) {
+			if n > maxRun*len(data) {
 				t.Fatal("more numbers than the runs can have")
 			}
 		}

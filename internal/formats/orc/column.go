@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// mostRows is the number of values of a column that are decoded together.
-const mostRows = parquet.MostRows
+// maxRows is the number of values of a column that are decoded together.
+const maxRows = parquet.MaxRows
 
 // columnMemory is the approximate memory of a column, in bytes, without its streams.
-const columnMemory = 3 * 8 * mostRows
+const columnMemory = 3 * 8 * maxRows
 
 // Column encodings.
 const (
@@ -115,21 +115,21 @@ func (p *Reader) dictionary(c *column, lengths *ints, entries uint64) error {
 	if err := p.claim(8*int64(entries), what); err != nil {
 		return err
 	}
-	p.lent += 8 * int64(entries)
+	p.borrowed += 8 * int64(entries)
 	for left := int(entries); left > 0; {
-		var some [mostRun]int64
+		var some [maxRun]int64
 		n := min(left, len(some))
 		if err := lengths.read(some[:n]); err != nil {
 			return errors.New("its dictionary has fewer entries than it says")
 		}
 		for _, size := range some[:n] {
-			if size < 0 || size > mostBuffer-int64(len(p.buf)) {
+			if size < 0 || size > maxBuffer-int64(len(p.buf)) {
 				return errBuffer
 			}
 			if err := p.claim(size, what); err != nil {
 				return err
 			}
-			p.lent += size
+			p.borrowed += size
 			at := len(p.buf)
 			var err error
 			if p.buf, err = data.appendTo(p.buf, int(size)); err != nil {
@@ -166,9 +166,9 @@ type flat struct {
 	name   string
 	above  []*flags // whether each enclosing struct and the value itself are present
 	rows   uint64   // rows of the stripe that are not decoded yet
-	has    [mostRows]byte
-	first  [mostRows]int64 // of the values that are present: number, length, position in the dictionary
-	second [mostRows]int64
+	has    [maxRows]byte
+	first  [maxRows]int64 // of the values that are present: number, length, position in the dictionary
+	second [maxRows]int64
 	row    int // the next one in has
 	value  int // the next one in first and second
 	n      int // rows that are decoded
@@ -182,7 +182,7 @@ func (c *flat) load() error {
 	if c.rows == 0 {
 		return errShort
 	}
-	n := int(min(c.rows, mostRows))
+	n := int(min(c.rows, maxRows))
 	has, count := c.has[:n], n
 	for i := range has {
 		has[i] = 1

@@ -43,12 +43,12 @@ type fixedPlace struct {
 	value []byte
 }
 
-// mostFooter is the largest footer, in bytes, even if the memory limit allows more.
-const mostFooter = 1 << 30
+// maxFooter is the largest footer, in bytes, even if the memory limit allows more.
+const maxFooter = 1 << 30
 
 // Open reads the tail of a file.
 func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
-	limit.Bytes = min(limit.Bytes, mostFooter)
+	limit.Bytes = min(limit.Bytes, maxFooter)
 	r := &source{raw: raw, limit: limit}
 	f, err := readTail(r, size)
 	if err != nil {

@@ -56,13 +56,13 @@ func readAll(data []byte, limit int64) (values int, err error) {
 		return 0, err
 	}
 	r := NewReader(limited(limit), 1<<20)
-	spans := make([]span.Span, len(columns)*mostRows)
+	spans := make([]span.Span, len(columns)*maxRows)
 	for group, rows := range m.Groups() {
 		if err := r.Begin(m, raw, group, spans); err != nil {
 			return values, err
 		}
 		for rows > 0 && values < 1<<20 {
-			n, err := r.Rows(spans, int(min(rows, mostRows)))
+			n, err := r.Rows(spans, int(min(rows, maxRows)))
 			if err != nil {
 				return values, err
 			}

@@ -19,8 +19,8 @@ type nestedColumn struct {
 	above []*flags
 }
 
-// there reports whether the enclosing structs of the next value, and the value itself, are present.
-func (c *nestedColumn) there() (bool, error) {
+// isPresent reports whether the enclosing structs of the next value, and the value itself, are present.
+func (c *nestedColumn) isPresent() (bool, error) {
 	for _, f := range c.above {
 		if v, err := f.next(); err != nil || v == 0 {
 			return false, err

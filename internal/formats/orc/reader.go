@@ -14,24 +14,24 @@ import (
 // A Reader reads stripes, one after the other, into the same buffers. It must be used by one goroutine at a time.
 type Reader struct {
 	source
-	file    *File
-	number  int // of the stripe
-	stripe  *stripeFooter
-	maxText int
-	rules   textRules
-	cols    []flat
-	nested  []nestedColumn
-	writer  nestedWriter
-	streams []*stream // those of the current stripe come first, in the order of the columns
-	used    int
-	buf     []byte // the values that are the same in all rows of a stripe, then the texts of the rows read last
-	base    int    // where the texts of the rows begin
-	lent    int64  // bytes claimed for the stripe
-	fixed   []span.Span
+	file     *File
+	number   int // of the stripe
+	stripe   *stripeFooter
+	maxText  int
+	rules    textRules
+	cols     []flat
+	nested   []nestedColumn
+	writer   nestedWriter
+	streams  []*stream // those of the current stripe come first, in the order of the columns
+	used     int
+	buf      []byte // the values that are the same in all rows of a stripe, then the texts of the rows read last
+	base     int    // where the texts of the rows begin
+	borrowed int64  // bytes claimed for the stripe
+	fixed    []span.Span
 }
 
-// mostBuffer is the highest offset of a span.
-const mostBuffer = math.MaxUint32 - 1<<28
+// maxBuffer is the highest offset of a span.
+const maxBuffer = math.MaxUint32 - 1<<28
 
 var errBuffer = errors.New("the values of some rows are larger than 4 GiB together")
 
@@ -44,9 +44,9 @@ func NewReader(limit parquet.Limit, maxText int) *Reader {
 // together.
 func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
 	p.file, p.number, p.raw, p.codec, p.block = m, group, raw, m.codec, m.block
-	p.rules = textRules{m.zone, m.calendar, min(p.limit.Bytes, mostBuffer)}
-	p.held -= p.lent
-	p.lent, p.used = 0, 0
+	p.rules = textRules{m.zone, m.calendar, min(p.limit.Bytes, maxBuffer)}
+	p.held -= p.borrowed
+	p.borrowed, p.used = 0, 0
 	if err := p.begin(); err != nil {
 		return fmt.Errorf("stripe %d: %w", group, err)
 	}
@@ -140,7 +140,7 @@ func (p *Reader) Rows(fields []span.Span, n int) (_ int, err error) {
 		if p.buf, err = c.take(p.buf, fields[c.at:], cols, n); err != nil {
 			return 0, p.failed(c.name, err)
 		}
-		if len(p.buf) > mostBuffer {
+		if len(p.buf) > maxBuffer {
 			return 0, p.failed(c.name, errBuffer)
 		}
 	}
@@ -160,13 +160,13 @@ func (p *Reader) rows(fields []span.Span, n int) (int, error) {
 			c := &p.nested[i]
 			at := len(p.buf)
 			s := span.Null()
-			there, err := c.there()
+			there, err := c.isPresent()
 			if err == nil && there {
 				p.writer.most = at + most
 				p.buf, err = p.writer.inner(p.buf, c.column)
 				s = span.Span{Off: uint32(at), Len: uint32(len(p.buf) - at)}
 			}
-			if err == nil && len(p.buf) > mostBuffer {
+			if err == nil && len(p.buf) > maxBuffer {
 				err = errBuffer
 			}
 			if err != nil {

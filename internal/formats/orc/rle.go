@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// mostRun is the largest number of values in a run.
-const mostRun = 512
+// maxRun is the largest number of values in a run.
+const maxRun = 512
 
 // ints reads integer runs of a stream, in run length encoding version 1 or 2.
 type ints struct {
@@ -15,7 +15,7 @@ type ints struct {
 	signed bool
 	second bool
 	at, n  int // position in the current run, and its length
-	run    [mostRun]int64
+	run    [maxRun]int64
 }
 
 // next returns the next number.

@@ -59,24 +59,24 @@ type node struct {
 	encrypted bool
 }
 
-// mostDepth is the largest depth of nested columns.
-const mostDepth = 100
+// maxDepth is the largest depth of nested columns.
+const maxDepth = 100
 
-// mostScale is the largest scale of a decimal.
-const mostScale = 38
+// maxScale is the largest scale of a decimal.
+const maxScale = 38
 
 // tree returns the root of the schema. Ids number its nodes in preorder, from the root on.
 func (f *footer) tree() (*node, error) {
 	at := 0
 	var build func(depth int, encrypted bool) (*node, error)
 	build = func(depth int, encrypted bool) (*node, error) {
-		if at == len(f.types) || depth > mostDepth {
-			return nil, fmt.Errorf("it is cut off, or more than %d columns deep", mostDepth)
+		if at == len(f.types) || depth > maxDepth {
+			return nil, fmt.Errorf("it is cut off, or more than %d columns deep", maxDepth)
 		}
 		t := &f.types[at]
-		n := &node{id: at, kind: t.kind, scale: int(min(t.scale, mostScale+1)), encrypted: encrypted || slices.Contains(f.encrypted, uint64(at))}
+		n := &node{id: at, kind: t.kind, scale: int(min(t.scale, maxScale+1)), encrypted: encrypted || slices.Contains(f.encrypted, uint64(at))}
 		at++
-		if n.scale > mostScale {
+		if n.scale > maxScale {
 			return nil, fmt.Errorf("its decimals have %d digits after the point", t.scale)
 		}
 		switch kids := len(t.kids); {

@@ -38,8 +38,8 @@ func (c codec) String() string {
 	return fmt.Sprintf("number %d", int32(c))
 }
 
-// mostChunk is the largest length that a chunk's header can hold.
-const mostChunk = 1<<23 - 1
+// maxChunk is the largest length that a chunk's header can hold.
+const maxChunk = 1<<23 - 1
 
 // window is the number of bytes that a stream of an uncompressed file reads at a time.
 const window = 64 << 10
@@ -123,7 +123,7 @@ func (r *source) unpack(packed []byte) (_ []byte, err error) {
 		n, err = lz4.UncompressBlock(packed, dst)
 	case codecZstd:
 		if r.zstd == nil {
-			r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(mostChunk+1), zstd.WithDecodeAllCapLimit(true))
+			r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxChunk+1), zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return nil, err
 			}

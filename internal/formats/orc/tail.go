@@ -51,12 +51,12 @@ func tailError(format string, args ...any) error {
 	return fmt.Errorf("it is no ORC file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
 }
 
-// mostTail is the number of bytes read first. A post script has at most 255 bytes, and most footers fit into the rest.
-const mostTail = 16 << 10
+// maxTail is the number of bytes read first. A post script has at most 255 bytes, and most footers fit into the rest.
+const maxTail = 16 << 10
 
 // readTail reads the post script and the footer.
 func readTail(r *source, size int64) (*footer, error) {
-	n := min(size, mostTail)
+	n := min(size, maxTail)
 	tail := make([]byte, n)
 	if read, err := r.raw.ReadAt(tail, size-n); read < len(tail) {
 		return nil, fmt.Errorf("read its end: %w", err)
@@ -125,8 +125,8 @@ func (ps *postScript) check() error {
 		return nil
 	case int(ps.codec) >= len(codecNames) || ps.codec == codecLZO || ps.codec == codecBrotli:
 		return fmt.Errorf("it is packed with %s, which cannot be read: write it with zlib, snappy, zstd, lz4 or not packed", ps.codec)
-	case ps.block == 0 || ps.block > mostChunk:
-		return fmt.Errorf("its chunks have %s, and the format allows %d", setting.Count(ps.block, "byte"), mostChunk)
+	case ps.block == 0 || ps.block > maxChunk:
+		return fmt.Errorf("its chunks have %s, and the format allows %d", setting.Count(ps.block, "byte"), maxChunk)
 	}
 	return nil
 }

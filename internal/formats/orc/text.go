@@ -50,13 +50,13 @@ func (c *column) append(dst []byte, first, second int64) ([]byte, error) {
 		return c.timestamp(dst, first, second)
 	default:
 		if first < 0 || first > c.rules.most {
-			return dst, c.long(first)
+			return dst, c.checkLength(first)
 		}
 		return c.data.appendTo(dst, int(first))
 	}
 }
 
-func (c *column) long(n int64) error {
+func (c *column) checkLength(n int64) error {
 	if n < 0 {
 		return errors.New("the length of a value is damaged")
 	}
@@ -69,7 +69,7 @@ func (c *column) decimal(dst []byte, scale int64) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if scale < 0 || scale > mostScale {
+	if scale < 0 || scale > maxScale {
 		return dst, errors.New("the scale of a decimal is damaged")
 	}
 	sign := -(lo & 1) // zigzag

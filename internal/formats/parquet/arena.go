@@ -21,8 +21,8 @@ type region struct{ off, size int }
 // slack is the number of bytes after the regions, so that a word can be loaded from any byte of a region.
 const slack = 8
 
-// mostArena is the largest end of a span; the offset after it is that of NULL.
-const mostArena = math.MaxUint32 - 1
+// maxArena is the largest end of a span; the offset after it is that of NULL.
+const maxArena = math.MaxUint32 - 1
 
 var errArena = errors.New("the pages of its columns are larger than 4 GiB together")
 
@@ -61,7 +61,7 @@ func (a *arena) reserve(i, size int) error {
 	if a.base >= 0 {
 		return nil
 	}
-	if a.total > mostArena-1<<28 {
+	if a.total > maxArena-1<<28 {
 		return errArena
 	}
 	buf := make([]byte, a.total+slack, a.total+slack+a.total/8)

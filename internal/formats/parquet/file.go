@@ -25,8 +25,8 @@ type Limit struct {
 	Exceeded func(what string, need, have int64) error
 }
 
-// mostFooter limits the size of a footer if the memory limit is higher.
-const mostFooter = 1 << 30
+// maxFooter limits the size of a footer if the memory limit is higher.
+const maxFooter = 1 << 30
 
 // A File is the parsed footer of a file. After [File.Plan], any number of goroutines may use it.
 type File struct {
@@ -110,7 +110,7 @@ const usualPage = 1<<20 + 64<<10
 
 // Open reads the footer of a file.
 func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
-	limit.Bytes = min(limit.Bytes, mostFooter)
+	limit.Bytes = min(limit.Bytes, maxFooter)
 	footer, err := readFooter(raw, size, limit)
 	if err != nil {
 		return nil, err

@@ -49,8 +49,8 @@ const (
 	convertedInterval        = 21
 )
 
-// mostScale limits the digits after a decimal's point, because each is a byte of every value.
-const mostScale = 4096
+// maxScale limits the digits after a decimal's point, because each is a byte of every value.
+const maxScale = 4096
 
 // errInterval is about columns of intervals.
 var errInterval = errors.New("intervals have no form as text")
@@ -141,7 +141,7 @@ func (t *columnType) decimal(n *schemaNode) error {
 	switch {
 	case !t.bytes && t.kind != kindInt:
 		return t.fits(false, n)
-	case n.scale < 0 || n.scale > mostScale:
+	case n.scale < 0 || n.scale > maxScale:
 		return fmt.Errorf("its decimals have %d digits after the point", n.scale)
 	}
 	t.scale = int(n.scale)

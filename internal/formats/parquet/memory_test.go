@@ -44,7 +44,7 @@ func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64,
 		if err := c.load(&p.pageReader); err != nil {
 			return values, err
 		}
-		n := min(c.left, MostRows, rows-values)
+		n := min(c.left, MaxRows, rows-values)
 		p.arena.reset()
 		if err := c.take(&p.pageReader, make([]span.Span, n), 1, n); err != nil {
 			return values, err

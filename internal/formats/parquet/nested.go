@@ -54,7 +54,7 @@ func (r *nestedReader) rows(dst []byte, fields []span.Span, cols, n int) ([]byte
 				dst, err = w.value(dst, c.shape, 0)
 				*s = span.Span{Off: uint32(start), Len: uint32(len(dst) - start)}
 			}
-			if err == nil && int64(len(dst)) > mostArena {
+			if err == nil && int64(len(dst)) > maxArena {
 				err = errArena
 			}
 			if err != nil {

@@ -20,7 +20,7 @@ func FuzzParquetPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, enc, typ byte, values uint16, optional bool) {
 		types := []columnType{{kind: kindText, bytes: true}, {kind: kindText, width: 3, bytes: true}, {kind: kindInt, width: 4}, {kind: kindTimestamp, width: 8, unit: 1e6},
 			{kind: kindBool, width: 1}, {kind: kindDecimal, bytes: true, scale: 3}, {kind: kindDouble, width: 8}}
-		p := &pageReader{levels: make([]uint32, MostRows), index: make([]uint32, MostRows), limit: limited(1 << 20), pages: &pageSource{}}
+		p := &pageReader{levels: make([]uint32, MaxRows), index: make([]uint32, MaxRows), limit: limited(1 << 20), pages: &pageSource{}}
 		c := columnReader{typ: types[int(typ)%len(types)]}
 		if optional {
 			c.typ.def = 1 + int(typ>>4)%4
@@ -43,7 +43,7 @@ func FuzzParquetPage(f *testing.F) {
 			t.Fatalf("%d bytes beyond a memory of %d", n, p.limit.Bytes)
 		}
 		for c.left > 0 {
-			n := min(c.left, MostRows)
+			n := min(c.left, MaxRows)
 			p.arena.reset()
 			spans := make([]span.Span, n)
 			var err error

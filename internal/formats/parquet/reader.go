@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// MostRows is the largest number of rows of a batch. Their spans fit in a core's cache.
-const MostRows = 1024
+// MaxRows is the largest number of rows of a batch. Their spans fit in a core's cache.
+const MaxRows = 1024
 
 // pageReader holds the arena for the pages of columns, and the buffers for reading them.
 type pageReader struct {
@@ -37,7 +37,7 @@ type Reader struct {
 func NewReader(limit Limit, maxText int) *Reader {
 	p := &Reader{maxText: maxText}
 	p.pages, p.limit = &pageSource{}, limit
-	p.levels, p.index = make([]uint32, MostRows), make([]uint32, MostRows)
+	p.levels, p.index = make([]uint32, MaxRows), make([]uint32, MaxRows)
 	p.arena.all = &p.total
 	return p
 }

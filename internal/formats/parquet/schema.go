@@ -20,8 +20,8 @@ type schemaNode struct {
 	def, rep int
 }
 
-// mostDepth is the largest depth of a schema. Levels then have few enough bits to be read like other numbers.
-const mostDepth = 100
+// maxDepth is the largest depth of a schema. Levels then have few enough bits to be read like other numbers.
+const maxDepth = 100
 
 // tree returns the root of the schema.
 func (f *footer) tree() (*schemaNode, error) {
@@ -34,8 +34,8 @@ func (f *footer) tree() (*schemaNode, error) {
 		if at == len(f.elements) {
 			return nil, errors.New("its schema is cut off")
 		}
-		if depth > mostDepth {
-			return nil, fmt.Errorf("its schema is more than %d groups deep", mostDepth)
+		if depth > maxDepth {
+			return nil, fmt.Errorf("its schema is more than %d groups deep", maxDepth)
 		}
 		n := &schemaNode{schemaElement: f.elements[at], first: leaf}
 		at++

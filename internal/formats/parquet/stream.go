@@ -17,12 +17,12 @@ type leafStream struct {
 }
 
 // streamMemory is the approximate number of bytes that a stream holds besides its pages.
-const streamMemory = MostRows * (4 + 4 + 8 + 16)
+const streamMemory = MaxRows * (4 + 4 + 8 + 16)
 
 func (l *leafStream) begin(p *Reader, typ columnType, chunk columnChunk) {
 	l.pages, l.levels, l.index, l.limit, l.arena.all = p.pages, p.levels, p.index, p.limit, &p.total
 	if l.spans == nil {
-		l.repeats, l.defs, l.spans = make([]uint32, MostRows), make([]uint32, MostRows), make([]span.Span, MostRows)
+		l.repeats, l.defs, l.spans = make([]uint32, MaxRows), make([]uint32, MaxRows), make([]span.Span, MaxRows)
 	}
 	l.at, l.n = 0, 0
 	l.col.begin(0, typ, chunk)
@@ -42,7 +42,7 @@ func (l *leafStream) more() (bool, error) {
 	if err := l.col.load(&l.pageReader); err != nil {
 		return false, err
 	}
-	l.at, l.n = 0, min(l.col.left, MostRows)
+	l.at, l.n = 0, min(l.col.left, MaxRows)
 	l.arena.reset()
 	return true, l.col.takeEntries(&l.pageReader, l.repeats[:l.n], l.defs[:l.n], l.spans[:l.n])
 }

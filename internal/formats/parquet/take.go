@@ -181,7 +181,7 @@ func (c *columnReader) takeValues(p *pageReader, dst []span.Span, cols int, pres
 		dst[at] = s
 		at += cols
 	}
-	if len(p.arena.buf) > mostArena {
+	if len(p.arena.buf) > maxArena {
 		return errArena
 	}
 	return c.typ.fault

@@ -18,8 +18,8 @@ const (
 	variantArray     = 3
 )
 
-// mostVariantDepth is the largest nesting depth of values.
-const mostVariantDepth = 500
+// maxVariantDepth is the largest nesting depth of values.
+const maxVariantDepth = 500
 
 var errVariantValue = errors.New("a VARIANT is damaged")
 
@@ -86,7 +86,7 @@ func (w *variantWriter) value(dst, b []byte, depth int) ([]byte, error) {
 	switch {
 	case len(dst) > w.most:
 		return dst, errLongJSON
-	case len(b) == 0 || depth > mostVariantDepth:
+	case len(b) == 0 || depth > maxVariantDepth:
 		return dst, errVariantValue
 	}
 	head, rest := b[0]>>2, b[1:]

@@ -57,7 +57,7 @@ func TestVariantValues(t *testing.T) {
 	if _, err := variantText(variantMeta, bomb, 1<<20); err != errLongJSON {
 		t.Error(err)
 	}
-	deep := strings.Repeat("\x03\x01\x00\x01", mostVariantDepth+2) + "\x00"
+	deep := strings.Repeat("\x03\x01\x00\x01", maxVariantDepth+2) + "\x00"
 	if _, err := variantText(variantMeta, deep, 1<<20); err != errVariantValue {
 		t.Error(err)
 	}

@@ -12,6 +12,6 @@
 // Counts, lengths, the least and the greatest value, and the bars of histograms are exact. A table for each column holds its values with
 // their counts. As long as it has room for all of them, these counts are exact, and so is the number of different values. When it is full,
 // the median count is subtracted from each count, and values whose count reaches 0 are dropped (Misra and Gries, 1982, with room for
-// several at a time): a count is too low by the sum subtracted, which is at most 2/[MostValues] of all values. The number of different
+// several at a time): a count is too low by the sum subtracted, which is at most 2/[MaxValues] of all values. The number of different
 // values is then estimated (HyperLogLog, 2^14 registers: a standard error of 0.81 %).
 package profile

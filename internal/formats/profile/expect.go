@@ -16,13 +16,13 @@ import (
 
 // Limits of the proposed expectations.
 const (
-	manyRecords  = 1000 // with fewer records, expectations only warn
-	timesListed  = 50   // the mean number of occurrences of a value from which on values are listed
-	codeLength   = 6    // the number of digits from which on numbers of equal length are taken for codes
-	keyShare     = 0.97 // the share of different values from which on values are expected to be unique
-	newestDays   = 7    // the age in days below which the newest date is expected to stay recent
-	nullsMargin  = 2    // the factor of the share of NULLs
-	leastPercent = 1    // the least percentage of NULLs that is allowed, if there are some
+	manyRecords = 1000 // with fewer records, expectations only warn
+	timesListed = 50   // the mean number of occurrences of a value from which on values are listed
+	codeLength  = 6    // the number of digits from which on numbers of equal length are taken for codes
+	keyShare    = 0.97 // the share of different values from which on values are expected to be unique
+	newestDays  = 7    // the age in days below which the newest date is expected to stay recent
+	nullsMargin = 2    // the factor of the share of NULLs
+	minPercent  = 1    // the least percentage of NULLs that is allowed, if there are some
 )
 
 // Expect proposes expectations, with margins around the values found. They are guesses: uniqueness has yet to be counted, and
@@ -57,7 +57,7 @@ func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expe
 	case c.Nulls == 0:
 		form.Nulls = "0"
 	case c.Values+c.Empty > 0:
-		percent := math.Ceil(max(100*p.Share(c.Nulls)*nullsMargin, leastPercent))
+		percent := math.Ceil(max(100*p.Share(c.Nulls)*nullsMargin, minPercent))
 		if percent < 100 {
 			values.Nulls = strconv.FormatFloat(percent, 'f', 0, 64) + "%"
 		}
@@ -86,7 +86,7 @@ func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 	case listed != nil:
 		values.Values = listed
 	case c.Kind == Number && !code && !form.Unique:
-		values.Min, values.Max = c.around()
+		values.Min, values.Max = c.bounds()
 	case c.Kind == Date:
 		values.Min = expectation.Word(yearBefore(c.Min))
 		if at, err := time.Parse("2006-01-02", strings.ReplaceAll(c.Max[:10], "/", "-")); err == nil {
@@ -100,7 +100,7 @@ func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 
 // listed returns all values of a column that has few different, frequent values; nil for others.
 func (c *Column) listed() (words []expectation.Word) {
-	if c.Estimated || c.Distinct > mostFrequent || c.Values < timesListed*c.Distinct || c.Kind == Date {
+	if c.Estimated || c.Distinct > maxFrequent || c.Values < timesListed*c.Distinct || c.Kind == Date {
 		return nil
 	}
 	for _, f := range c.Frequent {
@@ -116,9 +116,9 @@ func (c *Column) listed() (words []expectation.Word) {
 // plainNumber matches numbers with few enough digits to calculate with.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]{0,30}\.?[0-9]{0,30}$`)
 
-// around returns bounds of two digits, with a margin of half the range on either side. A bound does not change its sign. It returns empty
+// bounds returns bounds of two digits, with a margin of half the range on either side. A bound does not change its sign. It returns empty
 // bounds if a number is not a [plainNumber].
-func (c *Column) around() (low, high expectation.Word) {
+func (c *Column) bounds() (low, high expectation.Word) {
 	if !plainNumber.MatchString(c.Min) || !plainNumber.MatchString(c.Max) {
 		return "", ""
 	}

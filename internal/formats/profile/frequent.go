@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// MostValues is the number of values that are counted for each column, in an input with few columns.
-	MostValues = 1024
-	// leastValues is that number for an input with very many columns.
-	leastValues = 64
-	// valuesTogether limits the number of values for all columns together, down to leastValues each.
+	// MaxValues is the number of values that are counted for each column, in an input with few columns.
+	MaxValues = 1024
+	// minValues is that number for an input with very many columns.
+	minValues = 64
+	// valuesTogether limits the number of values for all columns together, down to minValues each.
 	valuesTogether = 64 << 10
-	// mostKept is the number of bytes that are kept of a counted value.
-	mostKept = 128
+	// maxKept is the number of bytes that are kept of a counted value.
+	maxKept = 128
 	// precision is HyperLogLog's: 2^14 registers of a byte.
 	precision = 14
 	// DistinctError is the standard error of an estimate, 1.04/√(2^14), according to Flajolet, Fusy, Gandouet and Meunier.
@@ -45,8 +45,8 @@ type frequent struct {
 
 // roomFor returns the number of values that are counted for each column.
 func roomFor(columns int) int {
-	most := MostValues
-	for most > leastValues && most*columns > valuesTogether {
+	most := MaxValues
+	for most > minValues && most*columns > valuesTogether {
 		most /= 2
 	}
 	return most
@@ -79,7 +79,7 @@ func (f *frequent) insert(v counted, text []byte) {
 			f.enter(i)
 		}
 	}
-	text = text[:min(len(text), mostKept)]
+	text = text[:min(len(text), maxKept)]
 	v.at, v.kept = uint32(len(f.text)), uint32(len(text))
 	f.text, f.values = append(f.text, text...), append(f.values, v)
 	f.enter(len(f.values) - 1)
@@ -97,7 +97,7 @@ func (f *frequent) enter(place int) {
 	f.index[i] = uint16(place + 1)
 }
 
-// textOf returns the first bytes of a value, at most mostKept.
+// textOf returns the first bytes of a value, at most maxKept.
 func (f *frequent) textOf(v *counted) []byte { return f.text[v.at : v.at+v.kept] }
 
 // estimated begins to estimate the number of different values.

@@ -3,19 +3,19 @@ package profile
 import "math"
 
 const (
-	mostBins = 64
-	// leastExponent is the least exponent of a bin's width. 2^-leastExponent is finite.
-	leastExponent = -1000
+	maxBins = 64
+	// minExponent is the least exponent of a bin's width. 2^-minExponent is finite.
+	minExponent = -1000
 )
 
 // A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of their width. The bins are the narrowest for
-// which there are at most [mostBins]. So they depend only on the least and the greatest number, and not on the order of the numbers.
+// which there are at most [maxBins]. So they depend only on the least and the greatest number, and not on the order of the numbers.
 type histogram struct {
 	count     int64
 	low, high float64 // the least and the greatest number; there are no bins while they are equal
 	exponent  int
 	first     int64 // number of the first bin
-	bins      [mostBins]int64
+	bins      [maxBins]int64
 }
 
 // add counts a finite number n times.
@@ -37,7 +37,7 @@ func (h *histogram) add(x float64, n int64) {
 func (h *histogram) widen(low, high float64) {
 	old := *h
 	h.low, h.high, h.exponent = low, high, exponentOf(low, high)
-	h.first, h.bins = binOf(low, h.exponent), [mostBins]int64{}
+	h.first, h.bins = binOf(low, h.exponent), [maxBins]int64{}
 	if old.low == old.high {
 		h.bins[binOf(old.low, h.exponent)-h.first] = old.count
 		return
@@ -78,7 +78,7 @@ func (h *histogram) coarsen() {
 	}
 	old := *h
 	h.exponent = 0
-	h.first, h.bins = binOf(h.low, 0), [mostBins]int64{}
+	h.first, h.bins = binOf(h.low, 0), [maxBins]int64{}
 	h.take(&old)
 }
 
@@ -98,11 +98,11 @@ func (h *histogram) bars() []Bar {
 	return bars
 }
 
-// exponentOf returns the least exponent for which numbers from low to high need at most [mostBins] bins. It does not decrease when the range of
+// exponentOf returns the least exponent for which numbers from low to high need at most [maxBins] bins. It does not decrease when the range of
 // the numbers grows.
 func exponentOf(low, high float64) int {
-	e := max(leastExponent, math.Ilogb(high/2-low/2)-4)
-	for binOf(high, e)-binOf(low, e) >= mostBins {
+	e := max(minExponent, math.Ilogb(high/2-low/2)-4)
+	for binOf(high, e)-binOf(low, e) >= maxBins {
 		e++
 	}
 	return e

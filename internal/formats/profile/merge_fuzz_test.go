@@ -15,7 +15,7 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, cut uint16) {
 		var values []*string
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
-			if len(line) > mostKept {
+			if len(line) > maxKept {
 				return // only its beginning is kept
 			}
 			if v := string(line); bytes.HasPrefix(line, []byte("~")) {
@@ -39,7 +39,7 @@ func FuzzMerge(f *testing.F) {
 		if a.Kind != b.Kind || a.Min != b.Min || a.Max != b.Max || a.Distinct != b.Distinct {
 			t.Fatalf("%+v\n%+v", a, b)
 		}
-		if c := newPlain(values); int64(len(c.values)) <= MostValues && a.Distinct != int64(len(c.values)) {
+		if c := newPlain(values); int64(len(c.values)) <= MaxValues && a.Distinct != int64(len(c.values)) {
 			t.Fatalf("%d different, want %d", a.Distinct, len(c.values))
 		}
 	})

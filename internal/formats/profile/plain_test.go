@@ -127,7 +127,7 @@ func (p *plain) check(t testing.TB, c *Column) {
 	if c.Estimated {
 		apart = 4 * DistinctError * float64(distinct)
 	}
-	if math.Abs(float64(c.Distinct-distinct)) > apart || c.Estimated != (distinct > MostValues) {
+	if math.Abs(float64(c.Distinct-distinct)) > apart || c.Estimated != (distinct > MaxValues) {
 		t.Fatalf("%d different (estimated: %v), want %d", c.Distinct, c.Estimated, distinct)
 	}
 }
@@ -151,7 +151,7 @@ func (p *plain) checkBars(t testing.TB, c *Column) {
 			t.Fatalf("bar %d of %v: %d values, want %d", i, bars, b.Count, got[i])
 		}
 	}
-	if len(bars) > mostBins || all != p.n || bars[0].Count == 0 || bars[len(bars)-1].Count == 0 {
+	if len(bars) > maxBins || all != p.n || bars[0].Count == 0 || bars[len(bars)-1].Count == 0 {
 		t.Fatalf("%d bars with %d values, want %d: %v", len(bars), all, p.n, bars)
 	}
 }
@@ -160,7 +160,7 @@ func (p *plain) checkBars(t testing.TB, c *Column) {
 // listed whose count exceeds the possible counts of listed ones.
 func (p *plain) checkFrequent(t testing.TB, c *Column) {
 	t.Helper()
-	if c.FrequentError > 2*p.n/MostValues || c.FrequentError > 0 && !c.Estimated {
+	if c.FrequentError > 2*p.n/MaxValues || c.FrequentError > 0 && !c.Estimated {
 		t.Fatalf("error %d of %d values", c.FrequentError, p.n)
 	}
 	listed := map[string]bool{}
@@ -171,8 +171,8 @@ func (p *plain) checkFrequent(t testing.TB, c *Column) {
 		listed[f.Value] = true
 	}
 	bound := 3 * c.FrequentError
-	if len(c.Frequent) == mostFrequent {
-		bound = max(bound, c.Frequent[mostFrequent-1].Count+c.FrequentError)
+	if len(c.Frequent) == maxFrequent {
+		bound = max(bound, c.Frequent[maxFrequent-1].Count+c.FrequentError)
 	}
 	for v, n := range p.values {
 		if n > bound && !listed[v] {

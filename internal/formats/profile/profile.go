@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// mostFrequent is the largest number of frequent values of a column in a profile.
-const mostFrequent = 10
+// maxFrequent is the largest number of frequent values of a column in a profile.
+const maxFrequent = 10
 
 // Profile is the profile of an input. Its JSON form is for programs: fields may be added.
 type Profile struct {
@@ -130,7 +130,7 @@ func (f *frequent) first() (list []Frequent) {
 	slices.SortFunc(places, func(a, b *counted) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), slices.Compare(f.textOf(a), f.textOf(b)), cmp.Compare(a.hash, b.hash))
 	})
-	for _, v := range places[:min(len(places), mostFrequent)] {
+	for _, v := range places[:min(len(places), maxFrequent)] {
 		list = append(list, Frequent{valid(f.textOf(v)), v.length > v.kept, v.count})
 	}
 	return list

@@ -112,7 +112,7 @@ func sameInParts(t *testing.T, columns [][]*string, p *Profile) {
 func TestDistinct(t *testing.T) {
 	var errors float64
 	n := 0
-	for _, distinct := range []int{MostValues + 1, 2000, 5000, 20_000, 60_000, 200_000} {
+	for _, distinct := range []int{MaxValues + 1, 2000, 5000, 20_000, 60_000, 200_000} {
 		for seed := range 4 {
 			t1, t2 := New(1), New(1)
 			for i := range distinct {
@@ -192,7 +192,7 @@ func TestBytes(t *testing.T) {
 		w.Value(0, []byte(v), false)
 	}
 	c := w.Profile([]string{"a"}).Columns[0]
-	if c.Distinct != 3 || c.Max != "\uFFFD" || c.Frequent[0].Count != 2 || len(c.Min) != mostCompared || !c.Frequent[1].Cut || len(c.Frequent[1].Value) != mostKept {
+	if c.Distinct != 3 || c.Max != "\uFFFD" || c.Frequent[0].Count != 2 || len(c.Min) != maxCompared || !c.Frequent[1].Cut || len(c.Frequent[1].Value) != maxKept {
 		t.Errorf("%+v", c)
 	}
 }

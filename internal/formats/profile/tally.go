@@ -11,8 +11,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// mostCompared is the number of bytes of a value that are compared for the least and the greatest.
-const mostCompared = 1024
+// maxCompared is the number of bytes of a value that are compared for the least and the greatest.
+const maxCompared = 1024
 
 // A Tally counts the records of a part of an input. It belongs to one goroutine.
 type Tally struct {
@@ -86,7 +86,7 @@ type column struct {
 	whole        bool  // the numbers have no fraction
 	digits       bool  // the values consist of digits only
 
-	least, greatest []byte // in the order of bytes, cut to mostCompared
+	least, greatest []byte // in the order of bytes, cut to maxCompared
 	low, high       numberText
 	numbers         histogram // of numbers, or of times in milliseconds
 	lengths         histogram
@@ -106,8 +106,8 @@ type numberText struct {
 	text   []byte
 }
 
-// above reports whether n sorts after number. Equal numbers sort by their text.
-func (n *numberText) above(number expectation.Number, text []byte) bool {
+// sortsAfter reports whether n sorts after number. Equal numbers sort by their text.
+func (n *numberText) sortsAfter(number expectation.Number, text []byte) bool {
 	s := n.number.Compare(number)
 	return s > 0 || s == 0 && bytes.Compare(n.text, text) > 0
 }
@@ -129,7 +129,7 @@ func (c *column) settle() {
 
 // look records a value that is not in the table, and returns its number for the histogram of numbers.
 func (t *Tally) look(c *column, value []byte) (number float64) {
-	text := value[:min(len(value), mostCompared)]
+	text := value[:min(len(value), maxCompared)]
 	if c.least == nil || bytes.Compare(text, c.least) < 0 {
 		c.least = append(c.least[:0], text...)
 	}
@@ -157,10 +157,10 @@ func (t *Tally) look(c *column, value []byte) (number float64) {
 
 // bounds updates the least and the greatest number with n.
 func (c *column) bounds(n expectation.Number, near float64, text []byte) {
-	if c.low.text == nil || near <= c.low.near+slack(c.low.near) && c.low.above(n, text) {
+	if c.low.text == nil || near <= c.low.near+slack(c.low.near) && c.low.sortsAfter(n, text) {
 		c.low = numberText{n.Clone(), near, bytes.Clone(text)}
 	}
-	if c.high.text == nil || near >= c.high.near-slack(c.high.near) && !c.high.above(n, text) {
+	if c.high.text == nil || near >= c.high.near-slack(c.high.near) && !c.high.sortsAfter(n, text) {
 		c.high = numberText{n.Clone(), near, bytes.Clone(text)}
 	}
 }

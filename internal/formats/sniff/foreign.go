@@ -27,7 +27,7 @@ const (
 	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
 )
 
-var foreigns = []Foreign{
+var foreign = []Foreign{
 	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
@@ -95,8 +95,8 @@ func ForeignStatements(name string) *Foreign {
 }
 
 func first(is func(k *Foreign) bool) *Foreign {
-	if i := slices.IndexFunc(foreigns, func(k Foreign) bool { return is(&k) }); i >= 0 {
-		return &foreigns[i]
+	if i := slices.IndexFunc(foreign, func(k Foreign) bool { return is(&k) }); i >= 0 {
+		return &foreign[i]
 	}
 	return nil
 }

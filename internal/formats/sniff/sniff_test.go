@@ -52,8 +52,8 @@ func TestForeign(t *testing.T) {
 			t.Errorf("tar with %q: %+v", magic, k)
 		}
 	}
-	for i := range foreigns {
-		for _, end := range foreigns[i].endings {
+	for i := range foreign {
+		for _, end := range foreign[i].endings {
 			if k := ForeignName("a.b" + end); k == nil || !slices.Contains(k.endings, end) {
 				t.Errorf("%s: %+v", end, k)
 			}

@@ -142,7 +142,7 @@ func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 		c.in, c.out = c.Conn, c.Conn
 		return nil
 	case layer.Quality() == kerberos.Integrity || len(ciphers) == 0:
-		s := &sasl.Sealed{Conn: c.Conn, Layer: layer, Most: mostPiece}
+		s := &sasl.Sealed{Conn: c.Conn, Layer: layer, Most: maxPiece}
 		c.in, c.out = s, s
 		return nil
 	}
@@ -200,5 +200,5 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	return e.w.Write(b)
 }
 
-// mostPiece limits a sealed piece: no server has a larger buffer.
-const mostPiece = 1 << 24
+// maxPiece limits a sealed piece: no server has a larger buffer.
+const maxPiece = 1 << 24

@@ -84,8 +84,8 @@ func parseMessage(data []byte) (m message, err error) {
 	return m, nil
 }
 
-// mostMessage limits a message of a login.
-const mostMessage = 64 << 10
+// maxMessage limits a message of a login.
+const maxMessage = 64 << 10
 
 // readMessage reads a message and no byte beyond it: the following bytes are sealed.
 func readMessage(r io.Reader) (m message, err error) {
@@ -93,8 +93,8 @@ func readMessage(r io.Reader) (m message, err error) {
 	if err != nil {
 		return m, err
 	}
-	if size > mostMessage {
-		return m, fmt.Errorf("a message of a login of %d bytes is longer than %d", size, mostMessage)
+	if size > maxMessage {
+		return m, fmt.Errorf("a message of a login of %d bytes is longer than %d", size, maxMessage)
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); err != nil {

@@ -82,8 +82,8 @@ func (c *Client) Idle() int {
 // after 10 s at the earliest. A call on a closed connection counts as a call whose response was lost.
 const idleCall = 2 * time.Second
 
-// mostCallers limits the idle connections to NameNodes: as many small files are completed concurrently.
-const mostCallers = 32
+// maxCallers limits the idle connections to NameNodes: as many small files are completed concurrently.
+const maxCallers = 32
 
 // idleCaller is an idle connection to a NameNode.
 type idleCaller struct {
@@ -123,7 +123,7 @@ func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.C
 			}
 			continue
 		}
-		err = c.on(ctx, conn, do)
+		err = c.callOn(ctx, conn, do)
 		if e, ok := errors.AsType[*hadooprpc.Error](err); !ok || !slices.Contains(notActive, e.Class) {
 			return true, err
 		}
@@ -133,8 +133,8 @@ func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.C
 	return false, errors.Join(errs...)
 }
 
-// on makes calls on a connection, and keeps the connection if it is sound.
-func (c *Client) on(ctx context.Context, conn idleCaller, do func(context.Context, *hadooprpc.Caller) error) error {
+// callOn makes calls on a connection, and keeps the connection if it is sound.
+func (c *Client) callOn(ctx context.Context, conn idleCaller, do func(context.Context, *hadooprpc.Caller) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
 	defer cancel()
 	err := do(limited, conn.caller)
@@ -208,7 +208,7 @@ func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprp
 func (c *Client) keepCaller(i idleCaller) {
 	i.since = time.Now()
 	c.mu.Lock()
-	keep := !c.closed && len(c.callers) < mostCallers
+	keep := !c.closed && len(c.callers) < maxCallers
 	if keep {
 		c.callers = append(c.callers, i)
 	}

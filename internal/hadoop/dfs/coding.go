@@ -21,8 +21,8 @@ type Policy struct {
 // Limits of a policy: an index has four bits, and the cell size is limited to Hadoop's default limit
 // (dfs.namenode.ec.policies.max.cellsize).
 const (
-	mostUnits = 16
-	mostCell  = 4 << 20
+	maxUnits = 16
+	maxCell  = 4 << 20
 )
 
 // PolicyOf returns the policy with a number. The NameNode sends only the number of a policy that is built into HDFS.
@@ -45,8 +45,8 @@ var builtIn = map[uint32]Policy{
 
 // Supported reports whether files with the policy can be read.
 func (p Policy) Supported() bool {
-	return (p.Codec == "rs" || p.Codec == "xor" && p.Parity == 1) && p.Data > 0 && p.Parity > 0 && p.Data+p.Parity <= mostUnits &&
-		p.Cell > 0 && p.Cell <= mostCell
+	return (p.Codec == "rs" || p.Codec == "xor" && p.Parity == 1) && p.Data > 0 && p.Parity > 0 && p.Data+p.Parity <= maxUnits &&
+		p.Cell > 0 && p.Cell <= maxCell
 }
 
 // units returns the number of internal blocks of a group.

@@ -136,7 +136,7 @@ func TestPolicies(t *testing.T) {
 	for what, change := range map[string]func(*Policy){
 		"of another codec": func(p *Policy) { p.Codec = "rs-legacy" }, "xor with two units of parity": func(p *Policy) { p.Codec = "xor" },
 		"without data": func(p *Policy) { p.Data = 0 }, "without parity": func(p *Policy) { p.Parity = 0 }, "of too many units": func(p *Policy) { p.Data = 15 },
-		"with cells of nothing": func(p *Policy) { p.Cell = 0 }, "with cells that are too large": func(p *Policy) { p.Cell = mostCell + 1 },
+		"with cells of nothing": func(p *Policy) { p.Cell = 0 }, "with cells that are too large": func(p *Policy) { p.Cell = maxCell + 1 },
 	} {
 		p := good
 		if change(&p); p.Supported() {

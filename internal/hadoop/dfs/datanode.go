@@ -35,8 +35,8 @@ const (
 	checksumOK = 6
 )
 
-// mostResponse limits a DataNode's response other than packets, in bytes.
-const mostResponse = 1 << 20
+// maxResponse limits a DataNode's response other than packets, in bytes.
+const maxResponse = 1 << 20
 
 // baseHeader returns a BaseHeaderProto: the block, and the token for it.
 func baseHeader(b Block) []byte {
@@ -116,7 +116,7 @@ func readDelimited(r *bufio.Reader, buf []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > mostResponse {
+	if n > maxResponse {
 		return nil, fmt.Errorf("an answer has %d bytes", n)
 	}
 	m := slices.Grow(buf[:0], int(n))[:n]
@@ -177,8 +177,8 @@ const (
 	// idlePeer is the maximum idle time after which a connection is reused: half of a DataNode's default timeout
 	// (dfs.datanode.socket.reuse.keepalive).
 	idlePeer = 2 * time.Second
-	// mostPeers limits the idle connections. Each occupies a thread of its DataNode.
-	mostPeers = 32
+	// maxPeers limits the idle connections. Each occupies a thread of its DataNode.
+	maxPeers = 32
 )
 
 // idle returns an idle connection to a DataNode, or nil.
@@ -202,7 +202,7 @@ func (c *Client) keep(p *peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
-	if c.closed || len(c.peers) == mostPeers {
+	if c.closed || len(c.peers) == maxPeers {
 		p.conn.Close()
 		return
 	}

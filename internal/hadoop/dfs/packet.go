@@ -14,8 +14,8 @@ import (
 
 // Limits of data sent by a DataNode. Hadoop's own limit of a packet is dfs.data.transfer.max.packet.size, 16 MiB.
 const (
-	mostPacket  = 16 << 20
-	leastBuffer = 512
+	maxPacket   = 16 << 20
+	minBuffer   = 512
 	packetStart = 6 // the lengths at the start of a packet
 )
 
@@ -76,11 +76,11 @@ func (r *packetReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// need reads until n bytes of the frame are buffered. A read may extend to the length of the last packet if that needs no larger
+// fill reads until n bytes of the frame are buffered. A read may extend to the length of the last packet if that needs no larger
 // buffer.
-func (r *packetReader) need(n int) error {
+func (r *packetReader) fill(n int) error {
 	if n > len(r.buf) {
-		r.buf = append(make([]byte, 0, max(n, leastBuffer)), r.buf[:r.have]...)
+		r.buf = append(make([]byte, 0, max(n, minBuffer)), r.buf[:r.have]...)
 		r.buf = r.buf[:cap(r.buf)]
 	}
 	for idle := 0; r.have < n; {
@@ -106,10 +106,10 @@ func (r *packetReader) need(n int) error {
 
 // response reads the response that precedes the packets.
 func (r *packetReader) response() error {
-	r.ahead = leastBuffer
+	r.ahead = minBuffer
 	length, n := uint64(0), 0
 	for i := 1; ; i++ {
-		if err := r.need(i); err != nil {
+		if err := r.fill(i); err != nil {
 			return err
 		}
 		if length, n = protowire.ConsumeVarint(r.buf[:i]); n > 0 {
@@ -119,11 +119,11 @@ func (r *packetReader) response() error {
 			return r.malformed("its answer has no length")
 		}
 	}
-	if length > mostResponse {
+	if length > maxResponse {
 		return r.malformed("its answer has %d bytes", length)
 	}
 	r.frame = n + int(length)
-	if err := r.need(r.frame); err != nil {
+	if err := r.fill(r.frame); err != nil {
 		return err
 	}
 	m := r.buf[n:r.frame]
@@ -150,7 +150,7 @@ func (r *packetReader) response() error {
 	default:
 		return r.malformed("its checksums are of the unknown type %d", kind)
 	}
-	if chunk < 1 || chunk > mostPacket {
+	if chunk < 1 || chunk > maxPacket {
 		return r.malformed("its checksums are of %d bytes each", chunk)
 	}
 	if offset > uint64(r.start) || uint64(r.start)-offset >= chunk {
@@ -165,17 +165,17 @@ func (r *packetReader) packet() error {
 	copy(r.buf, r.buf[r.frame:r.have])
 	r.have -= r.frame
 	r.frame = 0
-	if err := r.need(packetStart); err != nil {
+	if err := r.fill(packetStart); err != nil {
 		return err
 	}
 	// The first length includes itself, the checksums and the data.
 	length := int64(binary.BigEndian.Uint32(r.buf))
 	header := int(binary.BigEndian.Uint16(r.buf[4:]))
-	if length < 4 || length-4+int64(header) > mostPacket {
+	if length < 4 || length-4+int64(header) > maxPacket {
 		return r.malformed("a packet has a length of %d and a header of %d", length, header)
 	}
 	start := packetStart + header
-	if err := r.need(start); err != nil {
+	if err := r.fill(start); err != nil {
 		return err
 	}
 	h, ok := parsePacketHeader(r.buf[packetStart:start])
@@ -196,7 +196,7 @@ func (r *packetReader) packet() error {
 		return r.malformed("a packet of %d bytes has %d of checksums and %d of data", length-4, sums, h.length)
 	}
 	whole := start + int(sums+h.length)
-	if err := r.need(whole); err != nil {
+	if err := r.fill(whole); err != nil {
 		return err
 	}
 	data := r.buf[start+int(sums) : whole]

@@ -118,7 +118,7 @@ func FuzzReadPackets(f *testing.F) {
 				break
 			}
 		}
-		if cap(r.buf) > mostPacket+mostResponse {
+		if cap(r.buf) > maxPacket+maxResponse {
 			t.Fatalf("%d bytes of buffer", cap(r.buf))
 		}
 		if want := plainly(stream, int64(start)); !bytes.HasPrefix(want, got) {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// mostSkip is the maximum distance that a reader skips by reading instead of sending a new request.
-	mostSkip = 64 << 10
+	// maxSkip is the maximum distance that a reader skips by reading instead of sending a new request.
+	maxSkip = 64 << 10
 	// prefetch is the number of bytes of a file whose blocks are located at a time.
 	prefetch = 4 << 30
 	// failedFor is how long a DataNode that failed is tried after the others.
@@ -91,11 +91,11 @@ func (r *Reader) fail(address string, err error) {
 	r.Close()
 	r.tried = append(r.tried, address)
 	r.c.failure(address)
-	r.last = worse(r.last, err)
+	r.last = combineErrors(r.last, err)
 }
 
-// worse returns err, combined with the previous error if that is a BlockError and err is not.
-func worse(before, err error) error {
+// combineErrors returns err, combined with the previous error if that is a BlockError and err is not.
+func combineErrors(before, err error) error {
 	_, was := errors.AsType[*BlockError](before)
 	if _, is := errors.AsType[*BlockError](err); was && !is {
 		err = fmt.Errorf("%w; before that %w", err, before)
@@ -218,7 +218,7 @@ type stream struct {
 
 // reaches reports whether the stream can read a byte of the block. It closes a connection whose position is too far away.
 func (s *stream) reaches(off int64) bool {
-	if s.from != nil && (off < s.pos || off-s.pos > mostSkip || off >= s.from.packets.end) {
+	if s.from != nil && (off < s.pos || off-s.pos > maxSkip || off >= s.from.packets.end) {
 		s.close()
 	}
 	return s.from != nil

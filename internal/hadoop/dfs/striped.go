@@ -107,7 +107,7 @@ func (r *StripedReader) read(ctx context.Context, p []byte, off int64) (int, err
 		if n := r.row.copy(p, index, at); n > 0 {
 			return n, nil
 		}
-		if !r.lost(index) && !(forward && r.anyLost()) {
+		if !r.isLost(index) && !(forward && r.anyLost()) {
 			n, err := r.readUnit(ctx, index, p, at)
 			if err == nil || r.final(ctx, err) {
 				return n, err
@@ -132,8 +132,8 @@ func (w *row) copy(p []byte, index int, at int64) int {
 	return copy(p, w.units[index][at-w.from:])
 }
 
-// lost reports whether an internal block must not be read: no DataNode has it, or those that have it failed recently.
-func (r *StripedReader) lost(index int) bool {
+// isLost reports whether an internal block must not be read: no DataNode has it, or those that have it failed recently.
+func (r *StripedReader) isLost(index int) bool {
 	u := &r.units[index]
 	return u.size > 0 && (len(u.places) == 0 || !u.places[0].failed.IsZero())
 }
@@ -141,7 +141,7 @@ func (r *StripedReader) lost(index int) bool {
 // anyLost reports whether any data block is lost.
 func (r *StripedReader) anyLost() bool {
 	for i := range r.coder.Data {
-		if r.lost(i) {
+		if r.isLost(i) {
 			return true
 		}
 	}
@@ -188,7 +188,7 @@ func (r *StripedReader) enter(ctx context.Context, off int64) error {
 // divide returns the internal blocks of a group. An internal block's id is the group's id with the index in the last four bits.
 func (r *StripedReader) divide(g Block) ([]unit, error) {
 	id := frames.Number(g.id, 2)
-	if g.indices == nil || int64(id) >= 0 || id%mostUnits != 0 {
+	if g.indices == nil || int64(id) >= 0 || id%maxUnits != 0 {
 		return nil, fmt.Errorf("%s is not the group of blocks that a file of the policy %s has", g, r.coder.Name)
 	}
 	units := make([]unit, r.coder.units())
@@ -244,7 +244,7 @@ func (r *StripedReader) fail(ctx context.Context, u *unit, err error) {
 	}
 	r.c.failure(r.c.address(u.places[0].node))
 	u.places = u.places[1:]
-	u.last = worse(u.last, err)
+	u.last = combineErrors(u.last, err)
 }
 
 // rebuild fills the row with the bytes [from, to) of as many internal blocks as needed, and reconstructs the block with the given index, or all
@@ -293,7 +293,7 @@ func (r *StripedReader) choose(units [][]byte, from int64) int {
 			continue
 		case u.size <= from:
 			now = 0
-		case !r.lost(i):
+		case !r.isLost(i):
 			now = 1
 		}
 		if now < rank {

@@ -58,7 +58,7 @@ const firstGroup = 1<<63 + 1<<20
 func newStripes(t *testing.T) *stripes {
 	s := &stripes{id: 4711}
 	s.client = nameNode(t, s.answer)
-	for range mostUnits {
+	for range maxUnits {
 		n := &stripeNode{}
 		n.at = testcheck.Serve(t, func(c net.Conn) { s.serve(c, n) }).Addr()
 		s.nodes = append(s.nodes, n)
@@ -71,7 +71,7 @@ func (s *stripes) hold(t testing.TB, p Policy, data []byte, group int) {
 	blocks := map[uint64][]byte{}
 	for g := 0; g*group < len(data); g++ {
 		for i, b := range dealt(t, p, data[g*group:min((g+1)*group, len(data))]) {
-			blocks[firstGroup+uint64(mostUnits*g+i)] = b
+			blocks[firstGroup+uint64(maxUnits*g+i)] = b
 		}
 	}
 	s.mu.Lock()
@@ -94,11 +94,11 @@ func (s *stripes) answer(method string, _ []byte) []byte {
 	var located [][]byte
 	for g := 0; g*s.group < len(s.data); g++ {
 		n := min(s.group, len(s.data)-g*s.group)
-		m := frames.AppendBytes(nil, 1, frames.AppendNumber(blockID(firstGroup+uint64(mostUnits*g), 1001), 4, uint64(n)))
+		m := frames.AppendBytes(nil, 1, frames.AppendNumber(blockID(firstGroup+uint64(maxUnits*g), 1001), 4, uint64(n)))
 		m = frames.AppendNumber(m, 2, uint64(g*s.group))
 		var indices []byte
 		for i := range s.policy.units() {
-			if len(s.blocks[firstGroup+uint64(mostUnits*g+i)]) == 0 {
+			if len(s.blocks[firstGroup+uint64(maxUnits*g+i)]) == 0 {
 				continue // the NameNode knows no location of an empty block
 			}
 			for _, node := range s.places(g, i) {
@@ -128,7 +128,7 @@ func (s *stripes) serve(c net.Conn, n *stripeNode) {
 		s.mu.Lock()
 		n.reads++
 		n.asked += req.End - req.Start
-		block, harm, good := s.blocks[req.Block], n.harm, fmt.Sprint(s.token, req.Block%mostUnits) == string(token)
+		block, harm, good := s.blocks[req.Block], n.harm, fmt.Sprint(s.token, req.Block%maxUnits) == string(token)
 		s.mu.Unlock()
 		a := testdfs.Shape{Kind: 2, Chunk: 16, Packet: 64}.Answer(block, req)
 		switch {

@@ -254,7 +254,7 @@ func checkAck(m []byte, seqno int64, nodes int) (is int64, err error) {
 			for len(data) > 0 {
 				n, size := protowire.ConsumeVarint(data)
 				if size < 0 {
-					n, size = mostResponse, len(data)
+					n, size = maxResponse, len(data)
 				}
 				reply(n)
 				data = data[size:]

@@ -41,7 +41,7 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 	if _, err := c.c.Write(appendPacket(nil, requestHeader(c.call, c.c.client), h, request)); err != nil {
 		return nil, err
 	}
-	packet, err := readPacket(c.c, nil, mostAnswer)
+	packet, err := readPacket(c.c, nil, maxAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	for len(c.plain) == 0 {
 		var err error
-		if c.packet, err = readPacket(c.Conn, c.packet, mostAnswer); err != nil {
+		if c.packet, err = readPacket(c.Conn, c.packet, maxAnswer); err != nil {
 			return 0, err
 		}
 		a, err := parseAnswer(c.packet)

@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// mostTokenFile limits a token file, in bytes: a token takes a few hundred.
-const mostTokenFile = 1 << 20
+// maxTokenFile limits a token file, in bytes: a token takes a few hundred.
+const maxTokenFile = 1 << 20
 
 // ReadTokens reads a token file in the format of Hadoop's Credentials.writeTokenStorageToStream: "HDTS", a zero byte, the number
 // of tokens, and for each its alias, identifier, password, kind and service, each preceded by its length. Secrets follow, see
@@ -37,13 +37,13 @@ func readTokenFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, mostTokenFile+1))
+	return io.ReadAll(io.LimitReader(f, maxTokenFile+1))
 }
 
 // parseTokens returns the tokens, and a reader of the bytes after them.
 func parseTokens(data []byte) ([]*kerberos.Token, *tokenReader, error) {
-	if len(data) > mostTokenFile {
-		return nil, nil, fmt.Errorf("more than %d bytes", mostTokenFile)
+	if len(data) > maxTokenFile {
+		return nil, nil, fmt.Errorf("more than %d bytes", maxTokenFile)
 	}
 	if len(data) < 5 || string(data[:4]) != "HDTS" {
 		return nil, nil, errors.New("the file does not begin as one of Hadoop's tokens")

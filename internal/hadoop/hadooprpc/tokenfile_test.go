@@ -73,7 +73,7 @@ func TestReadLongTokens(t *testing.T) {
 			t.Errorf("%s: %d tokens", name, len(tokens))
 		}
 	}
-	if _, _, err := parseTokens(bytes.Repeat([]byte{0}, mostTokenFile+1)); err == nil {
+	if _, _, err := parseTokens(bytes.Repeat([]byte{0}, maxTokenFile+1)); err == nil {
 		t.Error("a file above the limit is read")
 	}
 }

@@ -188,8 +188,8 @@ func parseAnswer(packet []byte) (a answer, err error) {
 	return a, nil
 }
 
-// mostAnswer limits a packet, as ipc.maximum.response.length does by default.
-const mostAnswer = 128 << 20
+// maxAnswer limits a packet, as ipc.maximum.response.length does by default.
+const maxAnswer = 128 << 20
 
 // readPacket reads a packet preceded by its length, into buf if it is large enough.
 func readPacket(r io.Reader, buf []byte, most uint32) ([]byte, error) {

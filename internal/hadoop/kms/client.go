@@ -38,10 +38,10 @@ const TokenKind = "kms-dt"
 
 const (
 	defaultTimeout = 20 * time.Second
-	// mostAnswer limits a response, in bytes: a key takes a few hundred.
-	mostAnswer = 64 << 10
-	// mostKeys limits the number of cached keys.
-	mostKeys = 4096
+	// maxAnswer limits a response, in bytes: a key takes a few hundred.
+	maxAnswer = 64 << 10
+	// maxKeys limits the number of cached keys.
+	maxKeys = 4096
 	// keyLife is how long a key is cached: a revoked right takes effect after that time.
 	keyLife = 10 * time.Minute
 )
@@ -115,7 +115,7 @@ func (c *Client) DataKey(ctx context.Context, k EncryptedKey) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.keys) >= mostKeys {
+	if len(c.keys) >= maxKeys {
 		clear(c.keys)
 	}
 	c.keys[id] = knownKey{key, time.Now()}
@@ -191,7 +191,7 @@ func (c *Client) send(ctx context.Context, server, path string, body []byte, pro
 		return nil, 0, fmt.Errorf("KMS %s: %w", server, err)
 	}
 	defer response.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, response.StatusCode, fmt.Errorf("KMS %s: %w", server, err)
 	}

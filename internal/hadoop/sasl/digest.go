@@ -29,7 +29,7 @@ func TokenCredentials(identifier, password []byte) Credentials {
 
 // digest implements RFC 2831 in the way of the class com.sun.security.sasl.digest.DigestMD5Client.
 type digest struct {
-	who    Credentials
+	user   Credentials
 	uri    string // protocol/server
 	wanted []kerberos.Quality
 	state  int
@@ -43,7 +43,7 @@ type digest struct {
 // DigestMD5 returns the client of an exchange with a server, which calls itself protocol/server. wanted is as in
 // [GSSAPI].
 func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quality) Client {
-	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
+	return &digest{user: who, uri: protocol + "/" + server, wanted: wanted}
 }
 
 func (d *digest) Done() bool   { return d.state == 2 }
@@ -105,12 +105,12 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 		d.cnonce = base64.StdEncoding.EncodeToString(random[:])
 	}
 	realm, nonce := fields["realm"], fields["nonce"]
-	secret := md5.Sum([]byte(d.who.Name + ":" + realm + ":" + d.who.Password))
+	secret := md5.Sum([]byte(d.user.Name + ":" + realm + ":" + d.user.Password))
 	d.a1 = string(secret[:]) + ":" + nonce + ":" + d.cnonce
 	d.proof = d.response("", nonce, q)
 	var b strings.Builder
 	fmt.Fprintf(&b, `charset=utf-8,username="%s",realm="%s",nonce="%s",nc=00000001,cnonce="%s",digest-uri="%s",maxbuf=65536,response=%s,qop=%s`,
-		quoted(d.who.Name), quoted(realm), quoted(nonce), d.cnonce, quoted(d.uri), d.response("AUTHENTICATE", nonce, q), q.QOP())
+		quoted(d.user.Name), quoted(realm), quoted(nonce), d.cnonce, quoted(d.uri), d.response("AUTHENTICATE", nonce, q), q.QOP())
 	key := md5.Sum([]byte(d.a1))
 	switch q {
 	case kerberos.Integrity:

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// MostSplitKey is the maximum length of a key in the partition file, in bytes: HBase's limit of a row key.
-const MostSplitKey = 1<<15 - 1
+// MaxSplitKey is the maximum length of a key in the partition file, in bytes: HBase's limit of a row key.
+const MaxSplitKey = 1<<15 - 1
 
 // partitionHead precedes the keys. The sync marker can be any 16 bytes; it does not occur between so few records.
 const partitionHead = "SEQ\x06" +
@@ -24,8 +24,8 @@ const partitionHead = "SEQ\x06" +
 func WritePartitions(w io.Writer, keys [][]byte) error {
 	out := []byte(partitionHead)
 	for i, key := range keys {
-		if len(key) > MostSplitKey {
-			return fmt.Errorf("split key %d of %d has %d bytes, more than %d", i+1, len(keys), len(key), MostSplitKey)
+		if len(key) > MaxSplitKey {
+			return fmt.Errorf("split key %d of %d has %d bytes, more than %d", i+1, len(keys), len(key), MaxSplitKey)
 		}
 		if i > 0 && bytes.Compare(keys[i-1], key) >= 0 {
 			return fmt.Errorf("split key %d of %d is not above the one before", i+1, len(keys))

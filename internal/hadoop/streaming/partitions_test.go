@@ -39,7 +39,7 @@ func TestPartitionsRefused(t *testing.T) {
 		"equal":    {[]byte("a"), []byte("a")},
 		"falling":  {[]byte("b"), []byte("a")},
 		"unsigned": {{0xff}, {0x7f}},
-		"too long": {make([]byte, streaming.MostSplitKey+1)},
+		"too long": {make([]byte, streaming.MaxSplitKey+1)},
 	} {
 		var out bytes.Buffer
 		if err := streaming.WritePartitions(&out, keys); err == nil || out.Len() > 0 {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// mostStatus limits a status, in bytes. Hadoop truncates one longer than mapreduce.task.max.status.length, 512.
-const mostStatus = 500
+// maxStatus limits a status, in bytes. Hadoop truncates one longer than mapreduce.task.max.status.length, 512.
+const maxStatus = 500
 
 // Status reports the attempt's status on its standard error. It counts as progress: an attempt that reports nothing, and
 // neither reads nor writes records, for mapreduce.task.timeout is killed. Control characters are replaced by spaces.
@@ -20,8 +20,8 @@ func Status(w io.Writer, text string) error {
 		}
 		return r
 	}, text)
-	if len(text) > mostStatus {
-		text = strings.ToValidUTF8(text[:mostStatus], "")
+	if len(text) > maxStatus {
+		text = strings.ToValidUTF8(text[:maxStatus], "")
 	}
 	return line(w, "reporter:status:"+text)
 }

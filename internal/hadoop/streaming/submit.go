@@ -147,10 +147,10 @@ func secretFile(secrets map[string][]byte) (*os.File, error) {
 
 var submitted = regexp.MustCompile(`Submitted application (application_[0-9]{1,19}_[0-9]{1,10})\b`)
 
-// mostTail limits the kept output of the client, mostLine the examined part of a line.
+// maxTail limits the kept output of the client, maxLine the examined part of a line.
 const (
-	mostTail = 8 << 10
-	mostLine = 4 << 10
+	maxTail = 8 << 10
+	maxLine = 4 << 10
 )
 
 // listener searches the client's output for the application's id, and keeps the end of the output.
@@ -165,12 +165,12 @@ func (l *listener) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tail = append(l.tail, p...)
-	if len(l.tail) > mostTail {
-		l.tail = append(l.tail[:0], l.tail[len(l.tail)-mostTail:]...)
+	if len(l.tail) > maxTail {
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-maxTail:]...)
 	}
 	for rest := p; len(rest) > 0; {
 		part, after, whole := bytes.Cut(rest, []byte("\n"))
-		if room := mostLine - len(l.line); room > 0 {
+		if room := maxLine - len(l.line); room > 0 {
 			l.line = append(l.line, part[:min(len(part), room)]...)
 		}
 		if whole {
@@ -193,7 +193,7 @@ func (l *listener) result() (id, tail string) {
 	defer l.mu.Unlock()
 	l.look()
 	tail = strings.ToValidUTF8(string(l.tail), "")
-	if len(l.tail) == mostTail {
+	if len(l.tail) == maxTail {
 		_, tail, _ = strings.Cut(tail, "\n") // the first line is incomplete
 	}
 	return l.id, strings.TrimSpace(tail)

@@ -178,7 +178,7 @@ func TestSubmitFails(t *testing.T) {
 		return c.Submit(ctx, fullJob(), nil)
 	}
 	if got, err := run(t.Context(), "yes line | head -100000 >&2; echo Output directory exists >&2; exit 5"); got != "" || err == nil ||
-		!strings.Contains(err.Error(), "exit status 5") || !strings.HasSuffix(err.Error(), "Output directory exists") || len(err.Error()) > 2*mostTail {
+		!strings.Contains(err.Error(), "exit status 5") || !strings.HasSuffix(err.Error(), "Output directory exists") || len(err.Error()) > 2*maxTail {
 		t.Errorf("%q, %v", got, err)
 	}
 	// The client had named the id: the application runs.
@@ -226,7 +226,7 @@ func TestSubmitFails(t *testing.T) {
 // TestListener checks that the id is found however the output is cut, and that a line
 // without end takes no memory.
 func TestListener(t *testing.T) {
-	text := strings.Repeat("x", 3*mostTail) + "\nINFO impl.YarnClientImpl: Submitted application " + id + "\nINFO: Submitted application application_1_2\nend"
+	text := strings.Repeat("x", 3*maxTail) + "\nINFO impl.YarnClientImpl: Submitted application " + id + "\nINFO: Submitted application application_1_2\nend"
 	for _, step := range []int{1, 7, len(text)} {
 		l := &listener{}
 		for rest := text; rest != ""; {
@@ -235,7 +235,7 @@ func TestListener(t *testing.T) {
 			rest = rest[n:]
 		}
 		got, tail := l.result()
-		if got != id || !strings.HasSuffix(tail, "end") || len(tail) > mostTail || cap(l.line) > 2*mostLine {
+		if got != id || !strings.HasSuffix(tail, "end") || len(tail) > maxTail || cap(l.line) > 2*maxLine {
 			t.Errorf("step %d: %q, tail of %d bytes, line of %d", step, got, len(tail), cap(l.line))
 		}
 	}

@@ -176,7 +176,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	long := refusal("u", 400, []byte(strings.Repeat("a\x1b", 10000)))
-	if len(long.Error()) > 2*mostWhy || strings.Contains(long.Error(), "\x1b") {
+	if len(long.Error()) > 2*maxWhy || strings.Contains(long.Error(), "\x1b") {
 		t.Errorf("%q", long.Error())
 	}
 }

@@ -17,8 +17,8 @@ type Addresses struct {
 	History string
 }
 
-// mostManagers limits the number of yarn.resourcemanager.ha.rm-ids.
-const mostManagers = 16
+// maxManagers limits the number of yarn.resourcemanager.ha.rm-ids.
+const maxManagers = 16
 
 // FromConf reads the addresses from yarn-site.xml and mapred-site.xml as Hadoop does. value returns a key's value,
 // "" if it is not set.
@@ -33,8 +33,8 @@ func FromConf(value func(key string) string) (Addresses, error) {
 				ids = append(ids, "."+id)
 			}
 		}
-		if len(ids) == 0 || len(ids) > mostManagers {
-			return a, fmt.Errorf("%sha.rm-ids names %d ResourceManagers: 1 to %d are expected where %[1]sha.enabled is true", rm, len(ids), mostManagers)
+		if len(ids) == 0 || len(ids) > maxManagers {
+			return a, fmt.Errorf("%sha.rm-ids names %d ResourceManagers: 1 to %d are expected where %[1]sha.enabled is true", rm, len(ids), maxManagers)
 		}
 	}
 	secure := onlyTLS(value("yarn.http.policy"))

@@ -45,8 +45,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// mostWhy limits the part of a response that an error quotes, in bytes.
-const mostWhy = 300
+// maxWhy limits the part of a response that an error quotes, in bytes.
+const maxWhy = 300
 
 // refusal returns the error for an unsuccessful response.
 func refusal(address string, status int, body []byte) *Error {
@@ -76,7 +76,7 @@ func reason(body []byte) string {
 		return ""
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	return printable(text, mostWhy)
+	return printable(text, maxWhy)
 }
 
 // printable returns text without control characters, truncated to at most most bytes.

@@ -112,7 +112,7 @@ func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) 
 		}
 		tasks = append(tasks, Task{
 			ID: w.ID, Map: w.Type == "MAP", Number: int(number(w.ID)), State: w.State,
-			Elapsed: took(w.ElapsedTime), Successful: w.SuccessfulAttempt,
+			Elapsed: milliseconds(w.ElapsedTime), Successful: w.SuccessfulAttempt,
 		})
 	}
 	slices.SortFunc(tasks, func(a, b Task) int {
@@ -155,7 +155,7 @@ func (c *Client) Attempts(ctx context.Context, application, task string) ([]Atte
 	return attempts, nil
 }
 
-func took(ms int64) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
+func milliseconds(ms int64) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
 
 // Counters returns the counters of a job. Attempts that failed or were killed do not count.
 func (c *Client) Counters(ctx context.Context, application string) ([]Counter, error) {

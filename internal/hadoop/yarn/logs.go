@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// mostLogHead limits the text around a log in a response: names, sizes, separator lines.
-const mostLogHead = 64 << 10
+// maxLogHead limits the text around a log in a response: names, sizes, separator lines.
+const maxLogHead = 64 << 10
 
 // Log returns the end of a file that an attempt's container wrote, at most most bytes: "stderr" for the program's output,
 // "syslog" for its JVM's. It first queries the NodeManager, which has the file while the application runs, then the
@@ -30,7 +30,7 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 	r := request{
 		query:  url.Values{"size": {"-" + strconv.Itoa(most)}},
 		accept: "text/plain",
-		most:   int64(most) + mostLogHead,
+		most:   int64(most) + maxLogHead,
 	}
 	path := "/containerlogs/" + a.Container + "/" + file
 	var all []error

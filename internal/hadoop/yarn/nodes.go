@@ -40,8 +40,8 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// mostSystem limits the size of a NodeManager's response about its system, in bytes.
-const mostSystem = 1 << 20
+// maxSystem limits the size of a NodeManager's response about its system, in bytes.
+const maxSystem = 1 << 20
 
 // Processor returns the processor architecture of a NodeManager's JVM by Java's name: amd64, aarch64. The ResourceManager does not know
 // it; the NodeManager's web server, which must be reachable, has it among its metrics.
@@ -50,7 +50,7 @@ func (c *Client) Processor(ctx context.Context, address string) (string, error) 
 	if base == "" {
 		return "", &Error{URL: address, Why: "no address of a NodeManager", Err: ErrUnknown}
 	}
-	a, err := c.ask(ctx, base, request{path: "/jmx", query: url.Values{"qry": {"java.lang:type=OperatingSystem"}}, most: mostSystem})
+	a, err := c.ask(ctx, base, request{path: "/jmx", query: url.Values{"qry": {"java.lang:type=OperatingSystem"}}, most: maxSystem})
 	if err != nil {
 		return "", err
 	}

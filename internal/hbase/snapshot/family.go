@@ -21,8 +21,8 @@ type Family struct {
 	BlockSize   int   // of files that HBase writes, bytes before compression
 }
 
-// forever is HConstants.FOREVER, in seconds.
-const forever = math.MaxInt32
+// neverExpires is HConstants.FOREVER, in seconds.
+const neverExpires = math.MaxInt32
 
 // families reads the descriptors, with the defaults of HBase 2.6
 // (ColumnFamilyDescriptorBuilder). It refuses settings that change the meaning
@@ -66,7 +66,7 @@ func (f *Family) attribute(key, value string) error {
 			f.MinVersions = int(max(n, 0))
 		case key == "BLOCKSIZE":
 			f.BlockSize = int(max(n, 1))
-		case n != forever && n != -1: // HStore.determineTTLFromFamily
+		case n != neverExpires && n != -1: // HStore.determineTTLFromFamily
 			f.TTL = n * 1000
 		}
 	case "KEEP_DELETED_CELLS": // with TTL, deleted cells are kept until they expire

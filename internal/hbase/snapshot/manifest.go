@@ -144,7 +144,7 @@ func (s *Snapshot) describe(b []byte) error {
 		return fmt.Errorf("%w: it names no table", ErrDamaged)
 	}
 	s.Created = time.UnixMilli(int64(created))
-	if ttl > 0 && ttl < forever {
+	if ttl > 0 && ttl < neverExpires {
 		s.Expires = s.Created.Add(time.Duration(ttl) * time.Second)
 		if time.Now().After(s.Expires) {
 			return fmt.Errorf("%w: its lifetime of %d s is over, and its files are deleted any moment; take a new snapshot", ErrUnsupported, ttl)

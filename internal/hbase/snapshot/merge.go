@@ -93,10 +93,10 @@ func (m *merge) sink(i int) {
 		if child >= len(h) {
 			return
 		}
-		if child+1 < len(h) && before(&h[child+1], &h[child]) {
+		if child+1 < len(h) && sortsBefore(&h[child+1], &h[child]) {
 			child++
 		}
-		if !before(&h[child], &h[i]) {
+		if !sortsBefore(&h[child], &h[i]) {
 			return
 		}
 		h[i], h[child] = h[child], h[i]
@@ -104,8 +104,8 @@ func (m *merge) sink(i int) {
 	}
 }
 
-// before reports whether a's cell comes before b's.
-func before(a, b *place) bool {
+// sortsBefore reports whether a's cell comes before b's.
+func sortsBefore(a, b *place) bool {
 	x, y := a.cell, b.cell
 	if c := bytes.Compare(x.Row, y.Row); c != 0 {
 		return c < 0

@@ -46,8 +46,8 @@ type Advice struct {
 
 const (
 	gib = int64(1) << 30
-	// mostAdvised limits the regions of one table: each region costs memory on its server, and recovery time when the server fails.
-	mostAdvised = 120
+	// maxAdvised limits the regions of one table: each region costs memory on its server, and recovery time when the server fails.
+	maxAdvised = 120
 )
 
 // Advise returns the number of regions into which a table should be split
@@ -96,7 +96,7 @@ func (a *Advice) warn(format string, args ...any) {
 
 // bySize sets the number from the size alone.
 func (a *Advice) bySize(o AdviceOptions) {
-	of := func(region int64) int { return int(min((a.Bytes+region-1)/region, mostAdvised)) }
+	of := func(region int64) int { return int(min((a.Bytes+region-1)/region, maxAdvised)) }
 	switch early := o.MaxFileSize <= 4*gib; {
 	case a.Bytes < 50*gib:
 		a.Regions = min(max(of(5*gib), 5), 10)
@@ -109,7 +109,7 @@ func (a *Advice) bySize(o AdviceOptions) {
 		a.because("between 50 and 500 GiB, regions of 6 to 8 GiB: %d", a.Regions)
 	default:
 		a.Regions = of(10 * gib)
-		a.because("from 500 GiB on, regions of 10 GiB, %d at most: %d", mostAdvised, a.Regions)
+		a.because("from 500 GiB on, regions of 10 GiB, %d at most: %d", maxAdvised, a.Regions)
 	}
 }
 
@@ -132,7 +132,7 @@ func (a *Advice) byAccess(o AdviceOptions) {
 func (a *Advice) bySplitSize(o AdviceOptions) {
 	if room := o.MaxFileSize / 10 * 7; a.Bytes/int64(a.Regions) > room {
 		need := int((a.Bytes + room - 1) / room)
-		if need > mostAdvised {
+		if need > maxAdvised {
 			a.warn("regions of %s will split, as they split at %s: set a max file size of %s or more with %s",
 				spec.Size(a.Bytes/int64(a.Regions)).Rounded(), spec.Size(o.MaxFileSize).Rounded(), spec.Size(a.Bytes/int64(a.Regions)*3/2).Rounded(), setting.MaxFileSize)
 			return

@@ -44,16 +44,16 @@ func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec
 
 // Vacant reports whether a table has neither rows nor delete markers.
 func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
-	return none(ctx, c, name, true)
+	return isEmpty(ctx, c, name, true)
 }
 
 // Empty reports whether readers see no row of a table. It can have deleted ones.
 func Empty(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
-	return none(ctx, c, name, false)
+	return isEmpty(ctx, c, name, false)
 }
 
-// none reports whether a scan returns no row; a raw scan also returns deleted cells and markers.
-func none(ctx context.Context, c *loader.Cluster, name loader.TableName, raw bool) (bool, error) {
+// isEmpty reports whether a scan returns no row; a raw scan also returns deleted cells and markers.
+func isEmpty(ctx context.Context, c *loader.Cluster, name loader.TableName, raw bool) (bool, error) {
 	none := true
 	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: raw, Versions: 1, Prompt: true}, func(loader.Row) error {
 		none = false

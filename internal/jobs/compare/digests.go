@@ -18,13 +18,13 @@ import (
 
 // A summer computes checksums of cells. The digest of a range is the sum of the checksums of all its cells, independent of their order. For one
 // goroutine.
-type summer struct {
+type digester struct {
 	timestamps bool // checksums include timestamps
 	buf        []byte
 }
 
 // sum returns the xxHash64 of row, family, qualifier and value, each preceded by its length, and of the timestamp if it is included.
-func (s *summer) sum(c *hfile.Cell) uint64 {
+func (s *digester) sum(c *hfile.Cell) uint64 {
 	b := s.buf[:0]
 	for _, part := range [][]byte{c.Row, c.Family, c.Qualifier, c.Value} {
 		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)

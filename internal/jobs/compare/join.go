@@ -32,7 +32,7 @@ type join struct {
 	// found receives each difference, and nil after the last one of a row. Nil: differences are only counted.
 	found func(*difference) error
 	read  func(rows int64) // receives the number of rows of A read since the last call
-	sums  *summer          // nil: no digests
+	sums  *digester        // nil: no digests
 
 	sum   result.ComparedRange
 	x, y  *hfile.Cell // the current cells; nil at the end

@@ -220,13 +220,13 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 			c.Timestamp = max(c.Timestamp, p.st.Plan.Timestamp)
 			return add(&c)
 		}
-		return p.req.mend(d, add)
+		return p.req.repairCells(d, add)
 	}
 	return m.run(ctx)
 }
 
-// mend passes the cells that make B show A's contents of a column, or of one of its versions, to add.
-func (r Request) mend(d *difference, add func(*hfile.Cell) error) error {
+// repairCells passes the cells that make B show A's contents of a column, or of one of its versions, to add.
+func (r Request) repairCells(d *difference, add func(*hfile.Cell) error) error {
 	marker := hfile.DeleteColumn // deletes the cell and all older ones
 	if r.Versions != 1 || r.Choice.Timed() {
 		marker = hfile.Delete // deletes only this cell

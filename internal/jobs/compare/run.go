@@ -267,7 +267,7 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 	defer func() { err = errors.Join(err, end()) }()
 	m.read = j.o.Events.Read
 	if j.o.Digests != "" {
-		m.sums, m.sum.Digested = &summer{timestamps: j.req.Timestamps}, true
+		m.sums, m.sum.Digested = &digester{timestamps: j.req.Timestamps}, true
 	}
 	if j.o.Differences != "" {
 		l := &list{path: listOf(j.dir, number), left: j.o.Limit, join: m}

@@ -109,7 +109,7 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 		}
 		c, err := p.jobColumn(s, name)
 		if t := s.CellTimestamp; p.versions() && t != nil && t.Column == name {
-			c, err = stamped(c, err, t)
+			c, err = withTimestamp(c, err, t)
 		}
 		c.keyed = p.versions() && p.o.Job.RowKey() != nil && slices.Contains(keygen.Columns(p.o.Job.RowKey()), name)
 		if err != nil {
@@ -141,8 +141,8 @@ func stampColumn(name string, typ celltype.Type) column {
 	return c
 }
 
-// stamped returns the column of the job's cell_timestamp: with the cell that stores it, or for the timestamp only if no cell does.
-func stamped(c column, err error, t *spec.TimeColumn) (column, error) {
+// withTimestamp returns the column of the job's cell_timestamp: with the cell that stores it, or for the timestamp only if no cell does.
+func withTimestamp(c column, err error, t *spec.TimeColumn) (column, error) {
 	if err != nil {
 		return stampColumn(t.Column, celltype.Type{Type: "timestamp", Layout: t.Layout, Zone: t.Zone}), nil
 	}

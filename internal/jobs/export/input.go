@@ -40,7 +40,7 @@ func OfSnapshot(s *snapshot.Snapshot) Input {
 		in.Regions = append(in.Regions, s.Regions[i].Encoded)
 		in.files = max(in.files, s.Regions[i].Files)
 	}
-	in.Room = in.files * (leastAhead + blockRoom)
+	in.Room = in.files * (minAhead + blockRoom)
 	return in
 }
 

@@ -94,7 +94,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	}
 	err = j.st.Steps(ctx, o.Gate, []checkpoint.Step{
 		j.st.BeginStep(o.State.Version),
-		{Name: "take the directory", Run: j.take, TakeBack: j.giveBack},
+		{Name: "take the directory", Run: j.claim, TakeBack: j.giveBack},
 		{Name: "open the table", Gate: true, Run: j.open},
 		{Name: "write the files", Run: j.write},
 		{Name: "end the job", Run: j.end},
@@ -114,7 +114,7 @@ func (j *run) finished(ctx context.Context) (done bool, err error) {
 	if j.manifest, err = ReadManifest(ctx, j.fsys, j.path); err != nil {
 		return false, fail.With(fail.HDFS, err)
 	}
-	return true, j.tidy(ctx)
+	return true, j.cleanUp(ctx)
 }
 
 // identity returns the identity of an export of a table or snapshot into a directory. It does not depend on columns or format.
@@ -134,8 +134,8 @@ func (j *run) tableName() loader.TableName {
 	return j.req.From.Table
 }
 
-// take claims the directory for the job, and removes files in it that have no record.
-func (j *run) take(ctx context.Context) error {
+// claim claims the directory for the job, and removes files in it that have no record.
+func (j *run) claim(ctx context.Context) error {
 	asked := j.req.Plan.asked()
 	x := j.st.Exporting
 	begun := x != nil && x.Token != ""
@@ -248,11 +248,11 @@ func (j *run) end(ctx context.Context) error {
 	if err := j.st.End(ctx, &result.Result{Schema: 1, Table: j.manifest.Table, Job: j.st.Dir}, nil, false, j.o.Events); err != nil {
 		return err
 	}
-	return errors.Join(j.source.Close(ctx), j.tidy(ctx))
+	return errors.Join(j.source.Close(ctx), j.cleanUp(ctx))
 }
 
-// tidy deletes the job's own snapshot, and then the token in the directory: while the token exists, the same command resumes.
-func (j *run) tidy(ctx context.Context) error {
+// cleanUp deletes the job's own snapshot, and then the token in the directory: while the token exists, the same command resumes.
+func (j *run) cleanUp(ctx context.Context) error {
 	err := j.st.DropAllSnapshots(ctx, j.env)
 	if err == nil {
 		err = j.dir.Finish(ctx)

@@ -46,8 +46,8 @@ type parquetColumn struct {
 // parquetBatch is the number of values passed to the library at a time.
 const parquetBatch = 1024
 
-// mostParquetRows bounds a row group, for the memory in addition to its values.
-const mostParquetRows = 1 << 20
+// maxParquetRows bounds a row group, for the memory in addition to its values.
+const maxParquetRows = 1 << 20
 
 // newParquetEncoder uses row groups of about a third of most bytes: the library
 // also holds a column's pages and its dictionary.
@@ -91,7 +91,7 @@ func (e *parquetEncoder) row(r *row) (int, error) {
 		}
 		e.held += len(v)
 	}
-	if e.rows++; e.held < e.most && e.rows < mostParquetRows {
+	if e.rows++; e.held < e.most && e.rows < maxParquetRows {
 		return -1, nil
 	}
 	return -1, e.flush()

@@ -63,7 +63,7 @@ func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
 				return err
 			}
 		}
-		if err := r.take(c); err != nil {
+		if err := r.addCell(c); err != nil {
 			return err
 		}
 	}
@@ -116,10 +116,10 @@ func (r *rows) begin(c *hfile.Cell) error {
 	return nil
 }
 
-// take adds a cell to the row.
-func (r *rows) take(c *hfile.Cell) error {
+// addCell adds a cell to the row.
+func (r *rows) addCell(c *hfile.Cell) error {
 	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
-		return r.about(setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
+		return r.valueError(setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
 	}
 	if r.p.open {
 		at := len(r.row.data)
@@ -289,12 +289,12 @@ func (e *rowError) Error() string {
 
 func (e *rowError) Unwrap() error { return e.err }
 
-func (r *rows) about(err error) error { return r.aboutColumn(&column{}, err) }
+func (r *rows) valueError(err error) error { return r.aboutColumn(&column{}, err) }
 
 // aboutColumn adds the place of a value to an error.
 func (r *rows) aboutColumn(col *column, err error) error {
 	return fail.With(fail.BadRows, fail.AboutData(r.key, "%w", &rowError{r.n, col.name, err}))
 }
 
-// mostRow bounds the size of a row, since offsets of values have 32 bits.
-const mostRow = math.MaxInt32 / 2
+// maxRow bounds the size of a row, since offsets of values have 32 bits.
+const maxRow = math.MaxInt32 / 2

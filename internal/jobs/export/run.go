@@ -92,20 +92,20 @@ type writing struct {
 // The minimum memory of a worker, in bytes: for each store file the read-ahead and
 // a block, compressed and decompressed; and for its encoder and a row.
 const (
-	leastAhead = 64 << 10
-	mostAhead  = 256 << 10
-	blockRoom  = 192 << 10
-	leastText  = 1 << 20
-	mostText   = 16 << 20
-	leastGroup = 12 << 20
-	mostGroup  = 192 << 20
+	minAhead  = 64 << 10
+	maxAhead  = 256 << 10
+	blockRoom = 192 << 10
+	minText   = 1 << 20
+	maxText   = 16 << 20
+	minGroup  = 12 << 20
+	maxGroup  = 192 << 20
 )
 
 // share divides the memory.
 func (w *writing) share() error {
-	least, most := leastText, mostText
+	least, most := minText, maxText
 	if w.p.o.Format == Parquet {
-		least, most = leastGroup, mostGroup
+		least, most = minGroup, maxGroup
 	}
 	held := 1 // rows and an encoder, and another row if it has versions
 	if w.p.versions() {
@@ -123,7 +123,7 @@ func (w *writing) share() error {
 	each := memory / w.workers
 	w.most = min((each-w.in.Room)/held, most)
 	if w.in.snap != nil {
-		w.ahead = min(max((each-held*w.most)/w.in.files-blockRoom, leastAhead), mostAhead)
+		w.ahead = min(max((each-held*w.most)/w.in.files-blockRoom, minAhead), maxAhead)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 			return err
 		}
 	}
-	r := &rows{p: w.p, out: f, most: min(w.most, mostRow)}
+	r := &rows{p: w.p, out: f, most: min(w.most, maxRow)}
 	if w.p.versions() {
 		sc = tablesource.NewByTime(sc, r.most)
 	}

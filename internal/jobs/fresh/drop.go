@@ -137,12 +137,12 @@ func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkp
 	if t.State != loader.Enabled {
 		return fail.Errorf(fail.Check, "table %s is not dropped: table %s, which replaces it, is %s", o.Old, o.New, t.State)
 	}
-	return same(ctx, env, c, o.New, h.Plan.Made, fail.Errorf(fail.Check, "table %s is not dropped: table %s may not be the one that was loaded to replace it: it was recreated or emptied", o.Old, o.New))
+	return sameTable(ctx, env, c, o.New, h.Plan.Made, fail.Errorf(fail.Check, "table %s is not dropped: table %s may not be the one that was loaded to replace it: it was recreated or emptied", o.Old, o.New))
 }
 
 // drop deletes the old table if it is the one in whose place the new one was made.
 func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o DropOptions) error {
-	if err := same(ctx, env, c, o.Old, st.Fresh.Old, fail.Errorf(fail.Check,
+	if err := sameTable(ctx, env, c, o.Old, st.Fresh.Old, fail.Errorf(fail.Check,
 		"table %s is not dropped: it may not be the one that table %s replaces: it was recreated, emptied, or offline without a record of its identity", o.Old, o.New)); err != nil {
 		return err
 	}

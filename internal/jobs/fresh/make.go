@@ -53,7 +53,7 @@ func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 	case was != nil && was.Made != nil && !exists:
 		return fail.Errorf(fail.Check, "table %s, which this job made to replace table %s, is gone (%s makes it again)", r.New, r.Old, setting.Restart)
 	case was != nil && was.Made != nil:
-		return m.same(ctx, was.Made)
+		return m.checkSame(ctx, was.Made)
 	case exists:
 		return m.adopt(ctx)
 	}
@@ -64,14 +64,14 @@ func (m *maker) foreign() error {
 	return fail.Errorf(fail.Check, "table %s exists, and this job did not make it: its rows would mix with the export's (drop it, or name a new table with %s)", m.New, setting.Into)
 }
 
-// same refuses a table that is not the one that the job has made.
-func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
-	return same(ctx, m.env, m.c, m.New, was, fail.Errorf(fail.Check,
+// checkSame refuses a table that is not the one that the job has made.
+func (m *maker) checkSame(ctx context.Context, was *checkpoint.TableRecord) error {
+	return sameTable(ctx, m.env, m.c, m.New, was, fail.Errorf(fail.Check,
 		"table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart))
 }
 
-// same returns refused unless a table is certainly the recorded one.
-func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord, refused error) error {
+// sameTable returns refused unless a table is certainly the recorded one.
+func sameTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord, refused error) error {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
 		return cluster.Failure(err)
@@ -135,7 +135,7 @@ func (m *maker) create(ctx context.Context) error {
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	return m.made(ctx)
+	return m.recordMade(ctx)
 }
 
 // begin records the name of the new table, and the identity of the old one.
@@ -165,11 +165,11 @@ func (m *maker) adopt(ctx context.Context) error {
 	if !vacant {
 		return m.foreign()
 	}
-	return m.made(ctx)
+	return m.recordMade(ctx)
 }
 
-// made records that the table exists.
-func (m *maker) made(ctx context.Context) error {
+// recordMade records that the table exists.
+func (m *maker) recordMade(ctx context.Context) error {
 	made, err := m.record(ctx, m.New)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 		return cluster.Failure(err)
 	}
 	if exists && st.AnyLoading() {
-		if err := same(ctx, env, c, name, f.Made, fail.Errorf(fail.Check,
+		if err := sameTable(ctx, env, c, name, f.Made, fail.Errorf(fail.Check,
 			"table %s may not be the one that this job made, and may have other rows: drop it by hand, or name another with %s", name, setting.Into)); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func detect(texts []text, given string) (charsets, error) {
 	var found charsets
 	for i := range texts {
 		t := &texts[i]
-		own := one(t.data, t.whole)
+		own := textCharsets(t.data, t.whole)
 		switch {
 		case own.name == "" && len(own.others) == 0 && (found.name != "" || len(found.others) > 0) && ascii(t.data):
 		case found.reason == "" || ascii(texts[0].data) && i == 1:
@@ -47,8 +47,8 @@ func detect(texts []text, given string) (charsets, error) {
 	return found, nil
 }
 
-// one determines the character set of one text.
-func one(data []byte, whole bool) charsets {
+// textCharsets determines the character set of one text.
+func textCharsets(data []byte, whole bool) charsets {
 	guesses := charset.Detect(data[:min(len(data), 1<<20)], whole && len(data) <= 1<<20)
 	if len(guesses) == 0 {
 		return charsets{reason: "empty"}

@@ -27,7 +27,7 @@ func FuzzInspect(f *testing.F) {
 		if len(data) > 4<<10 {
 			return
 		}
-		set := one(data, whole)
+		set := textCharsets(data, whole)
 		texts := []text{{path: "t", data: data, whole: whole}}
 		if decode(&texts[0], set.name) != nil {
 			return

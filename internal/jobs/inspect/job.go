@@ -125,7 +125,7 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 		if c.Within != "" {
 			what = "# "
 		}
-		line("  %s- %s   # %s", what, scalar(c.Name), c.about())
+		line("  %s- %s   # %s", what, scalar(c.Name), c.describe())
 	}
 	r.jobCells(line)
 }
@@ -157,8 +157,8 @@ func (r *Report) jobCells(line func(string, ...any)) {
 	line("  - rest: true   # all other columns, as text")
 }
 
-// about describes a column for a job file.
-func (c *Column) about() string {
+// describe describes a column for a job file.
+func (c *Column) describe() string {
 	switch {
 	case c.Partition:
 		return fmt.Sprintf("%s, of the path, %s", c.Type, setting.Count(c.Distinct, "value"))

@@ -20,8 +20,8 @@ type verdict struct {
 	place  *Place     // place of the evidence
 }
 
-// mostPreamble is the maximum number of lines before a header.
-const mostPreamble = 20
+// maxPreamble is the maximum number of lines before a header.
+const maxPreamble = 20
 
 // footer matches the line that psql writes after the rows.
 var footer = regexp.MustCompile(`\n\([0-9]+ rows?\)\n*$`)
@@ -63,7 +63,7 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 			j.only = append(j.only, r.d.FieldSep)
 		}
 	}
-	for j.skip = 1; j.skip <= mostPreamble; j.skip++ {
+	for j.skip = 1; j.skip <= maxPreamble; j.skip++ {
 		heads, _ := j.candidates(g)
 		if !slices.ContainsFunc(heads, (*scan).headed) {
 			continue

@@ -112,7 +112,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		n := Nearest(&o.d)
 		d.Readings = append(d.Readings, Reading{Text: o.s.w.what, Dialect: n.Preset, Settings: n.Settings, Columns: o.s.width, Rows: int64(o.rows())})
 	}
-	if d.About = about(v.others); len(v.others) == 1 {
+	if d.About = differingSettings(v.others); len(v.others) == 1 {
 		d.About = []string{"dialect"}
 	}
 	r.Doubts = append(r.Doubts, d)
@@ -120,7 +120,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 
 // headerDoubt reports the doubt whether the first records are names. Of the readings it keeps those with the same answer as the first.
 func (r *Report) headerDoubt(j *judge, v *verdict) bool {
-	if !slices.Contains(about(v.others), "header") || slices.Contains(about(v.others), "skip_lines") {
+	if !slices.Contains(differingSettings(v.others), "header") || slices.Contains(differingSettings(v.others), "skip_lines") {
 		return false
 	}
 	of := map[dialect.Header]*reading{}
@@ -151,8 +151,8 @@ func (r *reading) rows() int {
 	return n
 }
 
-// about returns the settings in which readings differ.
-func about(all []*reading) []string {
+// differingSettings returns the settings in which readings differ.
+func differingSettings(all []*reading) []string {
 	var fields []string
 	a := &all[0].d
 	for _, o := range all[1:] {
@@ -274,5 +274,5 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 		}
 		file.Lacks = own
 	}
-	r.take(p)
+	r.addProfile(p)
 }

@@ -12,9 +12,9 @@ import (
 // errEnough stops the reading of a sample.
 var errEnough = errors.New("enough")
 
-// mostRows is the maximum number of rows of one file that are read where reading is
+// maxRows is the maximum number of rows of one file that are read where reading is
 // by rows.
-const mostRows = 100_000
+const maxRows = 100_000
 
 // lookTyped reads the first rows of JSON lines, Avro, Parquet and ORC.
 func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []int, share int64, resolve source.Resolve, so source.Options, o *Options) error {
@@ -38,7 +38,7 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 		r.Sample.Bytes += f.Sampled
 	}
 	r.Sample.Whole = whole
-	r.take(p)
+	r.addProfile(p)
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.
 				p.end()
 				f.Rows++
 			}
-			if f.Sampled += b.Bytes; f.Sampled >= share || f.Rows >= mostRows {
+			if f.Sampled += b.Bytes; f.Sampled >= share || f.Rows >= maxRows {
 				return errEnough
 			}
 			return nil
@@ -86,8 +86,8 @@ func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.
 }
 
 const (
-	mostNested   = 256 // paths within nested columns
-	mostNestings = 200 // inspected values of each nested column
+	maxNested   = 256 // paths within nested columns
+	maxNestings = 200 // inspected values of each nested column
 )
 
 // within adds the paths into a nested column to the columns.
@@ -95,7 +95,7 @@ func (r *Report) within(p *profile, h *source.Head, column string, v []byte) {
 	if p.nestings == nil {
 		p.nestings = map[string]int{}
 	}
-	if p.nestings[column]++; p.nestings[column] > mostNestings {
+	if p.nestings[column]++; p.nestings[column] > maxNestings {
 		return
 	}
 	members, err := jsonlines.Names(v)
@@ -104,7 +104,7 @@ func (r *Report) within(p *profile, h *source.Head, column string, v []byte) {
 	}
 	for _, m := range members {
 		path := column + "." + m.Path
-		if p.within[path] || len(p.within) >= mostNested || m.Kind == jsonlines.Object {
+		if p.within[path] || len(p.within) >= maxNested || m.Kind == jsonlines.Object {
 			continue
 		}
 		p.within[path] = true

@@ -25,10 +25,10 @@ type profile struct {
 }
 
 const (
-	mostSums   = 2 << 20 // checksums for keys: 16 MiB
-	mostShown  = 3       // values of a column that are shown
-	mostPaired = 8       // columns whose pairs are checked
-	mostToken  = 64
+	maxSums   = 2 << 20 // checksums for keys: 16 MiB
+	maxShown  = 3       // values of a column that are shown
+	maxPaired = 8       // columns whose pairs are checked
+	maxToken  = 64
 )
 
 func newProfile(values bool) *profile {
@@ -79,7 +79,7 @@ func (p *profile) value(at int, v []byte) {
 			c.Type = join(c.Type, typeOf(v))
 		}
 	}
-	if p.values && len(c.Values) < mostShown {
+	if p.values && len(c.Values) < maxShown {
 		if s := string(v[:min(len(v), 60)]); !slices.Contains(c.Values, s) {
 			c.Values = append(c.Values, s)
 		}
@@ -93,7 +93,7 @@ func (p *profile) end() {
 			p.columns[i].Nulls++
 		}
 	}
-	if p.width > 0 && len(p.sums)+p.width <= mostSums {
+	if p.width > 0 && len(p.sums)+p.width <= maxSums {
 		p.sums = append(p.sums, p.row...)
 		p.kept++
 	}
@@ -101,13 +101,13 @@ func (p *profile) end() {
 
 // token counts a text that may stand for NULL.
 func (p *profile) token(text string, quoted, null bool) {
-	if k := (Null{Text: text, Quoted: quoted, IsNull: null}); len(p.tokens) < mostToken || p.tokens[k] > 0 {
+	if k := (Null{Text: text, Quoted: quoted, IsNull: null}); len(p.tokens) < maxToken || p.tokens[k] > 0 {
 		p.tokens[k]++
 	}
 }
 
-// take adds a profile to the report.
-func (r *Report) take(p *profile) {
+// addProfile adds a profile to the report.
+func (r *Report) addProfile(p *profile) {
 	r.Sample.Rows = p.rows
 	for k, n := range p.tokens {
 		k.Count = n
@@ -186,7 +186,7 @@ func (p *profile) keys() []Key {
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(p.columns[b].Distinct, p.columns[a].Distinct) })
 	single := func(i int) bool { return p.columns[i].Distinct == int64(p.kept) }
 	places = slices.DeleteFunc(places, single)
-	places = places[:min(len(places), mostPaired)]
+	places = places[:min(len(places), maxPaired)]
 	for i, a := range places {
 		for _, b := range places[i+1:] {
 			all = append(all, Key{[]string{p.columns[a].Name, p.columns[b].Name}, p.distinct(a, b), int64(p.kept), p.nulls(a, b)})

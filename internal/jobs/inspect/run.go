@@ -27,9 +27,9 @@ type Options struct {
 
 const (
 	defaultSample = 16 << 20
-	mostSample    = 1 << 30
+	maxSample     = 1 << 30
 	defaultMemory = 256 << 20
-	leastShare    = 64 << 10 // minimum bytes read of a file: if there are more files than that allows, some are only listed
+	minShare      = 64 << 10 // minimum bytes read of a file: if there are more files than that allows, some are only listed
 )
 
 // Run inspects inputs: files, directories or patterns. The settings of s constrain the result; its inputs are ignored. Unreadable inputs are in the
@@ -38,7 +38,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if o.Sample <= 0 {
 		o.Sample = defaultSample
 	}
-	o.Sample = min(o.Sample, mostSample)
+	o.Sample = min(o.Sample, maxSample)
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory
 	}
@@ -178,7 +178,7 @@ func (r *Report) traits() source.Traits { return source.Format(r.Format).Traits(
 
 // spread selects evenly distributed files so that each has a useful share of the sample.
 func spread(n int, sample int64) (chosen []int, share int64) {
-	most := int(max(1, sample/leastShare))
+	most := int(max(1, sample/minShare))
 	count := min(n, most)
 	for i := range count {
 		at := i

@@ -13,9 +13,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// already returns the result of a job that was done before. It verifies the rows in
+// earlierResult returns the result of a job that was done before. It verifies the rows in
 // the table with the job's current settings, not with those of then.
-func (j *run) already(ctx context.Context) (*result.Result, error) {
+func (j *run) earlierResult(ctx context.Context) (*result.Result, error) {
 	r := j.result
 	j.st.Answer(ctx, j.env, r, j.o.Events)
 	if err := j.doneReplacing(); err != nil {
@@ -32,7 +32,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		return r, err
 	}
 	for i := 0; i < len(j.targets) && err == nil; i++ {
-		err = j.stillThere(ctx, j.targets[i], all[i], r)
+		err = j.checkStillThere(ctx, j.targets[i], all[i], r)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {
 		return r, err // a read failure is no evidence about the table's contents
@@ -51,8 +51,8 @@ func (j *run) doneReplacing() error {
 	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, and the table may have other rows: %s replaces it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 }
 
-// stillThere verifies the rows of a table that the job has filled before.
-func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r *result.Result) (err error) {
+// checkStillThere verifies the rows of a table that the job has filled before.
+func (j *run) checkStillThere(ctx context.Context, t *target, m *manifest.Manifest, r *result.Result) (err error) {
 	if t.number > 0 {
 		own := &result.Result{}
 		defer func() {

@@ -74,8 +74,8 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	return fresh.Make(ctx, env, c, st, f.Request)
 }
 
-// before returns the table that the export is compared with.
-func (j *run) before() loader.TableName {
+// previousTable returns the table that the export is compared with.
+func (j *run) previousTable() loader.TableName {
 	if j.fresh != nil {
 		return j.fresh.Old
 	}
@@ -114,7 +114,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 
 // fitsBefore compares the export with the old table if that is requested, and returns nil if not.
 func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
-	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
+	if err := j.refuseExport(b.manifest, j.previousTable()); err != nil || !j.compares() {
 		return nil, err
 	}
 	if !j.proven {

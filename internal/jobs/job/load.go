@@ -135,7 +135,7 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 	if err != nil {
 		return err
 	}
-	w := &toldWriter{to: dst, told: load.Events.Written}
+	w := &countingWriter{to: dst, count: load.Events.Written}
 	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
 		return errors.Join(err, dst.Abort())
 	}
@@ -161,17 +161,17 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
-// toldWriter reports the number of bytes written, and computes their checksum.
-type toldWriter struct {
-	to   io.Writer
-	told func(bytes int64)
-	sum  uint32 // CRC-32C of the bytes
+// countingWriter reports the number of bytes written, and computes their checksum.
+type countingWriter struct {
+	to    io.Writer
+	count func(bytes int64)
+	sum   uint32 // CRC-32C of the bytes
 }
 
-func (w *toldWriter) Write(p []byte) (int, error) {
+func (w *countingWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.sum = crc32.Update(w.sum, crc32.MakeTable(crc32.Castagnoli), p[:n])
-	w.told(int64(n))
+	w.count(int64(n))
 	return n, err
 }
 

@@ -88,11 +88,11 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if o.discard && d.st.Finished {
 		return nil, nil
 	}
-	if err := d.again(ctx); err != nil || o.discard {
+	if err := d.startOver(ctx); err != nil || o.discard {
 		return nil, err
 	}
 	if d.st.Finished {
-		return d.result, d.already(ctx, d.result.Table)
+		return d.result, d.earlierResult(ctx, d.result.Table)
 	}
 	if err := d.st.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
 		return d.result, err
@@ -171,9 +171,9 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 	return id, nil
 }
 
-// again discards an earlier load of the directory with Restart, and also if it was done and there are files again. It refuses a load that was undone,
+// startOver discards an earlier load of the directory with Restart, and also if it was done and there are files again. It refuses a load that was undone,
 // or is being undone.
-func (d *dirLoad) again(ctx context.Context) error {
+func (d *dirLoad) startOver(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {
 		var err error

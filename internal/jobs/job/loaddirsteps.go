@@ -252,7 +252,7 @@ func (d *dirLoad) sameTable(ctx context.Context) error {
 	if d.st.Plan.Made == nil {
 		return nil
 	}
-	return d.stillTheSame(ctx, d.st.Plan.Made, d.result.Table, d.families())
+	return d.checkUnchanged(ctx, d.st.Plan.Made, d.result.Table, d.families())
 }
 
 // end records that the job is done, and removes temporary files.
@@ -270,8 +270,8 @@ func (d *dirLoad) end(ctx context.Context) error {
 	return err
 }
 
-// already returns the result of a load that was done before.
-func (d *dirLoad) already(ctx context.Context, table string) error {
+// earlierResult returns the result of a load that was done before.
+func (d *dirLoad) earlierResult(ctx context.Context, table string) error {
 	r := d.result
 	d.st.Answer(ctx, d.env, r, d.o.Events)
 	if err := d.doneReplacing(); err != nil {

@@ -17,12 +17,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// elsewhere refuses to begin a job that has already begun elsewhere: the staging
+// refuseElsewhere refuses to begin a job that has already begun elsewhere: the staging
 // directory has a copy of a journal of the same job, but the journal itself is not
 // in the state directory. It is on another machine, or lost. The copy is older than
 // the journal, so no process can resume from it, and starting over could load again
 // files that are already loaded.
-func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
+func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if j.others == nil {
 		return nil
 	}

@@ -26,13 +26,13 @@ func paceOf(r *result.Result) *progress.Pace {
 	return p
 }
 
-// mostJournals is the maximum number of jobs that are searched for a finished one.
-const mostJournals = 8
+// maxJournals is the maximum number of jobs that are searched for a finished one.
+const maxJournals = 8
 
 // earlierPace returns the pace of the newest job of the same table that was done in one attempt, among those with state next to this one's. It is
 // information for people, so unreadable state is ignored.
 func earlierPace(dir string) *progress.Pace {
-	for r := range earlierResults(dir, mostJournals) {
+	for r := range earlierResults(dir, maxJournals) {
 		if p := paceOf(r); p != nil {
 			return p
 		}

@@ -118,7 +118,7 @@ func (j *run) making(table loader.TableName, make func() (string, error)) error 
 	})
 }
 
-func (j *run) gone(table loader.TableName, token string) error {
+func (j *run) recordGone(table loader.TableName, token string) error {
 	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
@@ -128,7 +128,7 @@ func (j *run) check(ctx context.Context) error {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // now independent of the split points
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: baseOf(j.st.History.Plan.Staging), Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Snapshot: j.o.Snapshot != "",
-			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.recordGone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {

@@ -46,17 +46,17 @@ func proveDir(ctx context.Context, out build.Output, files []manifest.File, loca
 	return nil
 }
 
-// mostRefused is the maximum number of damaged files that a message names.
-const mostRefused = 5
+// maxRefused is the maximum number of damaged files that a message names.
+const maxRefused = 5
 
 // refuse returns the error of a load with damaged files.
 func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	var errs []error
 	slices.SortFunc(damaged, func(a, b *filecheck.DamagedError) int { return cmp.Compare(a.Path, b.Path) })
-	for _, d := range damaged[:min(len(damaged), mostRefused)] {
+	for _, d := range damaged[:min(len(damaged), maxRefused)] {
 		errs = append(errs, d)
 	}
-	if more := len(damaged) - mostRefused; more > 0 {
+	if more := len(damaged) - maxRefused; more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more are damaged", more))
 	}
 	return fail.With(fail.Input, setting.Errorf("nothing of %s was loaded: %w; build or copy the files again (bulkload hfile check FILE says what is wrong; %s loads them unchecked)",

@@ -102,7 +102,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if !j.spec.Replace {
 		return nil
 	}
-	err := j.refuseExport(b.manifest, j.before())
+	err := j.refuseExport(b.manifest, j.previousTable())
 	if err == nil && !j.proven { // before the snapshot, to keep the time from the snapshot to the load short
 		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
 			j.proven = true
@@ -229,7 +229,7 @@ const countWorkers = 4
 
 // takeCompared opens the snapshot that the export is compared with, and takes it if there is none from an earlier attempt.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
-	return OpenSnapshot(ctx, j.env, j.st, j.before(), checkpoint.PlaceCompared)
+	return OpenSnapshot(ctx, j.env, j.st, j.previousTable(), checkpoint.PlaceCompared)
 }
 
 // afterCompared deletes the snapshot if nothing needs it: after an error, and

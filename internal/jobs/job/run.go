@@ -141,7 +141,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if st.Finished {
 		j.dropStreams() // of a process that was killed between the job's end and this step
 		j.dropTables(ctx)
-		return j.already(ctx)
+		return j.earlierResult(ctx)
 	}
 	err = st.Steps(ctx, o.Gate, j.steps())
 	j.result.Elapsed = time.Since(start)

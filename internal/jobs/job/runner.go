@@ -132,7 +132,7 @@ func (j *run) choosePlace(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return l.String(), j.elsewhere(ctx, l)
+	return l.String(), j.refuseElsewhere(ctx, l)
 }
 
 // sameTables refuses tables that are not those of the plan. Tables of several clusters are checked by the load into each.

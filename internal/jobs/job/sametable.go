@@ -44,9 +44,9 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	return nil
 }
 
-// stillTheSame checks a table again after all files are loaded: files loaded into a
+// checkUnchanged checks a table again after all files are loaded: files loaded into a
 // table that was dropped are lost.
-func (j *run) stillTheSame(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
+func (j *run) checkUnchanged(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
 	if err != nil {
 		return err

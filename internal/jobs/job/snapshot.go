@@ -66,7 +66,7 @@ func (j *run) dropOlder(ctx context.Context) error {
 		return err
 	}
 	jobs = slices.DeleteFunc(jobs, func(s *checkpoint.State) bool {
-		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoUnderWay
+		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoRunning
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
 	kept := 1 // this job's snapshot

@@ -123,7 +123,7 @@ func (p *parts) run(ctx context.Context) error {
 	skipped := 0
 	for i, r := range known {
 		if r != nil {
-			p.tell(i, result.PartAlready, r)
+			p.setResult(i, result.PartAlready, r)
 			skipped++
 		} else {
 			p.ahead.Add(totalSize(p.dirs[i].Files), 0)
@@ -152,10 +152,10 @@ func (p *parts) run(ctx context.Context) error {
 			return p.errorOf(i, err)
 		}
 		if r.Already {
-			p.tell(i, result.PartAlready, r)
+			p.setResult(i, result.PartAlready, r)
 			continue
 		}
-		p.tell(i, result.PartDone, r)
+		p.setResult(i, result.PartDone, r)
 		if !p.begun[i] {
 			p.behind.Add(totalSize(d.Files), r.Elapsed-(p.clock.Waited()-waited))
 		}
@@ -213,7 +213,7 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 		}
 		p.begun[i] = h.Plan != nil && !h.Finished
 		loading = loading || h.Loading && !h.Finished
-		if !h.Finished || h.Undo != nil || h.Result == nil || h.Plan == nil || !p.isOf(h, i) {
+		if !h.Finished || h.Undo != nil || h.Result == nil || h.Plan == nil || !p.matches(h, i) {
 			continue
 		}
 		known[i] = h.Result
@@ -240,7 +240,7 @@ func readHistory(dir string) (checkpoint.History, error) {
 	return h, nil
 }
 
-func (p *parts) tell(i int, status result.PartStatus, r *result.Result) {
+func (p *parts) setResult(i int, status result.PartStatus, r *result.Result) {
 	p.results[i] = r
 	part := &p.result.Parts[i]
 	part.Status, part.Job = status, r.Job

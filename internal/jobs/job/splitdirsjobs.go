@@ -75,9 +75,9 @@ func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *
 	return c, id, cluster.Failure(err)
 }
 
-// isOf reports whether a plan has exactly the current files of a part, and the
+// matches reports whether a plan has exactly the current files of a part, and the
 // current settings of the spec.
-func (p *parts) isOf(h checkpoint.History, i int) bool {
+func (p *parts) matches(h checkpoint.History, i int) bool {
 	s, was := p.partSpec(i), h.Plan
 	now := was.Asked(s)
 	if was.Reading != nil && h.Allows(now.Reading) {

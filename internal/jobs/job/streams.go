@@ -49,7 +49,7 @@ func (j *run) checkBefore(ctx context.Context) error {
 		if modulus, err := s.SaltModulus(t.facts.Splits); err == nil {
 			s.Regions = modulus
 		}
-		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Making: j.making, Gone: j.gone, Snapshot: j.o.Snapshot != ""})
+		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Making: j.making, Gone: j.recordGone, Snapshot: j.o.Snapshot != ""})
 		if err == nil {
 			err = r.Err()
 		}

@@ -82,9 +82,9 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	scan := o.By == tablesource.ByScan
 	switch {
 	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
-		return r, o, began(input, "scans", "scan")
+		return r, o, refuseOtherReading(input, "scans", "scan")
 	case ok && r.Scan == nil && scan && j.st.History.Plan != nil:
-		return r, o, began(input, "its files", "files")
+		return r, o, refuseOtherReading(input, "its files", "files")
 	case ok && r.Scan != nil:
 		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
@@ -109,8 +109,8 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	return r, o, nil
 }
 
-// began refuses to read a table in another way than the job has begun to.
-func began(input, how, by string) error {
+// refuseOtherReading refuses to read a table in another way than the job has begun to.
+func refuseOtherReading(input, how, by string) error {
 	return fail.With(fail.Config, setting.Errorf("input %s: this job began to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
 }
 

@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/source"
 )
 
-// met reads the same records again, and returns the expectations that they meet.
-func (r *reading) met(ctx context.Context, list []expectation.Asked) ([]expectation.Asked, error) {
+// fulfilled reads the same records again, and returns the expectations that they meet.
+func (r *reading) fulfilled(ctx context.Context, list []expectation.Asked) ([]expectation.Asked, error) {
 	checks, errs := expectation.Parse(list)
 	if errs != nil {
 		return nil, errors.Join(errs...)

@@ -80,7 +80,7 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 		}
 	}
 	if o.Expect {
-		r.Expect, err = rd.met(ctx, p.Expect(now))
+		r.Expect, err = rd.fulfilled(ctx, p.Expect(now))
 	}
 	return r, err
 }

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// already returns the result of a job that was done before.
-func (j *run) already(ctx context.Context) *result.Result {
+// earlierResult returns the result of a job that was done before.
+func (j *run) earlierResult(ctx context.Context) *result.Result {
 	r := j.result
 	j.st.Answer(ctx, j.env, r, j.o.Events)
 	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: r.Table, Key: j.req.Key, Inputs: []string{j.input()}, Timestamp: j.now().UnixMilli()})

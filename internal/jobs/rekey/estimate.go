@@ -35,7 +35,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 	}
 	defer func() { err = errors.Join(err, src.Close(ctx)) }()
 	s, now, o := src.Snapshot, time.Now(), q.options(w.WorkOptions)
-	if err := q.isOf(s); err != nil {
+	if err := q.checkTable(s); err != nil {
 		return nil, err
 	}
 	d, err := newkeys.Predict(ctx, env, s, q.chosen.Ranges, o, w)

@@ -111,8 +111,8 @@ func (r Request) resolve() (*resolved, error) {
 // previous one.
 func (q *resolved) further() bool { return q.chosen.Since > 0 }
 
-// same refuses another choice of cells than the one that the job has begun with.
-func (q *resolved) same(k *checkpoint.RekeyRecord) error {
+// checkCells refuses another choice of cells than the one that the job has begun with.
+func (q *resolved) checkCells(k *checkpoint.RekeyRecord) error {
 	text := func(a choice.Asked, versions int) string {
 		a.Since = "" // another Since makes another job
 		return cmp.Or(a.String(), "all cells") + map[bool]string{true: fmt.Sprintf(", versions %d", versions)}[versions > 0]

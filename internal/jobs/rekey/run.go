@@ -84,12 +84,12 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		}
 	}
 	if st.Rekey != nil && st.Rekey.Snapshot != "" { // otherwise nothing remains of an earlier attempt
-		if err := req.same(st.Rekey); err != nil {
+		if err := req.checkCells(st.Rekey); err != nil {
 			return j.result, err
 		}
 	}
 	if st.Finished {
-		return j.already(ctx), nil
+		return j.earlierResult(ctx), nil
 	}
 	if err := j.engine(); err != nil {
 		return j.result, err
@@ -195,7 +195,7 @@ func (j *run) open(ctx context.Context) error {
 		return err
 	}
 	j.source = j.opened.Snapshot
-	if err := j.req.isOf(j.source); err != nil {
+	if err := j.req.checkTable(j.source); err != nil {
 		return err
 	}
 	now := *k
@@ -211,8 +211,8 @@ func (j *run) open(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
-// isOf refuses the snapshot of another table.
-func (q *resolved) isOf(s *snapshot.Snapshot) error {
+// checkTable refuses the snapshot of another table.
+func (q *resolved) checkTable(s *snapshot.Snapshot) error {
 	if name, err := loader.ParseTableName(s.Table); err != nil || name != q.From {
 		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", s.Name, s.Table, q.From)
 	}

@@ -97,7 +97,7 @@ func TestOtherChoice(t *testing.T) {
 	} {
 		q, err := Request{From: a, To: b, Key: "id", OldKey: "salt(id, 5) + id", Choice: x.choice, Versions: x.versions}.resolve()
 		testcheck.Must(t, err)
-		err = q.same(k)
+		err = q.checkCells(k)
 		if (err == nil) != (x.says == "") || err != nil && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), x.says)) {
 			t.Errorf("%+v: %v", x, err)
 		}

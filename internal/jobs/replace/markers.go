@@ -59,7 +59,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 		return err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	whole := o.whole(snap)[p.family]
+	whole := o.wholeFamilies(snap)[p.family]
 	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
 	written := int64(0)
 	for n := 0; sc.Next(); n++ {

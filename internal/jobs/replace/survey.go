@@ -22,10 +22,10 @@ type Options struct {
 	Events    progress.Events
 }
 
-// whole returns for each family whether every older cell must be hidden, including
+// wholeFamilies returns for each family whether every older cell must be hidden, including
 // those in columns that the export writes: readers of several versions would see
 // them, and all readers after the export's cell has expired.
-func (o Options) whole(snap *snapshot.Snapshot) []bool {
+func (o Options) wholeFamilies(snap *snapshot.Snapshot) []bool {
 	all := make([]bool, len(snap.Families))
 	for i, f := range snap.Families {
 		all[i] = o.Lifetimes || f.Versions > 1
@@ -85,7 +85,7 @@ type regionReading struct {
 }
 
 func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc *snapshot.Scan, e *Export, o Options) (_ *Survey, err error) {
-	r := &regionReading{survey: &Survey{markers: [][]int64{make([]int64, len(snap.Families))}}, marked: make([]bool, len(snap.Families)), whole: o.whole(snap)}
+	r := &regionReading{survey: &Survey{markers: [][]int64{make([]int64, len(snap.Families))}}, marked: make([]bool, len(snap.Families)), whole: o.wholeFamilies(snap)}
 	at := snap.Regions[region]
 	for _, f := range snap.Families {
 		c := e.cells(ctx, f.Name, at.Start, at.End)

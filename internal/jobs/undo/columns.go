@@ -250,25 +250,25 @@ func (j *lossJoin) column(order int) {
 	case order < 0 && b.load.replaces:
 		j.part.Restored++ // the load's delete marker, and the cells that it hid, may have been dropped
 	case order < 0:
-		j.lost(&j.part.Deleted, b.row)
+		j.count(&j.part.Deleted, b.row)
 	case order > 0:
-		j.lost(&j.part.Written, n.row)
+		j.count(&j.part.Written, n.row)
 	case b.seen && n.seen && b.stamp == n.stamp && bytes.Equal(b.value, n.value):
 		if n.own {
 			j.part.Restored++
 		}
 	case b.seen && n.seen && n.stamp < b.stamp:
-		j.lost(&j.part.Deleted, n.row)
+		j.count(&j.part.Deleted, n.row)
 	case n.seen:
-		j.lost(&j.part.Written, n.row)
+		j.count(&j.part.Written, n.row)
 	case b.seen && n.loaded && !b.load.replaces: // no compaction has dropped the cells that the load's cell hides
-		j.lost(&j.part.Deleted, n.row)
+		j.count(&j.part.Deleted, n.row)
 	case b.seen:
 		j.part.Restored++
 	}
 }
 
-func (j *lossJoin) lost(count *int64, row []byte) {
+func (j *lossJoin) count(count *int64, row []byte) {
 	*count++
 	if !j.any || !bytes.Equal(j.row, row) {
 		j.any, j.row = true, append(j.row[:0], row...)

@@ -105,7 +105,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := checkpoint.Read(r.Job); err != nil || s.Undo != checkpoint.UndoUnderWay && c.after != "undone" {
+		if s, err := checkpoint.Read(r.Job); err != nil || s.Undo != checkpoint.UndoRunning && c.after != "undone" {
 			t.Fatalf("%s: status says %+v, %v", what, s, err)
 		}
 		if len(c.then) > 0 {
@@ -156,7 +156,7 @@ func TestUndoLoadFails(t *testing.T) {
 			t.Fatalf("after %d pieces: %v", left, err)
 		}
 		s, err := checkpoint.Read(second)
-		if err != nil || s.Undo != checkpoint.UndoUnderWay {
+		if err != nil || s.Undo != checkpoint.UndoRunning {
 			t.Fatalf("after %d pieces status says %+v, %v", left, s, err)
 		}
 		if got := n.digest(); got != with && got != want {
@@ -247,7 +247,7 @@ func TestUndoDiffers(t *testing.T) {
 		if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), snapshot) || !kept() {
 			t.Fatalf("a table that others have written to: %v, snapshots are %q", err, n.left("/hbase/.hbase-snapshot"))
 		}
-		if s, err := checkpoint.Read(second); err != nil || s.Undo != checkpoint.UndoUnderWay {
+		if s, err := checkpoint.Read(second); err != nil || s.Undo != checkpoint.UndoRunning {
 			t.Fatalf("status says %+v, %v", s, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 			if rows == 0 {
 				continue
 			}
-			p := part{i, s.Families[j].Family, rows, o.all || !keeps(s.Families[j], o.others)}
+			p := part{i, s.Families[j].Family, rows, o.all || !keepsOlder(s.Families[j], o.others)}
 			size := rows * rewrite.MarkerBytes
 			if p.copies {
 				size += snap.Regions[i].Bytes

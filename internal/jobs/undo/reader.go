@@ -266,6 +266,8 @@ func (r *reader) finish() *result.Survey {
 	return r.part
 }
 
-// same reports whether the cells with the timestamp are exactly those that were
+// exactlyWritten reports whether the cells with the timestamp are exactly those that were
 // written.
-func same(s *result.Survey, written manifest.Digest) bool { return s.Foreign == 0 && s.Load == written }
+func exactlyWritten(s *result.Survey, written manifest.Digest) bool {
+	return s.Foreign == 0 && s.Load == written
+}

@@ -24,7 +24,7 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 	if s.Marked > 0 {
 		no("in %s a marker already deletes timestamp %d: this load, or a part of it, was undone before", setting.Count(s.Marked, "row"), l.stamp)
 	}
-	if !same(s, l.manifest.Digest) {
+	if !exactlyWritten(s, l.manifest.Digest) {
 		no("the table has %s with timestamp %d, and %s in other columns; the job wrote %s: others wrote with this timestamp, or its cells were deleted, expired or were replaced",
 			s.Load, l.stamp, setting.Count(s.Foreign, "row"), l.manifest.Digest)
 	}
@@ -35,7 +35,7 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 		need := 2 + others
 		switch {
 		case insertOnly:
-		case f.KeepDeleted && s.RowsRestored > 0 && !keeps(f, others):
+		case f.KeepDeleted && s.RowsRestored > 0 && !keepsOlder(f, others):
 			no("family %s has KEEP_DELETED_CELLS and keeps %d versions, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, f.Versions, need)
 		case f.Compacted == 0:
 		case f.Versions == 1 && others == 0:
@@ -60,9 +60,11 @@ func refuse(r *result.Undo, all []setting.Text) error {
 	return errors.Join(errs...)
 }
 
-// keeps reports whether a family keeps the cells that become visible again, whichever files a compaction combines: it has a version for them, one for
+// keepsOlder reports whether a family keeps the cells that become visible again, whichever files a compaction combines: it has a version for them, one for
 // the load, and one for each other timestamp that was undone.
-func keeps(f result.SurveyFamily, others int) bool { return f.Versions >= 2+others && f.Deletes == 0 }
+func keepsOlder(f result.SurveyFamily, others int) bool {
+	return f.Versions >= 2+others && f.Deletes == 0
+}
 
 // uncompacted returns a survey as if no compaction had rewritten the load's cells.
 func uncompacted(s *result.Survey) *result.Survey {

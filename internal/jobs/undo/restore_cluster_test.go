@@ -144,7 +144,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 			t.Fatalf("after %s: %v\n%s", after, err, out)
 		}
 		s, err := checkpoint.Read(second)
-		if err != nil || s.Undo != checkpoint.UndoUnderWay || !s.Offline {
+		if err != nil || s.Undo != checkpoint.UndoRunning || !s.Offline {
 			t.Fatalf("after %s: status says %+v, %v", after, s, err)
 		}
 		switch then {

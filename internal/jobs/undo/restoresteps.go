@@ -178,7 +178,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("%s cells of timestamp %d", setting.Count(left, "row has"), r.stamp)
 		}
 	}
-	died, err := r.died(ctx)
+	died, err := r.deadServer(ctx)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// died returns a region server that was alive when the undo began and is not alive now; empty: none is known.
-func (r *restore) died(ctx context.Context) (string, error) {
+// deadServer returns a region server that was alive when the undo began and is not alive now; empty: none is known.
+func (r *restore) deadServer(ctx context.Context) (string, error) {
 	was := r.u.st.Undo.Servers
 	if !r.inPlace() || len(was) == 0 {
 		return "", nil
@@ -48,7 +48,7 @@ func (r *restore) died(ctx context.Context) (string, error) {
 // awaitRecovery waits until the master has recovered a region server that has died since the undo began. Edits from its log are then replayed when
 // the table is put into service, and verification detects them.
 func (r *restore) awaitRecovery(ctx context.Context) error {
-	died, err := r.died(ctx)
+	died, err := r.deadServer(ctx)
 	if err != nil || died == "" {
 		return err
 	}

@@ -154,7 +154,7 @@ func (t *target) takeOut(ctx context.Context) error {
 	if err := u.st.Turn(t.number, t.table.String()); err != nil {
 		return err
 	}
-	if err := t.bring(ctx); err != nil {
+	if err := t.loadMarkers(ctx); err != nil {
 		return fmt.Errorf("undo of job %s, which the same command resumes: %w", t.job, err)
 	}
 	if err := t.verify(ctx); err != nil {
@@ -167,13 +167,13 @@ func (t *target) takeOut(ctx context.Context) error {
 	return nil
 }
 
-// bring loads the files with markers. If some are lost, it writes them again, and loads all files of the table: loading a marker twice does no harm.
-func (t *target) bring(ctx context.Context) error {
+// loadMarkers loads the files with markers. If some are lost, it writes them again, and loads all files of the table: loading a marker twice does no harm.
+func (t *target) loadMarkers(ctx context.Context) error {
 	if len(t.u.st.Undo.Markers[t.number]) == 0 {
 		return nil // the load has no cells in this table
 	}
 	err := t.loadFiles(ctx)
-	if err == nil || ctx.Err() != nil || !lost(err) {
+	if err == nil || ctx.Err() != nil || !filesLost(err) {
 		return err
 	}
 	t.u.o.Events.Warn("marker files are lost and written again", "table", t.table.String(), "error", err)
@@ -183,8 +183,8 @@ func (t *target) bring(ctx context.Context) error {
 	return t.loadFiles(ctx)
 }
 
-// lost reports whether a load has failed because of its files: they are missing or damaged, or their place is unknown.
-func lost(err error) bool {
+// filesLost reports whether a load has failed because of its files: they are missing or damaged, or their place is unknown.
+func filesLost(err error) bool {
 	_, damaged := errors.AsType[*filecheck.DamagedError](err)
 	_, unknown := errors.AsType[*loader.UnknownOutcomeError](err)
 	return damaged || unknown || errors.Is(err, fs.ErrNotExist)

@@ -160,7 +160,7 @@ func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 		markers += f.Cells
 	}
 	families, restored := s.survey.Families, s.survey.CellsRestored
-	if most := families[0].Rows + families[1].Rows + restored; markers > most || !keeps(families[0], 0) && !keeps(families[1], 0) && markers != most {
+	if most := families[0].Rows + families[1].Rows + restored; markers > most || !keepsOlder(families[0], 0) && !keepsOlder(families[1], 0) && markers != most {
 		rt.Fatalf("%d cells, want %d and %d markers and %d copies", markers, families[0].Rows, families[1].Rows, restored)
 	}
 	return compacted

@@ -157,7 +157,7 @@ func (n *nights) killed(program, dir, after string, flags ...string) {
 		n.t.Fatalf("after %s: %v\n%s", after, err, out)
 	}
 	s, err := checkpoint.Read(dir)
-	if err != nil || s.Undo != checkpoint.UndoUnderWay {
+	if err != nil || s.Undo != checkpoint.UndoRunning {
 		n.t.Fatalf("after %s: status says %+v, %v", after, s, err)
 	}
 }

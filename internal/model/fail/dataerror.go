@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// mostData is the maximum number of bytes of a value or key that an error keeps.
-const mostData = 256
+// maxData is the maximum number of bytes of a value or key that an error keeps.
+const maxData = 256
 
 // DataError is an error about a value or a row key whose message omits that data: more people read logs, reports and other output files than may read
 // the table. [keygen.ValueError] and others work alike. A caller that may show the data gets it from the method Data.
@@ -17,11 +17,11 @@ type DataError struct {
 
 // AboutData returns an error about data. The arguments of its format must not contain the data.
 func AboutData(data []byte, format string, args ...any) error {
-	return &DataError{bytes.Clone(data[:min(len(data), mostData)]), fmt.Errorf(format, args...)}
+	return &DataError{bytes.Clone(data[:min(len(data), maxData)]), fmt.Errorf(format, args...)}
 }
 
 func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
-// Data returns the first bytes of the value or key that the error is about, at most mostData.
+// Data returns the first bytes of the value or key that the error is about, at most maxData.
 func (e *DataError) Data() []byte { return e.data }

@@ -142,7 +142,7 @@ func TestWithRejects(t *testing.T) {
 
 // TestAboutData checks that the message omits the data, and that Data returns its beginning, unaffected by later writes.
 func TestAboutData(t *testing.T) {
-	for _, n := range []int{0, 1, mostData, mostData + 1, 5000} {
+	for _, n := range []int{0, 1, maxData, maxData + 1, 5000} {
 		data := []byte(strings.Repeat("s", n))
 		err := fmt.Errorf("record 7: %w", AboutData(data, "column %s: %w", "amount", io.ErrShortBuffer))
 		if err.Error() != "record 7: column amount: short buffer" || !errors.Is(err, io.ErrShortBuffer) {

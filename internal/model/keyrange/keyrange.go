@@ -88,7 +88,7 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 		fixed[c] = v
 	}
 	var r Rows
-	if r.Heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
+	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
 		return r, err
 	}
 	if r.Lo, err = k.bound(k.From, modulus, lo, fixed); err != nil {
@@ -119,7 +119,7 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 		fixed[c] = bound[c]
 	}
 	var r Rows
-	if r.Heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
+	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
 		return r, err
 	}
 	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed); err != nil {
@@ -163,11 +163,11 @@ func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	return rest, nil
 }
 
-// told returns the fixed columns whose value is in every key of a range. Where such
+// inEveryKey returns the fixed columns whose value is in every key of a range. Where such
 // a column has no fixed length, or is not completely in the key, rows of other
 // values are between the bounds too, under other salts: after "a", the values "b"
 // of "a" and "0b" of "a0" mix.
-func (k Key) told(fixed map[string]string) map[string]string {
+func (k Key) inEveryKey(fixed map[string]string) map[string]string {
 	var lead []keygen.Expr
 	for _, p := range k.Rest {
 		r, err := keygen.Check(p, keygen.CheckOptions{})

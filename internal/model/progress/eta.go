@@ -33,12 +33,12 @@ const (
 )
 
 const (
-	foretoldWeight = 0.2  // weight of the prediction at the beginning of a phase, in addition to the measured speed
-	foretoldUntil  = 0.4  // fraction of the phase from where the prediction has no weight
-	leastSeen      = 0.02 // fraction of a phase before its speed is used
-	recentWeight   = 0.5  // weight of the last third of a phase, in addition to the whole of it
-	recentFrom     = 0.1  // fraction of a phase when it has half that weight
-	mostChange     = 4.0  // maximum factor that is used: no progress at all may be a pause
+	predictedWeight = 0.2  // weight of the prediction at the beginning of a phase, in addition to the measured speed
+	predictedUntil  = 0.4  // fraction of the phase from where the prediction has no weight
+	minSeen         = 0.02 // fraction of a phase before its speed is used
+	recentWeight    = 0.5  // weight of the last third of a phase, in addition to the whole of it
+	recentFrom      = 0.1  // fraction of a phase when it has half that weight
+	maxChange       = 4.0  // maximum factor that is used: no progress at all may be a pause
 )
 
 // Now returns the phases of the running job, where one job follows another: usually all of them.
@@ -79,7 +79,7 @@ func (p Progress) left() (l Left) {
 	l.Phase, l.PhaseKnown = p.phaseLeft(current, unit)
 	l.Job, l.JobKnown = l.Phase, l.PhaseKnown
 	for _, name := range p.Ahead() {
-		more, known := p.foretold(name, unit)
+		more, known := p.predicted(name, unit)
 		l.Job += Seconds(more)
 		l.JobKnown = l.JobKnown && known
 	}
@@ -90,23 +90,23 @@ func (p Progress) left() (l Left) {
 // change shows soon and a short interruption shows little.
 func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
 	took := p.At.Sub(current.Began).Seconds()
-	foretold, known := p.foretold(current.Name, unit)
+	foretold, known := p.predicted(current.Name, unit)
 	done, ok := p.fraction(current, current.Done)
 	if !ok {
 		return Seconds(max(foretold-took, 0)), known
 	}
 	known = known && foretold > 0
-	if done < leastSeen {
+	if done < minSeen {
 		return Seconds(max(foretold-took, foretold/2)), known
 	}
 	whole := took / done
 	if known {
-		weight := foretoldWeight * max(0, 1-done/foretoldUntil)
+		weight := predictedWeight * max(0, 1-done/predictedUntil)
 		whole *= math.Pow(foretold/whole, weight/(done+weight))
 	}
 	if r := current.Recent; r.Took > 0 {
 		before, _ := p.fraction(current, Amount{current.Done.Rows - r.Done.Rows, current.Done.Bytes - r.Done.Bytes, current.Done.Files - r.Done.Files})
-		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/mostChange), mostChange)
+		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/maxChange), maxChange)
 		whole *= math.Pow(slower, recentWeight*done/(done+recentFrom))
 	}
 	return Seconds(whole * (1 - done)), true
@@ -131,7 +131,7 @@ func (p Progress) readUnit() (unit float64) {
 		if !phase.Ended.IsZero() {
 			return phase.Ended.Sub(phase.Began).Seconds()
 		}
-		if done, ok := p.fraction(phase, phase.Done); ok && done > leastSeen {
+		if done, ok := p.fraction(phase, phase.Done); ok && done > minSeen {
 			return p.At.Sub(phase.Began).Seconds() / done
 		}
 		return 0
@@ -149,8 +149,8 @@ func (p Progress) readUnit() (unit float64) {
 	return unit
 }
 
-// foretold estimates the duration of a phase that has not begun, in seconds; unit is the duration of reading.
-func (p Progress) foretold(name string, unit float64) (float64, bool) {
+// predicted estimates the duration of a phase that has not begun, in seconds; unit is the duration of reading.
+func (p Progress) predicted(name string, unit float64) (float64, bool) {
 	if s, ok := p.asEarlier(name, unit); ok {
 		return s, true
 	}
@@ -226,7 +226,7 @@ func (p Progress) rows() int64 {
 		if phase.Total.Rows > 0 {
 			return phase.Total.Rows
 		}
-		if done, ok := phase.Fraction(); ok && done > leastSeen {
+		if done, ok := phase.Fraction(); ok && done > minSeen {
 			return int64(float64(phase.Done.Rows) / done)
 		}
 	}

@@ -203,7 +203,7 @@ func TestPhaseThatComesTwice(t *testing.T) {
 		{Name: "read", Began: at(1), Ended: at(4), Done: Amount{Rows: 10}, Total: Amount{Rows: 10}},
 		{Name: "check", Began: at(4), Done: Amount{Bytes: 50}, Total: Amount{Bytes: 100}},
 	}
-	load, _ := p.foretold("load", 0)
+	load, _ := p.predicted("load", 0)
 	if l := p.left(); l.Job != l.Phase+Seconds(load) {
 		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, Seconds(load))
 	}
@@ -217,7 +217,7 @@ func TestCheckIsOfHFiles(t *testing.T) {
 		want    float64
 	}{{Amount{}, 100}, {Amount{Rows: 500, Bytes: 2 * checkRate}, 4}, {Amount{Rows: 1000, Bytes: 4 * checkRate}, 4}, {Amount{Rows: 2000, Bytes: 8 * checkRate}, 4}} {
 		p.HFiles = c.written
-		if got, known := p.foretold("check", 0); got != c.want || !known {
+		if got, known := p.predicted("check", 0); got != c.want || !known {
 			t.Errorf("with %+v written: %v s, want %v", c.written, got, c.want)
 		}
 	}

@@ -65,8 +65,8 @@ func (r *Reading) ByPath() string {
 
 // Text returns the first columns and the first files in readable form.
 func (f FileColumns) Text() (columns, files string) {
-	const mostColumns, mostFiles = 20, 3
-	return firstOf(f.Columns, mostColumns), firstOf(f.Files, mostFiles)
+	const maxColumns, maxFiles = 20, 3
+	return firstOf(f.Columns, maxColumns), firstOf(f.Files, maxFiles)
 }
 
 // firstOf joins the first elements of a list, and appends the number of the others.

@@ -34,11 +34,11 @@ type SpecField struct {
 	Check func(text string) error // checks a nonempty text; nil: it has Enum, or is checked together with others
 	Dated bool                    // dates in {{ }} are expanded
 
-	Usage    string   // help text of its flag, settings in backquotes; empty: no flag
-	Part     Part     // part of the job that the flag belongs to
-	Commas   bool     // the flag of a list takes several values, separated by commas
-	Repeated bool     // also with Commas: the flag may be repeated
-	Such     []string // values that shell completion offers, where others are allowed too
+	Usage     string   // help text of its flag, settings in backquotes; empty: no flag
+	Part      Part     // part of the job that the flag belongs to
+	Commas    bool     // the flag of a list takes several values, separated by commas
+	Repeated  bool     // also with Commas: the flag may be repeated
+	Suggested []string // values that shell completion offers, where others are allowed too
 }
 
 // A Part is the part of a job that a field belongs to. A command has the flags of the parts that it uses.

@@ -262,7 +262,7 @@ func familyFields() []SpecField {
 			Doc: "Effort of the compression: better makes smaller files and takes more processor time. Readers need no setting."},
 		{Name: "encoding", Type: FieldText, Check: by(hfile.ParseEncoding), Default: "the table's", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}, Usage: "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1", Doc: "Overrides the family's data block encoding."},
 		{Name: "bloom", Type: FieldText, Check: by(hfile.ParseBloomType), Default: "the table's", Enum: []string{"NONE", "ROW", "ROWCOL"}, Usage: "overrides the family's: NONE, ROW, ROWCOL", Doc: "Overrides the family's Bloom filter."},
-		{Name: "block_size", Type: FieldSize, Such: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Default: "the table's", Usage: "overrides the family's, such as 64KiB", Doc: "Overrides the family's size of a data block, such as 64KiB."},
+		{Name: "block_size", Type: FieldSize, Suggested: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Default: "the table's", Usage: "overrides the family's, such as 64KiB", Doc: "Overrides the family's size of a data block, such as 64KiB."},
 	}
 }
 

@@ -138,7 +138,7 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 			bad(i, fmt.Errorf("filter: %w", err))
 			continue
 		}
-		j, err := s.alone(t).Resolve()
+		j, err := s.onlyTable(t).Resolve()
 		if err != nil {
 			bad(i, err)
 			continue
@@ -153,8 +153,8 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 	return append(further, last...), errs
 }
 
-// alone returns the job that fills only the given table.
-func (s Spec) alone(t TableSpec) Spec {
+// onlyTable returns the job that fills only the given table.
+func (s Spec) onlyTable(t TableSpec) Spec {
 	j := s
 	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping, j.Expectations = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping, nil
 	j.Compression, j.CompressionLevel, j.Encoding, j.Bloom, j.BlockSize = t.Compression, t.CompressionLevel, t.Encoding, t.Bloom, t.BlockSize

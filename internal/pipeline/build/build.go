@@ -201,7 +201,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
-	tellExtent(ctx, in, o.Events)
+	reportExtent(ctx, in, o.Events)
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
@@ -219,7 +219,7 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 		return t, err
 	}
 	if o.resume == nil {
-		if t.Expect, err = met(t.Expect, o.Checks, nil, o.Events); err != nil {
+		if t.Expect, err = judgeExpectations(t.Expect, o.Checks, nil, o.Events); err != nil {
 			return t, err
 		}
 	}
@@ -255,9 +255,9 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 	return t, nil
 }
 
-// tellExtent reports the amount to read: in rows if the input is Parquet. It
+// reportExtent reports the amount to read: in rows if the input is Parquet. It
 // serves only the progress display, so errors are ignored here.
-func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
+func reportExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return
 	}

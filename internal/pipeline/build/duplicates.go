@@ -103,7 +103,7 @@ func (r *rereader) run(ctx context.Context) error {
 		w := &rereadWorker{rereader: r, ctx: ctx}
 		reader := r.in.NewReader()
 		reader.PassOver()
-		for w.take() {
+		for w.next() {
 			split := int(w.lost[0].Seq >> offsetBits)
 			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end: its checksum is that of the earlier read
 				return err
@@ -112,7 +112,7 @@ func (r *rereader) run(ctx context.Context) error {
 				return err
 			}
 			if len(w.lost) > 0 {
-				return w.gone()
+				return w.recordMoved()
 			}
 		}
 		return nil
@@ -126,8 +126,8 @@ type rereadWorker struct {
 	lost []extsort.Displaced // of the split, not found yet
 }
 
-// take takes the records of the next split. It returns false when none are left.
-func (w *rereadWorker) take() bool {
+// next takes the records of the next split. It returns false when none are left.
+func (w *rereadWorker) next() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.left) == 0 {
@@ -149,10 +149,10 @@ func (w *rereadWorker) batch(b *source.Batch) error {
 		case len(w.lost) == 0:
 			return nil
 		case seq > w.lost[0].Seq:
-			return w.gone()
+			return w.recordMoved()
 		case seq == w.lost[0].Seq:
 			e := b.RowError(row)
-			e.Reason, e.Kept = "another record of its key is loaded", w.kept(w.lost[0].By)
+			e.Reason, e.Kept = "another record of its key is loaded", w.position(w.lost[0].By)
 			if err := w.to.Write(e); err != nil {
 				return err
 			}
@@ -162,13 +162,13 @@ func (w *rereadWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// kept returns the position of a record by its sequence number.
-func (w *rereadWorker) kept(seq uint64) *source.Place {
+// position returns the position of a record by its sequence number.
+func (w *rereadWorker) position(seq uint64) *source.Place {
 	p := w.in.PlaceOf(int(seq>>offsetBits), int64(seq&(1<<offsetBits-1)))
 	return &p
 }
 
-// gone returns the error for a record that is no longer where it was read.
-func (w *rereadWorker) gone() error {
+// recordMoved returns the error for a record that is no longer where it was read.
+func (w *rereadWorker) recordMoved() error {
 	return fail.Errorf(fail.Input, "%s: no record begins there any more: the file has changed since it was read; nothing was loaded", place(w.in, w.lost[0].Seq))
 }

@@ -48,7 +48,7 @@ func Count(t *expectation.Tally, b *source.Batch, row int, nulls bool) {
 // Met evaluates the checks of a build. It writes the findings into the manifests of all tables, logs warnings, and returns an error of kind
 // BadRows if an expectation is not met. Earlier returns the record counts of at most n earlier jobs, the newest first; nil: there are none.
 func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) error {
-	judged, err := met(m[0].Expect, checks, earlier, e)
+	judged, err := judgeExpectations(m[0].Expect, checks, earlier, e)
 	if judged != nil {
 		for _, one := range m {
 			one.Expect = judged
@@ -59,11 +59,11 @@ func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int
 
 // MetByParts evaluates the checks of all parts together, before anything is written. It reports only failures; warnings are logged later.
 func MetByParts(parts []*PartRead, checks []*expectation.Check) error {
-	_, err := met(totalsOf(parts).Expect, checks, nil, progress.Events{})
+	_, err := judgeExpectations(totalsOf(parts).Expect, checks, nil, progress.Events{})
 	return err
 }
 
-func met(c *expectation.Counts, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) (*expectation.Counts, error) {
+func judgeExpectations(c *expectation.Counts, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) (*expectation.Counts, error) {
 	judged, err := c.Judge(checks, earlier)
 	if errors.Is(err, expectation.ErrNotCounted) {
 		return nil, fail.With(fail.Check, setting.Errorf("%w (%s)", err, spec.RestartHint()))

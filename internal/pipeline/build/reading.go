@@ -60,17 +60,17 @@ func (g *columnGroups) add(columns []string, path string) {
 	(*g.list)[i].Files = append((*g.list)[i].Files, path)
 }
 
-// mostNoted is the maximum number of formats, and of groups of files, that are logged with a line each; mostNamed is the maximum number of
+// maxNoted is the maximum number of formats, and of groups of files, that are logged with a line each; maxNamed is the maximum number of
 // columns in a line.
 const (
-	mostNoted = 10
-	mostNamed = 20
+	maxNoted = 10
+	maxNamed = 20
 )
 
 // noteReading logs how the inputs are read, in a bounded number of lines.
 func noteReading(e progress.Events, r *progress.Reading, files int) {
 	for i, w := range r.Ways {
-		if i == mostNoted {
+		if i == maxNoted {
 			e.Note("inputs detected in more ways", "ways", len(r.Ways)-i)
 			break
 		}
@@ -92,7 +92,7 @@ func noteReading(e progress.Events, r *progress.Reading, files int) {
 
 func noteColumns(e progress.Events, msg string, list []progress.FileColumns, files int) {
 	for i, l := range list {
-		if i == mostNoted {
+		if i == maxNoted {
 			e.Note(msg, "files", progress.CountFiles(list[i:]), "of", files)
 			return
 		}
@@ -102,8 +102,8 @@ func noteColumns(e progress.Events, msg string, list []progress.FileColumns, fil
 
 // someOf joins the first names of a list.
 func someOf(names []string) string {
-	if len(names) <= mostNamed {
+	if len(names) <= maxNamed {
 		return strings.Join(names, ",")
 	}
-	return strings.Join(names[:mostNamed], ",") + ",…"
+	return strings.Join(names[:maxNamed], ",") + ",…"
 }

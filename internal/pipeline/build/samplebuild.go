@@ -310,25 +310,25 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *c
 	return stats, nil
 }
 
-// nameless is a file without a name. It disappears when it is closed.
-type nameless struct{ *os.File }
+// unnamed is a file without a name. It disappears when it is closed.
+type unnamed struct{ *os.File }
 
-func newNameless(dir string) (nameless, error) {
+func newNameless(dir string) (unnamed, error) {
 	f, err := os.CreateTemp(dir, "bulkload-plan-*")
 	if err != nil {
-		return nameless{}, fail.With(fail.Config, err)
+		return unnamed{}, fail.With(fail.Config, err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
-		return nameless{}, errors.Join(err, f.Close())
+		return unnamed{}, errors.Join(err, f.Close())
 	}
-	return nameless{f}, nil
+	return unnamed{f}, nil
 }
 
 // Finish makes the file durable, as a real one would be, and closes it.
-func (n nameless) Finish() error { return errors.Join(n.Sync(), n.Close()) }
+func (n unnamed) Finish() error { return errors.Join(n.Sync(), n.Close()) }
 
 // Abort closes the file.
-func (n nameless) Abort() error { return n.Close() }
+func (n unnamed) Abort() error { return n.Close() }
 
 // part returns the first region of a worker. Each worker gets about the same number of rows.
 func (s *Sample) part(worker int) int {

@@ -33,17 +33,17 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 			c.begin(ctx, now, p, bytes)
 			err = failed
 		} else {
-			if failed := c.wait(ctx, c.none); failed != nil {
+			if failed := c.wait(ctx, c.isEmpty); failed != nil {
 				err = errors.Join(failed, err)
 			} else {
-				err = now.again(ctx, err)
+				err = now.rewrite(ctx, err)
 			}
 		}
 		if err != nil {
 			return errors.Join(err, c.end())
 		}
 	}
-	if err := c.wait(ctx, c.none); err != nil {
+	if err := c.wait(ctx, c.isEmpty); err != nil {
 		return errors.Join(err, c.end())
 	}
 	return nil
@@ -64,7 +64,7 @@ type completion struct {
 	err    error
 }
 
-func (c *completions) none() bool { return c.count == 0 }
+func (c *completions) isEmpty() bool { return c.count == 0 }
 
 // begin starts to complete a region.
 func (c *completions) begin(ctx context.Context, r tableRegion, p *pendingRegion, bytes int64) {
@@ -86,7 +86,7 @@ func (c *completions) wait(ctx context.Context, enough func() bool) error {
 		if ended.err == nil {
 			c.good++
 		}
-		if err := ended.region.again(ctx, ended.err); err != nil {
+		if err := ended.region.rewrite(ctx, ended.err); err != nil {
 			return err
 		}
 	}

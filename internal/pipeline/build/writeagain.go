@@ -53,7 +53,7 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // another file, or the operator, ended the build: that is its outcome
 		}
-		cause := lasting(err)
+		cause := persistentCause(err)
 		if cause != nil && cause == before {
 			return fail.With(fail.HDFS, fmt.Errorf("%w%s", err, advice(cause)))
 		}
@@ -115,7 +115,7 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 			_ = o.FS.Remove(ctx, writing)
 		}
 		// An earlier attempt's rename may have succeeded despite its error.
-		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.holds(ctx, name, content) {
+		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.hasContent(ctx, name, content) {
 			return nil
 		}
 		return fail.With(fail.HDFS, err)
@@ -123,8 +123,8 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
 }
 
-// holds reports whether a small file of the directory has the given content.
-func (o Output) holds(ctx context.Context, name string, content []byte) bool {
+// hasContent reports whether a small file of the directory has the given content.
+func (o Output) hasContent(ctx context.Context, name string, content []byte) bool {
 	f, err := o.FS.Open(ctx, path.Join(o.Dir, name))
 	if err != nil {
 		return false
@@ -134,8 +134,8 @@ func (o Output) holds(ctx context.Context, name string, content []byte) bool {
 	return err == nil && bytes.Equal(is, content)
 }
 
-// lasting returns the cause of a failure that persists until an operator acts.
-func lasting(err error) error {
+// persistentCause returns the cause of a failure that persists until an operator acts.
+func persistentCause(err error) error {
 	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
 		if errors.Is(err, cause) {

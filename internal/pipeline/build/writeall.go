@@ -103,8 +103,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// again writes the region from the sorted rows until its files are complete, after an earlier write has failed.
-func (r tableRegion) again(ctx context.Context, failed error) error {
+// rewrite writes the region from the sorted rows until its files are complete, after an earlier write has failed.
+func (r tableRegion) rewrite(ctx context.Context, failed error) error {
 	if failed == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 const (
 	fileMagic  = "BLCHUNK1"
 	footerSize = 3*4 + len(fileMagic)
-	mostIndex  = 64 << 20
+	maxIndex   = 64 << 20
 	readSize   = 64 << 10 // of reads, except of chunks, which are larger
 )
 
@@ -96,7 +96,7 @@ func OpenFile(r io.ReaderAt, size int64, regions int, name string) (*File, error
 		return nil, err
 	}
 	n := int64(binary.LittleEndian.Uint32(footer))
-	if string(footer[12:]) != fileMagic || n > min(mostIndex, size-int64(footerSize)) {
+	if string(footer[12:]) != fileMagic || n > min(maxIndex, size-int64(footerSize)) {
 		return nil, bad("its end is missing")
 	}
 	if has := binary.LittleEndian.Uint32(footer[8:]); int64(has) != int64(regions) {

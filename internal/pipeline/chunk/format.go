@@ -26,8 +26,8 @@ const (
 	MaxKey = regionSize + 1<<16 - 1
 	// MaxValue is the maximum size of a chunk's value, in bytes.
 	MaxValue = 1 << 30
-	// mostRatio is the maximum compression ratio of Snappy: a copy of 64 bytes takes three.
-	mostRatio = 22
+	// maxRatio is the maximum compression ratio of Snappy: a copy of 64 bytes takes three.
+	maxRatio = 22
 )
 
 // ErrDamaged is wrapped by every error about a chunk that differs from what its run has written.

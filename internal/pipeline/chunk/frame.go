@@ -67,7 +67,7 @@ func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
 	if err == nil {
 		key, err = f.bytes(key[:0], n)
 	}
-	return key, f.short(err)
+	return key, f.truncated(err)
 }
 
 // nextValue reads the value after a key.
@@ -79,11 +79,11 @@ func (f *FrameReader) nextValue(value []byte) ([]byte, error) {
 	if err == nil {
 		value, err = f.bytes(value[:0], n)
 	}
-	return value, f.short(err)
+	return value, f.truncated(err)
 }
 
-// short converts an error that occurs within a frame.
-func (f *FrameReader) short(err error) error {
+// truncated converts an error that occurs within a frame.
+func (f *FrameReader) truncated(err error) error {
 	switch {
 	case err == nil:
 		return nil

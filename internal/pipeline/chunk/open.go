@@ -40,7 +40,7 @@ func (c *openChunk) Next(dst []byte) ([]byte, error) {
 	}
 	block := c.rest[blockHeader : blockHeader+stored]
 	n, err := snappy.DecodedLen(block)
-	if err != nil || uint64(n) != raw || raw > mostRatio*stored || raw == 0 {
+	if err != nil || uint64(n) != raw || raw > maxRatio*stored || raw == 0 {
 		return nil, damaged("%s: a block of %d bytes does not unpack to %d", c.at, stored, raw)
 	}
 	dst, err = snappy.Decode(slices.Grow(dst[:0], n)[:n], block)

@@ -45,7 +45,7 @@ func (r *PieceWriter) Ranges(ctx context.Context, sort any, region int, rows, si
 	return true, r.run(ctx, p)
 }
 
-func (p *rangePieces) take() (r extsort.Range, ok bool) {
+func (p *rangePieces) nextRange() (r extsort.Range, ok bool) {
 	if len(p.ranges) == 0 {
 		return r, false
 	}
@@ -54,13 +54,13 @@ func (p *rangePieces) take() (r extsort.Range, ok bool) {
 }
 
 func (p *rangePieces) next(_ *PieceWriter, to *piece) (bool, error) {
-	r, ok := p.take()
+	r, ok := p.nextRange()
 	to.open = func() (*extsort.Merge, error) { return p.sort.MergeRange(p.region, r) }
 	return ok, nil
 }
 
 func (p *rangePieces) encode(ctx context.Context, r *PieceWriter) (bool, error) {
-	of, ok := p.take()
+	of, ok := p.nextRange()
 	if !ok {
 		return false, nil
 	}

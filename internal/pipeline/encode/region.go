@@ -39,8 +39,8 @@ func (p *Region) Samples() []manifest.Sample { return p.sampler.rows }
 // ReportEvery is the number of rows between progress reports and checks for cancellation: a power of two.
 const ReportEvery = 1 << 12
 
-// tell is called with the number of rows before each row of a merge. It reports progress and checks for cancellation.
-func (p *Region) tell(ctx context.Context, n int) error {
+// advance is called with the number of rows before each row of a merge. It reports progress and checks for cancellation.
+func (p *Region) advance(ctx context.Context, n int) error {
 	if n%ReportEvery != 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan,
 		if !m.Next() {
 			break
 		}
-		if err := p.tell(ctx, n); err != nil {
+		if err := p.advance(ctx, n); err != nil {
 			return false, err
 		}
 		if err := extsort.Values(m.Payload(), values); err != nil {
@@ -147,7 +147,7 @@ func (p *Region) encodePacked(ctx context.Context, m *extsort.Merge, sinks []*Si
 	}
 	n := 0
 	for ; m.Next(); n++ {
-		if err := p.tell(ctx, n); err != nil {
+		if err := p.advance(ctx, n); err != nil {
 			return err
 		}
 		if len(m.Payload()) == 0 {

@@ -51,7 +51,7 @@ func (p *Region) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.P
 	var form []byte
 	n := 0
 	for more := true; more; n++ {
-		if err := p.tell(ctx, n); err != nil {
+		if err := p.advance(ctx, n); err != nil {
 			return err
 		}
 		more = m.Next()

@@ -122,8 +122,8 @@ func (s *scaled) count(t *tally) {
 	s.Foresee()
 }
 
-// tell stores the counts in an estimate.
-func (e *Estimate) tell(plan *cells.Plan, t *tally) {
+// store stores the counts in an estimate.
+func (e *Estimate) store(plan *cells.Plan, t *tally) {
 	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
 	e.Rows = int64(math.Round(t.rows))
 	if t.rows > 0 {

@@ -165,7 +165,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 		e.Files++
 		e.InputBytes += f.Size
 	}
-	e.tell(s.Plan, t)
+	e.store(s.Plan, t)
 	s.count(t)
 	if s.Kept() == 0 || t.rows == 0 {
 		return e

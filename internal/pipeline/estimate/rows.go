@@ -83,7 +83,7 @@ func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	t.bad, t.places, t.whole = b.Bad, b.Places, b.Whole
 	e := newEstimate(b.Plan, o)
 	e.Files, e.InputBytes, e.SampledRows, e.Places = b.Files, b.InputBytes, b.SampledRows, b.Places
-	e.tell(b.Plan, t)
+	e.store(b.Plan, t)
 	if t.rows == 0 {
 		return e
 	}

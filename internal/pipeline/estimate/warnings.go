@@ -74,8 +74,8 @@ func (e *Estimate) named(regions []int, say func(i int) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// which returns the regions for which holds returns true, the one with the most rows first.
-func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
+// regionsWhere returns the regions for which holds returns true, the one with the most rows first.
+func (e *Estimate) regionsWhere(holds func(r *RegionEstimate) bool) []int {
 	var found []int
 	for i := range e.Regions {
 		if holds(&e.Regions[i]) {
@@ -88,7 +88,7 @@ func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
 
 func (e *Estimate) warnSkew(times float64) preflight.Check {
 	fair := 1 / float64(len(e.Regions))
-	heavy := e.which(func(r *RegionEstimate) bool { return r.Share > times*fair && r.seen >= enoughSeen })
+	heavy := e.regionsWhere(func(r *RegionEstimate) bool { return r.Share > times*fair && r.seen >= enoughSeen })
 	if len(heavy) == 0 || len(e.Regions) == 1 {
 		return preflight.Check{}
 	}
@@ -119,7 +119,7 @@ func (e *Estimate) warnHot() preflight.Check {
 }
 
 func (e *Estimate) warnSize() preflight.Check {
-	large := e.which(func(r *RegionEstimate) bool { return r.Bytes > e.MaxRegionSize })
+	large := e.regionsWhere(func(r *RegionEstimate) bool { return r.Bytes > e.MaxRegionSize })
 	if len(large) == 0 {
 		return preflight.Check{}
 	}
@@ -139,7 +139,7 @@ func (e *Estimate) warnSize() preflight.Check {
 }
 
 func (e *Estimate) warnEmpty() preflight.Check {
-	empty := e.which(func(r *RegionEstimate) bool { return r.seen == 0 })
+	empty := e.regionsWhere(func(r *RegionEstimate) bool { return r.seen == 0 })
 	if len(empty) == 0 || !e.Exact && e.CountedRows/int64(len(e.Regions)) < fewSeen {
 		return preflight.Check{}
 	}

@@ -54,11 +54,11 @@ type claim struct {
 // leaves it unchanged and returns it with again set.
 func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, again bool, err error) {
 	d = &Dir{FS: fsys, Path: dir}
-	again, err = d.take(ctx, token)
+	again, err = d.claimOrResume(ctx, token)
 	return d, again, fail.Listing(err)
 }
 
-func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
+func (d *Dir) claimOrResume(ctx context.Context, token string) (again bool, err error) {
 	switch c, err := d.read(ctx); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -56,20 +56,20 @@ type Checker struct {
 }
 
 const (
-	// leastWorkers and mostWorkers limit the number of files that are read at a time: more than one core can process, since
+	// minWorkers and maxWorkers limit the number of files that are read at a time: more than one core can process, since
 	// reading waits for DataNodes; the upper limit bounds memory.
-	leastWorkers, mostWorkers = 4, 8
-	// quickFile is the size up to which mostWorkers files are read at a time.
+	minWorkers, maxWorkers = 4, 8
+	// quickFile is the size up to which maxWorkers files are read at a time.
 	quickFile = 1 << 20
 )
 
 // atATime returns the number of files to read at a time.
 func atATime(files []Target) int {
-	n := max(runtime.GOMAXPROCS(0), leastWorkers)
+	n := max(runtime.GOMAXPROCS(0), minWorkers)
 	if !slices.ContainsFunc(files, func(f Target) bool { return f.Bytes > quickFile }) {
-		n = mostWorkers
+		n = maxWorkers
 	}
-	return min(n, len(files), mostWorkers)
+	return min(n, len(files), maxWorkers)
 }
 
 // All checks files, and stores their ids and checksums in them. It finds all
@@ -91,7 +91,7 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 		if err := progress.Pass(ctx, p.Gate); err != nil {
 			return err
 		}
-		err := damagedBlock(files[i].Path, p.one(ctx, &files[i]))
+		err := damagedBlock(files[i].Path, p.checkFile(ctx, &files[i]))
 		d, ok := errors.AsType[*DamagedError](err)
 		if !ok {
 			return err
@@ -112,8 +112,8 @@ func damagedBlock(name string, err error) error {
 	return err
 }
 
-// one checks a file. It stores the file's checksum, if that was unknown.
-func (p *Checker) one(ctx context.Context, f *Target) error {
+// checkFile checks a file. It stores the file's checksum, if that was unknown.
+func (p *Checker) checkFile(ctx context.Context, f *Target) error {
 	file, err := p.FS.Open(ctx, f.Path)
 	if f.MayBeGone && errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -187,7 +187,7 @@ func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, e
 	if _, ok := p.FS.(hdfsio.Local); !ok {
 		at = newPieces(at, f.Bytes)
 	}
-	r := &checkedReader{ctx: ctx, at: at, told: p.Events.Checked}
+	r := &checkedReader{ctx: ctx, at: at, report: p.Events.Checked}
 	res := hfile.Check(r, f.Bytes, hfile.CheckOptions{Name: path.Base(f.Path)})
 	if r.err != nil {
 		return 0, r.err

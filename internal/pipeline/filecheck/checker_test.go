@@ -234,14 +234,14 @@ func TestAtATime(t *testing.T) {
 	for i := range many {
 		many[i] = small
 	}
-	if n := atATime(many); n != mostWorkers {
+	if n := atATime(many); n != maxWorkers {
 		t.Errorf("%d small files at a time", n)
 	}
 	if n := atATime([]Target{small, large}); n != 2 {
 		t.Errorf("%d of two files at a time", n)
 	}
 	many[17] = large
-	if n := atATime(many); n < leastWorkers || n > mostWorkers {
+	if n := atATime(many); n < minWorkers || n > maxWorkers {
 		t.Errorf("%d files at a time", n)
 	}
 }

@@ -11,9 +11,9 @@ import (
 // file's bytes, in their order, and keeps the first error of the file system,
 // which is not damage. It belongs to one goroutine.
 type checkedReader struct {
-	ctx  context.Context
-	at   io.ReaderAt
-	told func(bytes int64)
+	ctx    context.Context
+	at     io.ReaderAt
+	report func(bytes int64)
 
 	next int64 // bytes before this offset are in sum
 	sum  uint32
@@ -38,8 +38,8 @@ func (r *checkedReader) ReadAt(p []byte, off int64) (int, error) {
 func (r *checkedReader) add(b []byte) {
 	r.sum = crc32.Update(r.sum, crc32.MakeTable(crc32.Castagnoli), b)
 	r.next += int64(len(b))
-	if r.told != nil {
-		r.told(int64(len(b)))
+	if r.report != nil {
+		r.report(int64(len(b)))
 	}
 }
 
@@ -71,8 +71,8 @@ type piece struct {
 }
 
 const (
-	pieceSize  = 512 << 10
-	mostPieces = 32
+	pieceSize = 512 << 10
+	maxPieces = 32
 )
 
 func newPieces(at io.ReaderAt, size int64) *pieces {
@@ -104,7 +104,7 @@ func (c *pieces) piece(i int64) ([]byte, error) {
 		return p.b, nil
 	}
 	p := &piece{}
-	if len(c.held) == mostPieces {
+	if len(c.held) == maxPieces {
 		oldest := int64(-1)
 		for j, q := range c.held {
 			if oldest < 0 || q.used < c.held[oldest].used {

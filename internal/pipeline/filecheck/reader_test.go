@@ -61,7 +61,7 @@ func TestPieces(t *testing.T) {
 
 // TestPiecesAreKept checks that a cached piece is not read again until it is replaced.
 func TestPiecesAreKept(t *testing.T) {
-	f := &reads{b: noise(t, (mostPieces+2)*pieceSize)}
+	f := &reads{b: noise(t, (maxPieces+2)*pieceSize)}
 	p := newPieces(f, int64(len(f.b)))
 	touch := func(piece int) {
 		t.Helper()
@@ -71,21 +71,21 @@ func TestPiecesAreKept(t *testing.T) {
 		}
 	}
 	for range 3 {
-		for i := range mostPieces {
+		for i := range maxPieces {
 			touch(i)
 		}
 	}
-	if f.n != mostPieces {
-		t.Fatalf("%d reads of %d pieces", f.n, mostPieces)
+	if f.n != maxPieces {
+		t.Fatalf("%d reads of %d pieces", f.n, maxPieces)
 	}
 	touch(0)
-	touch(mostPieces) // replaces the second one, which is the oldest
+	touch(maxPieces) // replaces the second one, which is the oldest
 	touch(0)
-	if f.n != mostPieces+1 || len(p.held) != mostPieces {
+	if f.n != maxPieces+1 || len(p.held) != maxPieces {
 		t.Errorf("%d reads, %d pieces are held", f.n, len(p.held))
 	}
 	touch(1)
-	if f.n != mostPieces+2 {
+	if f.n != maxPieces+2 {
 		t.Errorf("%d reads", f.n)
 	}
 }
@@ -121,7 +121,7 @@ func TestCheckedReader(t *testing.T) {
 	for range 200 {
 		b := noise(t, r.IntN(3000))
 		var told int64
-		c := &checkedReader{ctx: t.Context(), at: bytes.NewReader(b), told: func(n int64) { told += n }}
+		c := &checkedReader{ctx: t.Context(), at: bytes.NewReader(b), report: func(n int64) { told += n }}
 		for range r.IntN(10) {
 			_, _ = c.ReadAt(make([]byte, r.IntN(400)), r.Int64N(int64(len(b))+1))
 		}

@@ -124,7 +124,7 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, 
 			m.FilteredFile = filtered
 		}
 		for _, f := range m.Files {
-			if err := take(ctx, tables[i].Out, built[i].Out.Dir, f); err != nil {
+			if err := adoptFile(ctx, tables[i].Out, built[i].Out.Dir, f); err != nil {
 				return nil, fail.With(fail.HDFS, err)
 			}
 		}
@@ -132,12 +132,12 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, 
 	return a, nil
 }
 
-// take renames an HFile to its name in the staging directory. If the file has the name already, an earlier call took it; another file of
+// adoptFile renames an HFile to its name in the staging directory. If the file has the name already, an earlier call took it; another file of
 // that name is from an earlier, unfinished attempt and is replaced.
-func take(ctx context.Context, out build.Output, from string, f manifest.File) error {
+func adoptFile(ctx context.Context, out build.Output, from string, f manifest.File) error {
 	name := path.Join(out.Dir, f.Name)
 	there, err := out.FS.Stat(ctx, name)
-	if err == nil && same(there, f) {
+	if err == nil && isWritten(there, f) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 	if statErr != nil {
 		return statErr
 	}
-	if !same(info, f) {
+	if !isWritten(info, f) {
 		return fmt.Errorf("%s has %s, or is not the file that its reduce wrote, of %d", source, setting.Count(info.Size(), "byte"), f.Bytes)
 	}
 	if err == nil {
@@ -159,8 +159,8 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 	return out.FS.Rename(ctx, source, name)
 }
 
-// same reports whether a file is the written one.
-func same(info fs.FileInfo, f manifest.File) bool {
+// isWritten reports whether a file is the written one.
+func isWritten(info fs.FileInfo, f manifest.File) bool {
 	id, ok := hdfsio.FileID(info)
 	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)
 }

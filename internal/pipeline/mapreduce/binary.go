@@ -48,7 +48,7 @@ func processorOf(name string) (string, error) {
 	defer f.Close()
 	for _, m := range machines {
 		if m.elf == f.Machine {
-			return m.goes, nil
+			return m.goarch, nil
 		}
 	}
 	return f.Machine.String(), nil

@@ -37,8 +37,8 @@ type Settings struct {
 // Validate returns an error for invalid numbers.
 func (s Settings) Validate() error {
 	for name, n := range map[setting.Name]int{setting.MapMemory: s.MapMemory, setting.ReduceMemory: s.ReduceMemory} {
-		if n != 0 && (n < LeastMemory || n > 1<<20) {
-			return fail.With(fail.Config, setting.Errorf("%s is %d MiB: a container needs %d at least", name, n, LeastMemory))
+		if n != 0 && (n < MinMemory || n > 1<<20) {
+			return fail.With(fail.Config, setting.Errorf("%s is %d MiB: a container needs %d at least", name, n, MinMemory))
 		}
 	}
 	if s.Maps < 0 || s.Maps > share.Most || s.Reduces < 0 || s.Reduces > share.Most {

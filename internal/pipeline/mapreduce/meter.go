@@ -29,12 +29,12 @@ type meter struct {
 	w     io.Writer
 	phase atomic.Pointer[string]
 	// rows, bytes, merged, written
-	now  [4]atomic.Int64
-	mu   sync.Mutex
-	told [4]int64
-	said string
-	stop chan struct{}
-	done chan struct{}
+	now      [4]atomic.Int64
+	mu       sync.Mutex
+	reported [4]int64
+	lastText string
+	stop     chan struct{}
+	done     chan struct{}
 }
 
 func newMeter(w io.Writer) *meter {
@@ -77,15 +77,15 @@ func (m *meter) report() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, name := range [...]string{counterRows, counterBytes, counterMerged, counterWritten} {
-		if n := m.now[i].Load(); n != m.told[i] {
-			_ = streaming.Count(m.w, counterGroup, name, n-m.told[i])
-			m.told[i] = n
+		if n := m.now[i].Load(); n != m.reported[i] {
+			_ = streaming.Count(m.w, counterGroup, name, n-m.reported[i])
+			m.reported[i] = n
 		}
 	}
-	text := fmt.Sprintf("%s: %s read, %s merged, %s written", *m.phase.Load(), setting.Count(m.told[0], "record"), setting.Count(m.told[2], "row"), setting.Count(m.told[3], "byte"))
-	if text != m.said {
+	text := fmt.Sprintf("%s: %s read, %s merged, %s written", *m.phase.Load(), setting.Count(m.reported[0], "record"), setting.Count(m.reported[2], "row"), setting.Count(m.reported[3], "byte"))
+	if text != m.lastText {
 		_ = streaming.Status(m.w, text)
-		m.said = text
+		m.lastText = text
 	}
 }
 

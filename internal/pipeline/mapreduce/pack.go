@@ -15,7 +15,7 @@ import (
 const (
 	bytesPerMap    = 256 << 20
 	bytesPerReduce = 512 << 20
-	mostMaps       = 2000
+	maxMaps        = 2000
 )
 
 // Container is the size of a task's container, in MiB.
@@ -29,8 +29,8 @@ const (
 	// DefaultMapMemory and DefaultReduceMemory suffice for the sort of a map's share, and for a chunk of each map.
 	DefaultMapMemory    = 1024
 	DefaultReduceMemory = 1024
-	// LeastMemory is the minimum of a container.
-	LeastMemory = 512
+	// MinMemory is the minimum of a container.
+	MinMemory = 512
 
 	mapHeap    = 160
 	reduceHeap = 192
@@ -144,7 +144,7 @@ func chunkSize(memory spec.Size, maps int) int {
 func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
 	regions := p.Regions()
 	if maps == 0 {
-		maps = tasksFor(p.Bytes(), bytesPerMap, mostMaps)
+		maps = tasksFor(p.Bytes(), bytesPerMap, maxMaps)
 	}
 	maps = max(min(maps, len(p.Parts)), 1)
 	return &Work{Schema: 1, Maps: maps, Reduces: reduceRanges(p.Weights, regions, p.Bytes(), reduces), ChunkSize: chunkSize(r.program(), maps),

@@ -51,7 +51,7 @@ func newPipedTables(t *testing.T, j pipedJob, maps, reduces int) *piped {
 		t.Fatal(err)
 	}
 	p := &piped{T: t, dir: t.TempDir()}
-	p.work = cutWork(plan, maps, reduces, Container{Memory: LeastMemory, Heap: mapHeap}, Container{Memory: LeastMemory, Heap: reduceHeap}, 2)
+	p.work = cutWork(plan, maps, reduces, Container{Memory: MinMemory, Heap: mapHeap}, Container{Memory: MinMemory, Heap: reduceHeap}, 2)
 	p.work.Tag, p.work.Dir, p.work.Samples, p.work.Filtered = "test", "file://"+p.dir, 3, j.spec.Filter != ""
 	b, err := share.Seal(p.work, &p.work.Checksum)
 	if err != nil {

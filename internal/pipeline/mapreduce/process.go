@@ -190,7 +190,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
-	d.Ran = t.ran(given.bytes)
+	d.Ran = t.statistics(given.bytes)
 	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
 }
 
@@ -240,7 +240,7 @@ func (t *task) doReduce(ctx context.Context) error {
 		return err
 	}
 	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s[0], Tables: s[1:]}
-	d.Ran = t.ran(got.bytes)
+	d.Ran = t.statistics(got.bytes)
 	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
 }
 
@@ -263,8 +263,8 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ran returns the statistics of the attempt so far.
-func (t *task) ran(shuffled int64) Ran {
+// statistics returns the statistics of the attempt so far.
+func (t *task) statistics(shuffled int64) Ran {
 	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
 	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // set by the NodeManager
 		r.Node, _ = os.Hostname()

@@ -18,9 +18,9 @@ import (
 
 // machine holds the names of a processor in ELF files, Go and Java.
 type machine struct {
-	elf  elf.Machine
-	goes string // GOARCH
-	java []string
+	elf    elf.Machine
+	goarch string // GOARCH
+	java   []string
 }
 
 var machines = []machine{
@@ -34,11 +34,11 @@ var machines = []machine{
 	{elf.EM_ARM, "arm", []string{"arm"}},
 }
 
-// goesOf converts Java's name of a processor to Go's. An unknown name stays the same.
-func goesOf(java string) string {
+// goarchOf converts Java's name of a processor to Go's. An unknown name stays the same.
+func goarchOf(java string) string {
 	for _, m := range machines {
 		if slices.Contains(m.java, java) {
-			return m.goes
+			return m.goarch
 		}
 	}
 	return java
@@ -46,9 +46,9 @@ func goesOf(java string) string {
 
 // Limits for querying nodes for their processors.
 const (
-	mostAsked = 64
-	askers    = 8
-	askTime   = 10 * time.Second
+	maxAsked = 64
+	askers   = 8
+	askTime  = 10 * time.Second
 )
 
 // checkNodes compares the processor of a program with the processors of the nodes. It returns an error if the program runs on none
@@ -67,8 +67,8 @@ func (e *Engine) checkNodes(ctx context.Context, program string) error {
 	}
 	others := map[string][]string{} // nodes by processor
 	same := 0
-	for host, theirs := range processors(ctx, e.yarn, spread(nodes, mostAsked)) {
-		if theirs = goesOf(theirs); theirs == ours {
+	for host, theirs := range processors(ctx, e.yarn, spread(nodes, maxAsked)) {
+		if theirs = goarchOf(theirs); theirs == ours {
 			same++
 		} else {
 			others[theirs] = append(others[theirs], host)
@@ -87,10 +87,10 @@ func (e *Engine) checkNodes(ctx context.Context, program string) error {
 		e.Events.Warn("nodes have another processor than this program: tasks fail there, and are tried elsewhere", "program", ours, "nodes", strings.Join(list, "; "))
 		return nil
 	}
-	return fail.With(fail.Config, otherProcessor(ours, "nodes are "+strings.Join(list, "; "), theirsOf(others)))
+	return fail.With(fail.Config, otherProcessor(ours, "nodes are "+strings.Join(list, "; "), mostFrequent(others)))
 }
 
-func theirsOf(others map[string][]string) string {
+func mostFrequent(others map[string][]string) string {
 	most := ""
 	for theirs, hosts := range others {
 		if n := len(hosts) - len(others[most]); most == "" || n > 0 || n == 0 && theirs < most {
@@ -159,7 +159,7 @@ func (f *watcher) cannotRun(ctx context.Context, a yarn.Attempt, text string) er
 		ours = runtime.GOARCH
 	}
 	at := fmt.Sprintf("%s, where %s was to run it,", cmp.Or(a.Node, "the node"), a.ID)
-	switch theirs = goesOf(theirs); {
+	switch theirs = goarchOf(theirs); {
 	case !known:
 		return fail.Errorf(fail.Config, "this program is built for %s, but %s is different (%s): check the node (uname -m), and use a build for it", ours, at, noExec)
 	case theirs == ours:

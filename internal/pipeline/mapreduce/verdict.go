@@ -31,8 +31,8 @@ type verdict struct {
 
 // Limits for writing and reading verdicts.
 const (
-	mostVerdict  = 64 << 10
-	mostVerdicts = 200
+	maxVerdict  = 64 << 10
+	maxVerdicts = 200
 )
 
 var verdictFile = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_[mr]_[0-9]{1,9}_[0-9]{1,9}\.json$`)
@@ -47,8 +47,8 @@ func permanent(err error) bool {
 // writeVerdict records the reason why an attempt failed.
 func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, cause error) error {
 	text := cause.Error()
-	if len(text) > mostVerdict/4 {
-		text = strings.ToValidUTF8(text[:mostVerdict/4], "") + "…"
+	if len(text) > maxVerdict/4 {
+		text = strings.ToValidUTF8(text[:maxVerdict/4], "") + "…"
 	}
 	b, err := json.Marshal(verdict{Attempt: attempt, Kind: fail.KindOf(cause).String(), Permanent: permanent(cause), Error: text})
 	if err != nil {
@@ -84,7 +84,7 @@ func verdicts(ctx context.Context, fsys hdfsio.FS, dir string, seen map[string]b
 		if seen != nil {
 			seen[e.Name()] = true
 		}
-		if all = append(all, v); len(all) == mostVerdicts {
+		if all = append(all, v); len(all) == maxVerdicts {
 			break
 		}
 	}
@@ -98,7 +98,7 @@ func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (_ *verdict, 
 		return nil, fail.With(fail.HDFS, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, mostVerdict))
+	b, err := io.ReadAll(io.LimitReader(f, maxVerdict))
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// mostSilence is how long the cluster may be unreachable before the command gives up. The application continues then.
-const mostSilence = 10 * time.Minute
+// maxSilence is how long the cluster may be unreachable before the command gives up. The application continues then.
+const maxSilence = 10 * time.Minute
 
 // watcher monitors one application.
 type watcher struct {
@@ -25,7 +25,7 @@ type watcher struct {
 	w        *Work
 	dir      string
 	seen     map[string]bool // verdicts
-	told     map[string]int64
+	counted  map[string]int64
 	judged   bool
 	writing  bool
 	answered time.Time
@@ -33,7 +33,7 @@ type watcher struct {
 
 // watch returns when the job's output is complete. It kills a job that cannot succeed, and records the end of a failed one.
 func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) error {
-	f := &watcher{Engine: e, s: s, w: w, dir: dir, seen: map[string]bool{}, told: map[string]int64{}, answered: time.Now()}
+	f := &watcher{Engine: e, s: s, w: w, dir: dir, seen: map[string]bool{}, counted: map[string]int64{}, answered: time.Now()}
 	e.Events.Note("application runs", "application", s.Application, "maps", s.Maps, "reduces", s.Reduces)
 	e.Events.Phase("read")
 	e.Events.Total("read", progress.Amount{Bytes: w.Plan.Bytes()})
@@ -67,7 +67,7 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.s.Application, how)), f.ended(ctx, f.s, how))
 		}
 		return false, err
-	case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < mostSilence:
+	case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:
 		return false, nil
 	case err != nil:
 		return false, f.unreachable(f.s, err)
@@ -120,10 +120,10 @@ func (f *watcher) progress(ctx context.Context) error {
 	now := map[string]int64{}
 	for _, c := range counters {
 		if c.Group == counterGroup {
-			now[c.Name] = max(c.Total, f.told[c.Name]) // YARN subtracts the counts of failed attempts
+			now[c.Name] = max(c.Total, f.counted[c.Name]) // YARN subtracts the counts of failed attempts
 		}
 	}
-	since := func(name string) int64 { return now[name] - f.told[name] }
+	since := func(name string) int64 { return now[name] - f.counted[name] }
 	f.Events.Rows(since(counterRows), since(counterBytes))
 	j, err := f.yarn.Job(ctx, f.s.Application)
 	if err == nil {
@@ -136,7 +136,7 @@ func (f *watcher) progress(ctx context.Context) error {
 			f.Events.Note("all maps are done", "maps", j.Maps)
 			f.Events.Phase("write")
 			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.w.Plan.Tables))})
-			f.told[counterMerged], f.told[counterWritten] = now[counterMerged], now[counterWritten] // excludes the maps' own merges
+			f.counted[counterMerged], f.counted[counterWritten] = now[counterMerged], now[counterWritten] // excludes the maps' own merges
 		}
 		if err := f.judge(ctx); err != nil {
 			return f.end(ctx, err)
@@ -145,7 +145,7 @@ func (f *watcher) progress(ctx context.Context) error {
 		f.Events.Written(since(counterWritten))
 	}
 	for name, n := range now {
-		f.told[name] = n
+		f.counted[name] = n
 	}
 	return nil
 }
@@ -196,8 +196,8 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 	return fail.With(fail.Unexpected, errors.New(text))
 }
 
-// mostLog is the maximum number of bytes of an attempt's standard error in a message.
-const mostLog = 2 << 10
+// maxLog is the maximum number of bytes of an attempt's standard error in a message.
+const maxLog = 2 << 10
 
 // lastFailed returns the last attempt of the first failed task.
 func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
@@ -223,7 +223,7 @@ func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
 	if a.Diagnostics != "" {
 		text += ": " + a.Diagnostics
 	}
-	if said, err := f.yarn.Log(ctx, a, "stderr", mostLog); err == nil && len(said) > 0 {
+	if said, err := f.yarn.Log(ctx, a, "stderr", maxLog); err == nil && len(said) > 0 {
 		text += "; it said at the end:\n" + strings.TrimSpace(string(said))
 	}
 	return text

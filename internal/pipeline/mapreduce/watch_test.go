@@ -198,7 +198,7 @@ func TestOtherProcessorOfANode(t *testing.T) {
 			b.manager.more["/jmx"] = system(arch)
 		}
 		_, err := b.build(t.Context())
-		if goesOf(arch) == ours {
+		if goarchOf(arch) == ours {
 			continue
 		}
 		if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ours) || !strings.Contains(err.Error(), "m_000001_3") {
@@ -253,7 +253,7 @@ func TestCheckNodes(t *testing.T) {
 	for i := range many {
 		many[i] = i
 	}
-	if some := spread(many, mostAsked); len(some) != mostAsked || some[0] != 0 || some[mostAsked-1] < 900 || !slices.IsSorted(some) {
+	if some := spread(many, maxAsked); len(some) != maxAsked || some[0] != 0 || some[maxAsked-1] < 900 || !slices.IsSorted(some) {
 		t.Errorf("of 1000 nodes %v are asked", some)
 	}
 }

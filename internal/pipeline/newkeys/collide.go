@@ -27,10 +27,10 @@ func (r *reader) locate(ctx context.Context, err error) error {
 		return errors.Join(err, readErr)
 	}
 	return fail.With(fail.BadRows, setting.Errorf("%w: %w, and %w (make the key of more columns, or keep one of the rows with %s first or last, by the order of their old keys)",
-		d, r.about(d.First, first), r.about(d.Second, second), setting.Duplicates))
+		d, r.dataError(d.First, first), r.dataError(d.Second, second), setting.Duplicates))
 }
 
-func (r *reader) about(seq uint64, key []byte) error {
+func (r *reader) dataError(seq uint64, key []byte) error {
 	number, row := placeOf(seq)
 	p, of := r.parts[number], ""
 	if p.start != nil {

@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// mostNames is the maximum number of numbered columns, and mostNameBytes the maximum total size of their qualifiers, since the
+// maxNames is the maximum number of numbered columns, and maxNameBytes the maximum total size of their qualifiers, since the
 // journal stores them. Cells of other columns carry their names.
 const (
-	mostNames     = 4096
-	mostNameBytes = 1 << 20
+	maxNames     = 4096
+	maxNameBytes = 1 << 20
 )
 
 // column is a family, by its index in the table, and a qualifier.
@@ -38,7 +38,7 @@ func (n *columnNames) number(family int, qualifier []byte) int {
 	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if i := n.numbers[name]; i > 0 || n.fixed || len(n.columns) == mostNames || n.bytes+len(qualifier) > mostNameBytes {
+	if i := n.numbers[name]; i > 0 || n.fixed || len(n.columns) == maxNames || n.bytes+len(qualifier) > maxNameBytes {
 		return i
 	}
 	if n.numbers == nil {

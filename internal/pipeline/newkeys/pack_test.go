@@ -34,7 +34,7 @@ func randomRow(rnd *rand.Rand, columns int) (families []int, cells []*hfile.Cell
 
 // TestPacked checks that unpacked cells equal the packed ones, in columns with numbers and without, packed by several workers.
 func TestPacked(t *testing.T) {
-	for _, columns := range []int{1, 30, 2 * mostNames} {
+	for _, columns := range []int{1, 30, 2 * maxNames} {
 		rnd := rand.New(rand.NewPCG(1, uint64(columns)))
 		names := &columnNames{}
 		workers := []*packer{{names: newColumnGuess(names)}, {names: newColumnGuess(names)}}
@@ -56,7 +56,7 @@ func TestPacked(t *testing.T) {
 			rows = append(rows, r)
 		}
 		all := names.all()
-		if want := min(3*(columns+1), mostNames); len(all) != want {
+		if want := min(3*(columns+1), maxNames); len(all) != want {
 			t.Errorf("%d columns have numbers, of %d", len(all), want)
 		}
 		for i, r := range rows {

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// placeBytes is the number of bytes of HFiles that a plan reads at a place, and mostPlaces the maximum number of places: 128 MiB
+	// placeBytes is the number of bytes of HFiles that a plan reads at a place, and maxPlaces the maximum number of places: 128 MiB
 	// altogether. Rows that are sorted by the columns of their new key are then sampled as well as any others.
 	placeBytes = 512 << 10
-	mostPlaces = 256
+	maxPlaces  = 256
 )
 
 // Prediction predicts a plan's result from a snapshot.
@@ -82,7 +82,7 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 
 // Predict prepares the prediction for the new keys of a snapshot's rows in some ranges: it chooses the rows to read.
 func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, in []keyrange.Range, o Options, w estimate.Options) (d *Prediction, err error) {
-	d = &Prediction{snap: s, ranges: in, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
+	d = &Prediction{snap: s, ranges: in, o: o, w: w, env: env, place: placeBytes, places: maxPlaces}
 	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
 	return d, err
 }

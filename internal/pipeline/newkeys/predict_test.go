@@ -41,7 +41,7 @@ func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate,
 
 func (l *lab) prediction(s *snapshot.Snapshot, o Options) *Prediction {
 	o.SpillDir = l.t.TempDir()
-	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
+	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: maxPlaces}
 }
 
 // rowsOf returns the number of rows of a build in each region.

@@ -178,7 +178,7 @@ func (w *readWorker) part(ctx context.Context, i int) (err error) {
 		return err
 	}
 	w.taker.end(p)
-	w.tell()
+	w.reportRows()
 	return nil
 }
 
@@ -200,13 +200,13 @@ func (w *readWorker) next(ctx context.Context) error {
 	w.rows++
 	w.inside++
 	if w.told++; w.told == ReportEvery {
-		w.tell()
+		w.reportRows()
 		return progress.Pass(ctx, w.o.Gate)
 	}
 	return nil
 }
 
-func (w *readWorker) tell() {
+func (w *readWorker) reportRows() {
 	w.o.Events.Rows(w.told, w.bytes)
 	w.told, w.bytes = 0, 0
 }

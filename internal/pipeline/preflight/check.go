@@ -236,10 +236,10 @@ type checkFacts struct {
 func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.dialErr != nil {
 		return append([]Check{bad("hbase", setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%v", f.dialErr)},
-			f.apart(ctx)...)
+			f.withoutTable(ctx)...)
 	}
 	if f.tableErr != nil {
-		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr), checkNames(f.unknown, len(f.status.Servers))}, f.apart(ctx)...)
+		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr), checkNames(f.unknown, len(f.status.Servers))}, f.withoutTable(ctx)...)
 	}
 	f.besides.loaded = f.status.Coprocessors
 	all := []Check{
@@ -261,11 +261,11 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
 			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkHBaseStaging(f.bulk))
 	}
-	return present(append(all, f.apart(ctx)...))
+	return present(append(all, f.withoutTable(ctx)...))
 }
 
-// apart returns the checks that need no table.
-func (f *checkFacts) apart(ctx context.Context) []Check {
+// withoutTable returns the checks that need no table.
+func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 	return present([]Check{
 		checkSecurity(f.security, f.staging.probeErr),
 		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),

@@ -66,13 +66,13 @@ func catalogPrefix(t loader.TableName) []byte {
 // linkToIndex is the LINK_TYPE of an index (PTable.LinkType.INDEX_TABLE, 5.2).
 const linkToIndex = 1
 
-// mostLinks is the maximum number of links to read.
-const mostLinks = 1000
+// maxLinks is the maximum number of links to read.
+const maxLinks = 1000
 
 func linksOf(ctx context.Context, c *loader.Cluster, catalog, t loader.TableName) (indexes []string, err error) {
 	prefix := catalogPrefix(t)
 	req := loader.ScanRequest{Table: catalog, Start: prefix, Stop: loader.PrefixEnd(prefix), Columns: []loader.Column{{Family: "0", Qualifier: []byte("LINK_TYPE")}},
-		MaxRows: mostLinks, ChunkBytes: 256 << 10, RowBytes: 1 << 20, Prompt: true}
+		MaxRows: maxLinks, ChunkBytes: 256 << 10, RowBytes: 1 << 20, Prompt: true}
 	err = c.Scan(ctx, req, func(r loader.Row) error {
 		if name, ok := indexOf(r, len(prefix)); ok {
 			indexes = append(indexes, name)

@@ -16,8 +16,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// mostOverlapping is the maximum number of files with rows in the same place: each is read with a buffer of [forwardWindow].
-const mostOverlapping = 256
+// maxOverlapping is the maximum number of files with rows in the same place: each is read with a buffer of [forwardWindow].
+const maxOverlapping = 256
 
 // Conflict reads files whose row ranges overlap, and returns an error if two have different values for one cell: the same row,
 // family, qualifier, timestamp and type. Files of one load have the same sequence id in HBase, so the visible value depends on
@@ -68,8 +68,8 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		}
 		c := &cellCursor{Scanner: in.r.Scan(), name: path.Join(files[next].Family, path.Base(name)), order: next}
 		opened[c] = in
-		if next++; len(opened) > mostOverlapping {
-			return fail.Errorf(fail.Input, "more than %d files of family %s overlap: merge them, or load some of them separately", mostOverlapping, files[0].Family)
+		if next++; len(opened) > maxOverlapping {
+			return fail.Errorf(fail.Input, "more than %d files of family %s overlap: merge them, or load some of them separately", maxOverlapping, files[0].Family)
 		}
 		if c.Next() {
 			heap.Push(&cursors, c)

@@ -59,7 +59,7 @@ func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	}
 	for i, w := range d.written() {
 		for _, f := range w.Files {
-			if err := m.there(ctx, path.Join(tables[i].Out.Dir, f.Name), f.Bytes, of); err != nil {
+			if err := m.checkExists(ctx, path.Join(tables[i].Out.Dir, f.Name), f.Bytes, of); err != nil {
 				return nil, err
 			}
 		}
@@ -67,8 +67,8 @@ func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	return d, nil
 }
 
-// there returns an error unless a file exists with the size that a merge wrote.
-func (m *merge) there(ctx context.Context, name string, bytes int64, of Of) error {
+// checkExists returns an error unless a file exists with the size that a merge wrote.
+func (m *merge) checkExists(ctx context.Context, name string, bytes int64, of Of) error {
 	info, err := m.out.fs.Stat(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// mostDescription limits the size of files that are read as a whole, in bytes.
-const mostDescription = 1 << 30
+// maxDescription limits the size of files that are read as a whole, in bytes.
+const maxDescription = 1 << 30
 
 // Seal returns a value as text that includes its checksum, which sum points to.
 func Seal(v any, sum *string) ([]byte, error) {
@@ -57,7 +57,7 @@ func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, mostDescription))
+	b, err := io.ReadAll(io.LimitReader(f, maxDescription))
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (k *keeper) note(r Record) error {
 func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 	was, given := k.earlier(one), one.absent == nil
 	if was.Digest == nil && k.need.Bound && given {
-		return fail.Errorf(fail.Input, "the input has changed since this job began: %s is a stream now (%s)", one.what(), spec.RestartHint())
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s is a stream now (%s)", one.describe(), spec.RestartHint())
 	}
 	bound := k.need.Bound && was.Digest != nil
 	kept, read, err := k.reuse(ctx, one, was)
@@ -176,9 +176,9 @@ func (k *keeper) missing(one *stream, was State, read int64) error {
 	again := "run the export again, and give it to the same command"
 	switch {
 	case was.Digest != nil:
-		return fail.Errorf(fail.Input, "%s was read to its end, byte %d, by a failed attempt, and its copy is gone: %s (%w)", one.what(), was.Digest.Bytes, again, one.absent)
+		return fail.Errorf(fail.Input, "%s was read to its end, byte %d, by a failed attempt, and its copy is gone: %s (%w)", one.describe(), was.Digest.Bytes, again, one.absent)
 	case read > 0:
-		return fail.Errorf(fail.Input, "%s was read to byte %d by a failed attempt: %s (%w)", one.what(), read, again, one.absent)
+		return fail.Errorf(fail.Input, "%s was read to byte %d by a failed attempt: %s (%w)", one.describe(), read, again, one.absent)
 	}
 	return one.noData()
 }
@@ -198,7 +198,7 @@ func differs(one *stream, want, got spool.Digest) error {
 	if got == want {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.what(), want, got, spec.RestartHint())
+	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.describe(), want, got, spec.RestartHint())
 }
 
 // copy reads a stream into a new file, which it removes on failure.
@@ -209,7 +209,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (
 	}
 	f, err := k.create(one, dir)
 	if err != nil {
-		return nil, k.explain(dir, one, fail.With(fail.Config, setting.Errorf("copy of %s: %w (name a directory with %s)", one.what(), err, setting.SpillDir)))
+		return nil, k.explain(dir, one, fail.With(fail.Config, setting.Errorf("copy of %s: %w (name a directory with %s)", one.describe(), err, setting.SpillDir)))
 	}
 	k.o.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
 	began := time.Now()
@@ -253,7 +253,7 @@ func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
 func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool.Digest, err error) {
 	src, err := one.begin(ctx)
 	if err != nil {
-		return d, fail.With(fail.Input, fmt.Errorf("open %s: %w", one.what(), err))
+		return d, fail.With(fail.Input, fmt.Errorf("open %s: %w", one.describe(), err))
 	}
 	reported := time.Now()
 	o := spool.CopyOptions{Allow: k.allow(one), Progress: func(d spool.Digest) {
@@ -268,7 +268,7 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 	}
 	d, err = spool.Copy(ctx, dst, src, o)
 	if re, ok := errors.AsType[*spool.ReadError](err); ok {
-		err = fail.With(fail.Input, fmt.Errorf("read %s %w", one.what(), re))
+		err = fail.With(fail.Input, fmt.Errorf("read %s %w", one.describe(), re))
 	}
 	if ctx.Err() == nil {
 		err = errors.Join(err, src.Close()) // else a read may block there
@@ -282,7 +282,7 @@ func (k *keeper) allow(one *stream) func(int64) error {
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
 			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s after %s: allow more with %s, or load the export in parts",
-				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), setting.Count(mine, "byte"), setting.SpillLimit)
+				spec.Size(limit).Rounded(), setting.SpillLimit, one.describe(), setting.Count(mine, "byte"), setting.SpillLimit)
 		}
 		mine += n
 		return nil
@@ -303,10 +303,10 @@ func (k *keeper) explain(dir string, one *stream, err error) error {
 	case fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
-			full.Advice = setting.Textf("%s is copied to %s before it is read: make room there, or name a directory on a larger disk with %s; then run the export again", one.what(), dir, setting.SpillDir)
+			full.Advice = setting.Textf("%s is copied to %s before it is read: make room there, or name a directory on a larger disk with %s; then run the export again", one.describe(), dir, setting.SpillDir)
 		}
 	case errors.Is(err, syscall.EFBIG):
-		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: the copy of %s in %s is larger than this process may write (raise it with ulimit -f)", err, one.what(), dir)}
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: the copy of %s in %s is larger than this process may write (raise it with ulimit -f)", err, one.describe(), dir)}
 	case errors.Is(err, context.Canceled):
 		return err
 	}

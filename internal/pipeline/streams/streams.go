@@ -19,8 +19,8 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// mostStreams limits the streams of a job: they are copied in parallel, each with its own buffers.
-const mostStreams = 64
+// maxStreams limits the streams of a job: they are copied in parallel, each with its own buffers.
+const maxStreams = 64
 
 // Inputs are the inputs of a job that are read once and from the front: standard input and named pipes. [Inputs.Keep]
 // copies them into files of the spill directory, which stand for them from then on.
@@ -47,8 +47,8 @@ type stream struct {
 	plain  bool // the file itself, not a copy
 }
 
-// what returns the stream in messages.
-func (s *stream) what() string {
+// describe returns the stream in messages.
+func (s *stream) describe() string {
 	if s.given == Stdin {
 		return "standard input"
 	}
@@ -101,8 +101,8 @@ func (s *Inputs) add(one *stream) error {
 			return fail.Errorf(fail.Config, "the inputs %s and %s are one stream: give it once", other.given, one.given)
 		}
 	}
-	if len(s.list) == mostStreams {
-		return fail.Errorf(fail.Config, "more than %s are streams", setting.Count(mostStreams, "input"))
+	if len(s.list) == maxStreams {
+		return fail.Errorf(fail.Config, "more than %s are streams", setting.Count(maxStreams, "input"))
 	}
 	s.list = append(s.list, one)
 	s.byInput[one.given] = one
@@ -152,7 +152,7 @@ func (s *Inputs) Count() (n int) {
 func (s *Inputs) Refuse(work string) error {
 	for _, one := range s.list {
 		if !one.plain {
-			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.what(), work)
+			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.describe(), work)
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (s *Inputs) Absent() error {
 
 // noData returns the error of a stream that has nothing to read.
 func (s *stream) noData() error {
-	return fail.Errorf(fail.Input, "%s has no data: %w", s.what(), s.absent)
+	return fail.Errorf(fail.Input, "%s has no data: %w", s.describe(), s.absent)
 }
 
 // Others returns the inputs that are not streams.
@@ -223,7 +223,7 @@ func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 		return s.open(input)
 	}
 	if one.file == nil {
-		return nil, "", fail.Errorf(fail.Input, "%s has no copy", one.what())
+		return nil, "", fail.Errorf(fail.Input, "%s has no copy", one.describe())
 	}
 	if one.below == nil {
 		return spool.NewFS(one.file, one.name, nil), one.name, nil

@@ -34,8 +34,8 @@ func (c *column) compare(x *hfile.Cell) int {
 	return cmp.Or(bytes.Compare(c.family, x.Family), bytes.Compare(c.qualifier, x.Qualifier))
 }
 
-// take stores the requested values of a cell.
-func (c *column) take(buf []byte, x *hfile.Cell, fields []source.Span) []byte {
+// store stores the requested values of a cell.
+func (c *column) store(buf []byte, x *hfile.Cell, fields []source.Span) []byte {
 	if c.place >= 0 {
 		buf = put(buf, x.Value, &fields[c.place])
 	}

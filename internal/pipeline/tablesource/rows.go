@@ -104,7 +104,7 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 			next++
 		}
 		if next < len(r.columns) && r.columns[next].compare(c) == 0 {
-			buf = r.columns[next].take(buf, c, fields)
+			buf = r.columns[next].store(buf, c, fields)
 			next++ // there is one cell per column
 		}
 		if r.begun = r.cells.Next(); !r.begun || r.cells.NewRow() {

@@ -169,7 +169,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 		err = send()
 	}
 	if err == nil {
-		err = s.same(ctx)
+		err = s.checkSame(ctx)
 	}
 	if err == nil {
 		s.done.Add(1)

@@ -103,8 +103,8 @@ func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx contex
 	})
 }
 
-// same checks that the table is still the same.
-func (s *Scanned) same(ctx context.Context) error {
+// checkSame checks that the table is still the same.
+func (s *Scanned) checkSame(ctx context.Context) error {
 	t, err := s.c.Describe(ctx, s.Table)
 	if err == nil && t.StateTime != s.State {
 		return fail.With(fail.Input, s.otherTable())

@@ -147,7 +147,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			name = NewName(s.ref.Table, now)
 		}
 		o.Created = cmp.Or(o.Created, now.UnixMilli())
-		if err := take(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
+		if err := takeSnapshot(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
 			}
@@ -183,8 +183,8 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// take takes a snapshot, unless an earlier attempt has taken it.
-func take(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
+// takeSnapshot takes a snapshot, unless an earlier attempt has taken it.
+func takeSnapshot(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	c, err := env.Dial(ctx)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func take(ctx context.Context, env *cluster.Env, table loader.TableName, name st
 func Abandon(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	again, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := take(again, env, table, name, created); err != nil {
+	if err := takeSnapshot(again, env, table, name, created); err != nil {
 		return fmt.Errorf("the snapshot that was being taken may stay: %w: look with list_snapshots, and delete it: delete_snapshot '%s'", err, name)
 	}
 	return remove(ctx, env, table, name)

@@ -50,8 +50,8 @@ type Options struct {
 const (
 	// uploadPiece is the unit of counting: a packet of HDFS.
 	uploadPiece = 64 << 10
-	// mostBurst limits the burst after a time without writes.
-	mostBurst = 4 << 20
+	// maxBurst limits the burst after a time without writes.
+	maxBurst = 4 << 20
 	// slowestStream is the maximum number of seconds for a piece. DataNodes wait a minute for the next packet.
 	slowestStream = 15
 )
@@ -71,7 +71,7 @@ func NewLimiter(o Options) *Limiter {
 	}
 	u := &Limiter{}
 	if o.Rate > 0 {
-		burst := min(max(int(o.Rate/10), uploadPiece), mostBurst)
+		burst := min(max(int(o.Rate/10), uploadPiece), maxBurst)
 		u.rate = rate.NewLimiter(rate.Limit(o.Rate), burst)
 		// The number of streams is limited so that a DataNode does not wait too long for any of them.
 		u.most = int64(o.Rate) * slowestStream / uploadPiece

@@ -107,8 +107,8 @@ func (s *survey) report() *result.StoreFiles {
 	return r
 }
 
-// mostLooks is the number of attempts to find the files while regions move, split or are compacted.
-const mostLooks = 4
+// maxLooks is the number of attempts to find the files while regions move, split or are compacted.
+const maxLooks = 4
 
 // look repeats lookOnce until all files are found. A store may change between two queries, so that a file is in neither response.
 func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.TableName) (found *survey, err error) {
@@ -117,7 +117,7 @@ func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.Table
 		if found, err = s.lookOnce(ctx, c, table); err == nil {
 			err = found.missing()
 		}
-		if err == nil || tries == mostLooks || fail.KindOf(err) == fail.Check {
+		if err == nil || tries == maxLooks || fail.KindOf(err) == fail.Check {
 			return found, err
 		}
 		if e := pauses.Sleep(ctx, tries); e != nil {

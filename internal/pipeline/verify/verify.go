@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// leastScans and mostScans limit the number of regions that are read concurrently; between them it is two for each region server.
-	leastScans, mostScans = 4, 16
+	// minScans and maxScans limit the number of regions that are read concurrently; between them it is two for each region server.
+	minScans, maxScans = 4, 16
 	// scanBytes is the number of bytes that the servers send at once for all of these scans together, a third of the memory that they take.
-	scanBytes = (leastScans * 4) << 20
+	scanBytes = (minScans * 4) << 20
 )
 
 // scansAtATime returns the number of regions of a table to read concurrently.
@@ -35,7 +35,7 @@ func scansAtATime(regions []loader.Region) int {
 	for _, r := range regions {
 		servers[r.Server] = true
 	}
-	return min(max(2*len(servers), leastScans), mostScans)
+	return min(max(2*len(servers), minScans), maxScans)
 }
 
 // Full scans the whole table for cells with the job's timestamp and compares

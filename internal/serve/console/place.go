@@ -35,10 +35,10 @@ type Options struct {
 
 // Limits of reading.
 const (
-	slow     = 10 * time.Second // a place that does not answer for this time is out of reach
-	giveUp   = time.Minute      // limit of a read of a cluster
-	mostJobs = 5000             // number of jobs that are kept and shown: the newest ones
-	mostFile = 32 << 20         // bytes of a report
+	slow    = 10 * time.Second // a place that does not answer for this time is out of reach
+	giveUp  = time.Minute      // limit of a read of a cluster
+	maxJobs = 5000             // number of jobs that are kept and shown: the newest ones
+	maxFile = 32 << 20         // bytes of a report
 )
 
 // Place is the directory or table with the state of jobs. It is safe for concurrent use.
@@ -125,7 +125,7 @@ func (p *Place) read(done chan struct{}) {
 		}
 		return
 	}
-	more := max(0, len(jobs)-mostJobs)
+	more := max(0, len(jobs)-maxJobs)
 	p.view = View{Name: p.o.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
 }
 
@@ -180,9 +180,9 @@ func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error)
 			return nil, err
 		}
 		defer f.Close()
-		b, err := io.ReadAll(io.LimitReader(f, mostFile+1))
-		if err == nil && len(b) > mostFile {
-			err = fmt.Errorf("it is larger than %d bytes", mostFile)
+		b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+		if err == nil && len(b) > maxFile {
+			err = fmt.Errorf("it is larger than %d bytes", maxFile)
 		}
 		return b, err
 	})

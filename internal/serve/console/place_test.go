@@ -78,7 +78,7 @@ func TestTrends(t *testing.T) {
 	states.Done("a", "one", 7, time.Second)
 	states.Failed("a", "two", "x")
 	all := Trends(placeOf(states.Dir).Look(t.Context()).Jobs)
-	if len(all) != 2 || all[0].Table != "a" || len(all[0].Nights) != 1 || all[0].Rows() != nil || len(all[1].Nights) != mostNights {
+	if len(all) != 2 || all[0].Table != "a" || len(all[0].Nights) != 1 || all[0].Rows() != nil || len(all[1].Nights) != maxNights {
 		t.Fatalf("%+v", all)
 	}
 	if p := all[1].Rows(); p.Text != "rows of the last 30 jobs: 1,005 to 1,034, 1,034 in the last one" || !strings.HasPrefix(p.Points, "3.0,25.0 ") || p.X != "117.0" || p.Y != "3.0" {

@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/engine/checkpoint"
 )
 
-// mostNights is the number of jobs in a trend, the last ones.
-const mostNights = 30
+// maxNights is the number of jobs in a trend, the last ones.
+const maxNights = 30
 
 // Trend has the results of the finished jobs of a table, the oldest first.
 type Trend struct {
@@ -48,7 +48,7 @@ func Trends(jobs []*checkpoint.State) []Trend {
 	all := make([]Trend, len(list))
 	for i, t := range list {
 		slices.SortStableFunc(t.Nights, func(a, b Night) int { return a.Ended.Compare(b.Ended) })
-		t.Nights = t.Nights[max(0, len(t.Nights)-mostNights):]
+		t.Nights = t.Nights[max(0, len(t.Nights)-maxNights):]
 		all[i] = *t
 	}
 	return all

@@ -259,7 +259,7 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 			return from, err
 		}
 		for i, row := range rows {
-			if len(row.Cells) == 0 || !e.holds(e.keys[from+i], row, known) {
+			if len(row.Cells) == 0 || !e.matches(e.keys[from+i], row, known) {
 				continue
 			}
 			if err := fn(row); err != nil {
@@ -274,8 +274,8 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 	return len(e.rows), nil
 }
 
-// holds reports whether a row has the requested values and gives the entry. known is a buffer.
-func (e *entries) holds(entry []byte, row loader.Row, known map[string][]byte) bool {
+// matches reports whether a row has the requested values and gives the entry. known is a buffer.
+func (e *entries) matches(entry []byte, row loader.Row, known map[string][]byte) bool {
 	for i, name := range e.cells {
 		known[e.columns[i]] = nil
 		for _, c := range row.Cells {

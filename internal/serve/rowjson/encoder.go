@@ -37,14 +37,14 @@ func (e *Encoder) column(i int, c *loader.Cell) int {
 	switch {
 	case i < len(e.order):
 		e.order[i] = at
-	case i == len(e.order) && i < mostOrder:
+	case i == len(e.order) && i < maxOrder:
 		e.order = append(e.order, at)
 	}
 	return at
 }
 
-// mostOrder is the number of cells of a row whose columns are cached.
-const mostOrder = 1 << 10
+// maxOrder is the number of cells of a row whose columns are cached.
+const maxOrder = 1 << 10
 
 // Append appends a row as an object. Its cells must be in the order of the table, with families and qualifiers
 // ascending.

@@ -123,7 +123,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rounds != leastRounds || len(r.Tools[0].Measured) != leastRounds {
+	if r.Rounds != minRounds || len(r.Tools[0].Measured) != minRounds {
 		t.Errorf("%d rounds, %d samples", r.Rounds, len(r.Tools[0].Measured))
 	}
 }

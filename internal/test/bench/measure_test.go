@@ -62,7 +62,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 	c.Rounds = max(c.Rounds, 1)
 	warm := max(c.WarmRounds, 1)
 	for round := range warm + c.Rounds {
-		if c.Limit > 0 && round >= warm+leastRounds && time.Since(started) > c.Limit {
+		if c.Limit > 0 && round >= warm+minRounds && time.Since(started) > c.Limit {
 			c.Rounds = round - warm
 			break
 		}

@@ -49,8 +49,8 @@ type command struct {
 	env  []string // default: this process's
 }
 
-// mostOutput limits the error output that is kept for messages.
-const mostOutput = 64 << 10
+// maxOutput limits the error output that is kept for messages.
+const maxOutput = 64 << 10
 
 // run returns the standard output. It first writes dirty pages of earlier processes to disk, so that this process
 // does not pay for them.
@@ -96,7 +96,7 @@ type tail struct{ buf *bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.buf.Write(p)
-	t.buf.Next(max(0, t.buf.Len()-mostOutput))
+	t.buf.Next(max(0, t.buf.Len()-maxOutput))
 	return len(p), nil
 }
 

@@ -29,9 +29,9 @@ const (
 	noise = 0.02
 	// chance is the greatest probability that rounds of equal programs are called different.
 	chance = 0.05
-	// leastRounds is the number of rounds from which two tools can differ by more than chance: four rounds each are
+	// minRounds is the number of rounds from which two tools can differ by more than chance: four rounds each are
 	// completely separate by chance with a probability of 2/70.
-	leastRounds = 4
+	minRounds = 4
 )
 
 // newVerdict needs samples of both programs.

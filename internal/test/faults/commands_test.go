@@ -12,7 +12,7 @@ import (
 // refuses after a fault for which it may refuse.
 func (r *round) commands(ctx context.Context, o *Outcome) error {
 	patience := int((r.fault.Pick >> 8) % 2)
-	for len(o.Exits) < mostRuns {
+	for len(o.Exits) < maxRuns {
 		p, err := r.run(ctx, r.argv, len(o.Exits) == 0, o)
 		if err != nil || p.exit == 0 || r.undecided {
 			return err

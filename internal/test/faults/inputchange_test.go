@@ -45,7 +45,7 @@ func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	whole := true
 	switch how {
 	case Arrive:
-		err = each(next.files, d.again)
+		err = each(next.files, d.rewrite)
 	case Grow:
 		err = each(some, func(f *inputFile) error { return d.grow(f, r) })
 	case Replace:
@@ -119,8 +119,8 @@ func more(t data.Table, have [][][]byte, r *rand.Rand) ([][][]byte, error) {
 	return records(data.Spec{Table: t, Rows: int64(1 + r.IntN(1+len(have)/2)), Seed: r.Uint64() >> 1})
 }
 
-// again rewrites a whole file in place.
-func (d *delivery) again(f *inputFile) error {
+// rewrite rewrites a whole file in place.
+func (d *delivery) rewrite(f *inputFile) error {
 	b, err := d.encode(f.records)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (d *delivery) grow(f *inputFile, r *rand.Rand) error {
 	}
 	f.records = slices.Concat(f.records, added)
 	if d.form == data.Parquet { // Parquet cannot be appended to: the file is rewritten in place
-		return d.again(f)
+		return d.rewrite(f)
 	}
 	b, err := d.tail(added)
 	if err != nil {

@@ -115,7 +115,7 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 	case k.record != "":
 		return nil
 	case k.victim == "":
-		for k.writes && p.running() && slices.Equal(before, r.begun(ctx, s)) {
+		for k.writes && p.running() && slices.Equal(before, r.shareFiles(ctx, s)) {
 			if err := pause(ctx, journalPoll); err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ func (r *KillRound) landed(ctx context.Context, s killStep, k *killing, before [
 		where = "at record " + event
 	case len(records) > 0:
 		where = "after " + records[len(records)-1]
-	case !s.journal && r.Engine == Shares && slices.Equal(before, r.begun(ctx, s)):
+	case !s.journal && r.Engine == Shares && slices.Equal(before, r.shareFiles(ctx, s)):
 		where = "before its files"
 	case !s.journal && r.Engine == Shares:
 		where = "with files begun"

@@ -168,8 +168,8 @@ const killsRoot = "/tmp/kills"
 // hbaseStaging is where HBase makes a directory for each load.
 const hbaseStaging = "/hbase/staging"
 
-// mostUnkilled is the number of attempts without a kill.
-const mostUnkilled = 3
+// maxUnkilled is the number of attempts without a kill.
+const maxUnkilled = 3
 
 // otherState is the exit code of a program built for tests whose history differs from that of its journal.
 const otherState = 97
@@ -242,7 +242,7 @@ func (r *KillRound) take(ctx context.Context, s killStep, kills int) (ended bool
 			return false, err
 		}
 	}
-	for range mostUnkilled {
+	for range maxUnkilled {
 		started := time.Now()
 		if ended, err = r.attempt(ctx, s, nil); err != nil {
 			return false, err
@@ -279,7 +279,7 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	if k != nil && k.record != "" {
 		environ = append(environ, "BULKLOAD_TEST_STOP_AFTER="+k.record)
 	}
-	before := r.begun(ctx, s)
+	before := r.shareFiles(ctx, s)
 	if r.armed = nil; k != nil && k.fault.proxied() {
 		r.armed = r.lab.proxies.Arm(Harm(k.fault.Kind), k.fault.Calls, k.fault.For)
 		defer r.lab.proxies.Disarm()

@@ -161,8 +161,8 @@ func (r *KillRound) put(name, text string) error {
 	return w.Finish()
 }
 
-// begun returns the files of the shares of a step that has no journal.
-func (r *KillRound) begun(ctx context.Context, s killStep) []string {
+// shareFiles returns the files of the shares of a step that has no journal.
+func (r *KillRound) shareFiles(ctx context.Context, s killStep) []string {
 	if s.journal {
 		return nil
 	}

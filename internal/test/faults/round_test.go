@@ -16,8 +16,8 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// mostRuns is the number of runs of the command: once, and three repetitions.
-const mostRuns = 4
+// maxRuns is the number of runs of the command: once, and three repetitions.
+const maxRuns = 4
 
 // round is a round in progress.
 type round struct {

@@ -57,13 +57,13 @@ func Run(ctx context.Context, list []Mutant, o Options) (Total, error) {
 		sound := r.sound[id]
 		if m.Cluster { // alone: such tests build programs into the checkout's directory build
 			wg.Wait()
-			r.one(ctx, m, filepath.Join(dir, fmt.Sprint(i)), sound)
+			r.runMutant(ctx, m, filepath.Join(dir, fmt.Sprint(i)), sound)
 			continue
 		}
 		slots <- struct{}{} // here, so that the order is that of the list
 		wg.Go(func() {
 			defer func() { <-slots }()
-			r.one(ctx, m, filepath.Join(dir, fmt.Sprint(i)), sound)
+			r.runMutant(ctx, m, filepath.Join(dir, fmt.Sprint(i)), sound)
 		})
 	}
 	wg.Wait()
@@ -79,8 +79,8 @@ type runner struct {
 	errs  []error
 }
 
-// one runs one mutant and reports it.
-func (r *runner) one(ctx context.Context, m Mutant, dir string, sound func() error) {
+// runMutant runs one mutant and reports it.
+func (r *runner) runMutant(ctx context.Context, m Mutant, dir string, sound func() error) {
 	began := time.Now()
 	by, err := "", sound()
 	if err == nil {

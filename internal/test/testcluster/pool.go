@@ -148,7 +148,7 @@ func takeOver(ctx context.Context, o Options) (*Cluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = c.mend(ctx); err == nil {
+		if err = c.repair(ctx); err == nil {
 			return c, nil
 		}
 		c.Close()
@@ -163,8 +163,8 @@ func takeOver(ctx context.Context, o Options) (*Cluster, error) {
 // mendTimeout limits the repair of a cluster of the pool before it is replaced.
 const mendTimeout = 2 * time.Minute
 
-// mend starts the daemons that do not run and resumes paused ones, and returns when all serve.
-func (c *Cluster) mend(ctx context.Context) error {
+// repair starts the daemons that do not run and resumes paused ones, and returns when all serve.
+func (c *Cluster) repair(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
 	for _, role := range c.state.Roles {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mostMountTries is the number of attempts to add a mount point to a router that is starting.
-const mostMountTries = 20
+// maxMountTries is the number of attempts to add a mount point to a router that is starting.
+const maxMountTries = 20
 
 // Router starts a router of router-based federation in front of the NameNode of a cluster without Kerberos, and returns its address,
 // host:port. Paths outside of the mount points are those of the NameNode. The router serves some seconds after the call, and ends with the
@@ -85,7 +85,7 @@ func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string
 			if err == nil {
 				break
 			}
-			if tries == mostMountTries {
+			if tries == maxMountTries {
 				return "", fmt.Errorf("mount point %s of the router: %w", mount, err)
 			}
 		}

@@ -15,11 +15,11 @@ import (
 // (zookeeper.session.timeout). After that the daemon counts as dead, and ends when it learns of it.
 const sessionTimeout = 10 * time.Second
 
-// mostSilence is the time for which ZooKeeper may not have heard from a daemon that serves. A healthy client sends
+// maxSilence is the time for which ZooKeeper may not have heard from a daemon that serves. A healthy client sends
 // something every third of its session's time (ClientCnxn.SendThread of ZooKeeper 3.8). One that was paused still
 // answers calls when it continues, and ends afterwards if its session expires before it is connected again; the other
 // half of the session's time is enough for that.
-const mostSilence = sessionTimeout / 2
+const maxSilence = sessionTimeout / 2
 
 // probeSession checks that the session of an ephemeral node is not about to expire.
 func (c *Cluster) probeSession(ctx context.Context, znode string) error {
@@ -31,7 +31,7 @@ func (c *Cluster) probeSession(ctx context.Context, znode string) error {
 	if err != nil {
 		return err
 	}
-	if silence := now - heard; silence > mostSilence {
+	if silence := now - heard; silence > maxSilence {
 		return fmt.Errorf("zookeeper has not heard of the owner of %s for %s", znode, silence)
 	}
 	return nil
@@ -97,8 +97,8 @@ func monotonic() (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// mostWords is the size limit of ZooKeeper's response to a four-letter word.
-const mostWords = 1 << 20
+// maxWords is the size limit of ZooKeeper's response to a four-letter word.
+const maxWords = 1 << 20
 
 // askZooKeeper returns ZooKeeper's response to a four-letter word, which must be in 4lw.commands.whitelist.
 func (c *Cluster) askZooKeeper(ctx context.Context, word string) (string, error) {
@@ -110,6 +110,6 @@ func (c *Cluster) askZooKeeper(ctx context.Context, word string) (string, error)
 	if _, err := io.WriteString(conn, word); err != nil {
 		return "", err
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, mostWords))
+	answer, err := io.ReadAll(io.LimitReader(conn, maxWords))
 	return string(answer), err
 }

@@ -88,7 +88,7 @@ func TestContainersAreFound(t *testing.T) {
 
 func TestRESTIsBounded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"a":%q}`, strings.Repeat("x", mostREST))
+		fmt.Fprintf(w, `{"a":%q}`, strings.Repeat("x", maxREST))
 	}))
 	defer server.Close()
 	var port int

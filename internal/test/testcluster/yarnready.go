@@ -11,8 +11,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/spnego"
 )
 
-// mostREST is the size limit of a response of a daemon's web server.
-const mostREST = 1 << 20
+// maxREST is the size limit of a response of a daemon's web server.
+const maxREST = 1 << 20
 
 // rest reads a JSON response of a daemon of YARN, with Kerberos as one of the users.
 func (c *Cluster) rest(ctx context.Context, port int, path string, out any) error {
@@ -39,7 +39,7 @@ func (c *Cluster) rest(ctx context.Context, port int, path string, out any) erro
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", address, response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostREST))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxREST))
 	if err == nil {
 		err = json.Unmarshal(body, out)
 	}

@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options) error {
 				}
 			}
 			for x, ok := r.queue.next(); ok; x, ok = r.queue.next() {
-				if err := r.alone(ctx, x); err != nil {
+				if err := r.runPackage(ctx, x); err != nil {
 					return err
 				}
 			}
@@ -131,8 +131,8 @@ func (r *runner) raced(ctx context.Context, all []pkg) error {
 	})
 }
 
-// alone runs the tests of one package without the race detector.
-func (r *runner) alone(ctx context.Context, x run) error {
+// runPackage runs the tests of one package without the race detector.
+func (r *runner) runPackage(ctx context.Context, x run) error {
 	args := x.args
 	if x.pkg.cluster {
 		args = append(args, "-count=1", "-parallel=3")
@@ -223,9 +223,9 @@ type result struct {
 	output     map[string][]string // by test, "" for the package; only of tests that have not passed
 }
 
-// mostAborted is the number of printed lines of a program that was aborted: the running tests, and the first
+// maxAborted is the number of printed lines of a program that was aborted: the running tests, and the first
 // goroutine.
-const mostAborted = 40
+const maxAborted = 40
 
 type timed struct {
 	name    string
@@ -274,7 +274,7 @@ func (p *result) aborted() []string {
 			return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 		})
 		if i >= 0 && name != "" {
-			return lines[i:min(len(lines), i+mostAborted)]
+			return lines[i:min(len(lines), i+maxAborted)]
 		}
 	}
 	return nil

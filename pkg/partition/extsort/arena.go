@@ -125,8 +125,8 @@ func (a *arena) record(e entry) (record, shared []byte) {
 	return b[:recordHeader+key], a.data[e.payload():][:size-key]
 }
 
-// touch reads bytes of the row that record returns.
-func (a *arena) touch(e entry) (sum byte) {
+// prefetch reads bytes of the row that record returns.
+func (a *arena) prefetch(e entry) (sum byte) {
 	b := a.data[e.pos():]
 	for i := 0; i < touchLines*64 && i < len(b); i += 64 {
 		sum += b[i]

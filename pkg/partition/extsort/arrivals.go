@@ -78,15 +78,15 @@ func (m *Merge) admit() error {
 			return errors.New("sorted rows arrive out of order: their first key is below that of those before")
 		}
 		a.began, a.newest = true, append(a.newest[:0], first...)
-		if err := m.take(feed); err != nil {
+		if err := m.addFeed(feed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take adds a feed to the tree. It reuses the buffers of ended feeds, so it first copies the current row, which may be in them.
-func (m *Merge) take(f Feed) error {
+// addFeed adds a feed to the tree. It reuses the buffers of ended feeds, so it first copies the current row, which may be in them.
+func (m *Merge) addFeed(f Feed) error {
 	a := m.arrivals
 	if m.current.record != nil {
 		m.held = append(m.held[:0], m.current.record...)

@@ -68,7 +68,7 @@ func (c *cursor) next() error {
 			return nil
 		}
 		if c.fetched == 0 {
-			c.touch()
+			c.prefetch()
 		}
 		c.fetched--
 		e := c.entries[0]
@@ -115,12 +115,12 @@ const (
 	touchLines = 4
 )
 
-// touch reads the next rows. They are scattered over memory: read one at a time,
+// prefetch reads the next rows. They are scattered over memory: read one at a time,
 // each would stall the processor, while reads of many rows overlap.
-func (c *cursor) touch() {
+func (c *cursor) prefetch() {
 	c.fetched = min(touchRows, len(c.entries))
 	for _, e := range c.entries[:c.fetched] {
-		c.touched += c.arena.touch(e)
+		c.touched += c.arena.prefetch(e)
 	}
 }
 

@@ -62,8 +62,8 @@ func (q *quota) with(runs []*run) int64 {
 	return n
 }
 
-// needs sets the Need of a LimitError.
-func needs(err error, n int64) error {
+// withNeed sets the Need of a LimitError.
+func withNeed(err error, n int64) error {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		e.Need = n
 	}

@@ -57,7 +57,7 @@ func (s *Sorter) mergeRuns(n int) error {
 		}
 		for m.Next() {
 			if err := out.add(region, m.current.record, m.current.shared); err != nil {
-				return errors.Join(needs(err, need), out.run.remove())
+				return errors.Join(withNeed(err, need), out.run.remove())
 			}
 			rows++
 		}
@@ -67,7 +67,7 @@ func (s *Sorter) mergeRuns(n int) error {
 		}
 	}
 	if err := s.addRun(out, rows); err != nil {
-		return needs(err, need)
+		return withNeed(err, need)
 	}
 	s.runs = slices.Delete(s.runs, 0, n)
 	for _, r := range old {

@@ -77,7 +77,7 @@ func (a *arena) sortBy(e []entry, depth int) {
 	}
 }
 
-// touchEqual prefetches the keys of entries that have the sort value of a neighbour, as [cursor.touch]
+// touchEqual prefetches the keys of entries that have the sort value of a neighbour, as [cursor.prefetch]
 // does.
 func (a *arena) touchEqual(e []entry) {
 	for i, x := range e {

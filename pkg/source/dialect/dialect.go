@@ -74,8 +74,8 @@ const (
 	LastRest      Last = "rest"      // where the record ends, and has separators in it, as with Hive's serialization.last.column.takes.rest
 )
 
-// mostSep is the greatest length of a separator in bytes.
-const mostSep = 8
+// maxSep is the greatest length of a separator in bytes.
+const maxSep = 8
 
 // A FieldError is about one setting of a dialect, under its name in job files.
 type FieldError struct {
@@ -98,11 +98,11 @@ func (d Dialect) Check() error {
 		return errors.Join(errs...)
 	}
 	end := cmp.Or(d.RecordSep, "\n")
-	if len(d.FieldSep) == 0 || len(d.FieldSep) > mostSep {
-		bad("field_sep", "it has %d bytes: 1 to %d are possible", len(d.FieldSep), mostSep)
+	if len(d.FieldSep) == 0 || len(d.FieldSep) > maxSep {
+		bad("field_sep", "it has %d bytes: 1 to %d are possible", len(d.FieldSep), maxSep)
 	}
-	if len(d.RecordSep) > mostSep {
-		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), mostSep)
+	if len(d.RecordSep) > maxSep {
+		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), maxSep)
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)

@@ -44,8 +44,8 @@ func (p Position) String() string {
 	return text
 }
 
-// mostLength is the greatest length of a record of fixed columns.
-const mostLength = 1 << 20
+// maxLength is the greatest length of a record of fixed columns.
+const maxLength = 1 << 20
 
 // ParsePosition reads name=from-to, name=at for one byte, and name=from- for the rest of a record; after them :packed, :packed(SCALE), :zoned or
 // :zoned(SCALE).
@@ -56,8 +56,8 @@ func ParsePosition(text string) (p Position, err error) {
 	from, to, ranged := strings.Cut(place, "-")
 	p.Name = strings.TrimSpace(name)
 	number := func(s string) (n int) {
-		if n, err = strconv.Atoi(strings.TrimSpace(s)); err == nil && (n < 1 || n > mostLength) {
-			err = fmt.Errorf("%d is outside 1..%d", n, mostLength)
+		if n, err = strconv.Atoi(strings.TrimSpace(s)); err == nil && (n < 1 || n > maxLength) {
+			err = fmt.Errorf("%d is outside 1..%d", n, maxLength)
 		}
 		return n
 	}
@@ -128,7 +128,7 @@ func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 			bad("positions", "column %q stands twice", p.Name)
 		case p.Kind != "" && (p.To == 0 || p.To-p.From >= MostNumber):
 			bad("positions", "%s is no place of a number, which has 1 to %d bytes", p, MostNumber)
-		case p.Kind == Packed && !d.Unseparated && len(d.RecordSep) < mostSep:
+		case p.Kind == Packed && !d.Unseparated && len(d.RecordSep) < maxSep:
 			bad("record_sep", "column %s is packed, and may have the bytes of a record's end: give record_sep none, and record_length with what is between records", p.Name)
 		case p.To > n, p.To == 0 && p.From > n+1:
 			bad("positions", "column %s ends after the record, which has %d bytes", p, n)
@@ -138,14 +138,14 @@ func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 	plain := Dialect{Name: d.Name, RecordSep: d.RecordSep, Unseparated: d.Unseparated, Map: Literal, Header: HeaderNo, Trim: d.Trim, Null: d.Null, Charset: d.Charset,
 		SkipLines: d.SkipLines, SkipEnd: d.SkipEnd, Positions: d.Positions, RecordLength: d.RecordLength}
 	switch {
-	case d.RecordLength < 0 || n > mostLength:
-		bad("record_length", "%d is outside 1..%d", n, mostLength)
+	case d.RecordLength < 0 || n > maxLength:
+		bad("record_length", "%d is outside 1..%d", n, maxLength)
 	case least && d.RecordLength > 0:
 		bad("record_length", "a column takes the rest of the record, whose length is then not fixed")
 	case least && d.Unseparated:
 		bad("record_sep", "a column takes the rest of the record, so that records need an end")
-	case len(d.RecordSep) > mostSep:
-		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), mostSep)
+	case len(d.RecordSep) > maxSep:
+		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), maxSep)
 	case d.SkipLines < 0 || d.SkipEnd < 0:
 		bad("skip_lines", "lines to skip are not below 0")
 	case (d.SkipLines > 0 || d.SkipEnd > 0) && (d.Unseparated || d.RecordSep != ""):

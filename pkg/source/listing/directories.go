@@ -72,7 +72,7 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Optio
 	}
 	parts := make([]Directory, 0, len(dirs))
 	for _, d := range dirs {
-		if err := d.holds(ctx, resolve, where); err != nil {
+		if err := d.checkFiles(ctx, resolve, where); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(d.Files, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
@@ -111,9 +111,9 @@ func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 	return fmt.Errorf("the directory %s cannot be named by the input that leads to it: write that without dots, double slashes and links (%w)", d.Path, cmp.Or(err, fs.ErrNotExist))
 }
 
-// holds checks that the directory, as an input, denotes exactly the files that were found in it. It does not check again whether they are
+// checkFiles checks that the directory, as an input, denotes exactly the files that were found in it. It does not check again whether they are
 // being written.
-func (d *Directory) holds(ctx context.Context, resolve Resolve, where []Condition) error {
+func (d *Directory) checkFiles(ctx context.Context, resolve Resolve, where []Condition) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 // Limits of a pattern.
 const (
-	mostAlternatives = 10_000
-	mostNesting      = 100 // braces within braces
+	maxAlternatives = 10_000
+	maxNesting      = 100 // braces within braces
 )
 
 // alternatives expands {a,b} like shells: braces without a comma, or without a closing brace, are literal, and so is a character after a
@@ -36,8 +36,8 @@ type bracer struct {
 
 // sequence reads up to the end or, within braces, up to a comma or the closing brace.
 func (b *bracer) sequence(depth int) ([]string, error) {
-	if depth > mostNesting {
-		return nil, fmt.Errorf("braces are nested more than %d deep", mostNesting)
+	if depth > maxNesting {
+		return nil, fmt.Errorf("braces are nested more than %d deep", maxNesting)
 	}
 	list := []string{""}
 	from := b.at
@@ -60,8 +60,8 @@ func (b *bracer) sequence(depth int) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if b.made += len(list) * len(inner); b.made > mostAlternatives || len(list)*len(inner) > mostAlternatives {
-				return nil, fmt.Errorf("its braces make more than %d patterns", mostAlternatives)
+			if b.made += len(list) * len(inner); b.made > maxAlternatives || len(list)*len(inner) > maxAlternatives {
+				return nil, fmt.Errorf("its braces make more than %d patterns", maxAlternatives)
 			}
 			var all []string
 			for _, head := range list {
@@ -86,8 +86,8 @@ func (b *bracer) braces(depth int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, list...); len(all) > mostAlternatives {
-			return nil, fmt.Errorf("its braces make more than %d patterns", mostAlternatives)
+		if all = append(all, list...); len(all) > maxAlternatives {
+			return nil, fmt.Errorf("its braces make more than %d patterns", maxAlternatives)
 		}
 		b.at++
 		if b.text[b.at-1] == '}' {
@@ -161,7 +161,7 @@ func (e *expansion) pattern(ctx context.Context, name string) (bool, error) {
 			return false, fmt.Errorf("pattern: %w", err)
 		}
 	}
-	if err := e.above(ctx, base); err != nil || e.prunedPath(base) {
+	if err := e.rejectInsideTable(ctx, base); err != nil || e.prunedPath(base) {
 		return false, err
 	}
 	e.visited = map[visit]bool{}

@@ -171,7 +171,7 @@ func FuzzGlob(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(list) == 0 || len(list) > mostAlternatives {
+		if len(list) == 0 || len(list) > maxAlternatives {
 			t.Errorf("%d patterns", len(list))
 		}
 		for _, p := range list {

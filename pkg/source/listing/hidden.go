@@ -64,7 +64,7 @@ func (e *expansion) leave(kind, name string) {
 
 // hide ignores a hidden name, once.
 func (e *expansion) hide(kind, name string) {
-	if e.again(name) {
+	if e.reachedBefore(name) {
 		return
 	}
 	e.found.hide(name[strings.LastIndexByte(name, '/')+1:])

@@ -14,7 +14,7 @@ import (
 
 // Limits of a list of inputs.
 const (
-	mostListed   = 1_000_000 // inputs
+	maxListed    = 1_000_000 // inputs
 	longestInput = 64 << 10  // bytes of one
 )
 
@@ -62,8 +62,8 @@ func parseInputs(r io.Reader) ([]string, error) {
 		if input == "" || input[0] == '#' {
 			continue
 		}
-		if len(inputs) == mostListed {
-			return nil, fmt.Errorf("line %d: it has more than %s", line, setting.Count(mostListed, "input"))
+		if len(inputs) == maxListed {
+			return nil, fmt.Errorf("line %d: it has more than %s", line, setting.Count(maxListed, "input"))
 		}
 		inputs = append(inputs, input)
 	}

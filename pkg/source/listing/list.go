@@ -58,7 +58,7 @@ func list(ctx context.Context, resolve Resolve, inputs []string, o *Options) (fi
 			if err := closed(); err != nil {
 				return nil, nil, nil, err
 			}
-			return nil, nil, nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
+			return nil, nil, nil, fmt.Errorf("input %s: %w", input, e.found.noData())
 		}
 		if err := partition(e.files, o, where); err != nil {
 			return nil, nil, nil, fmt.Errorf("input %s: %w", input, err)
@@ -121,14 +121,14 @@ func (e *expansion) given(ctx context.Context, name string, info fs.FileInfo) er
 	if !info.IsDir() {
 		dir = path.Dir(name)
 	}
-	if err := e.above(ctx, dir); err != nil || e.prunedPath(dir) {
+	if err := e.rejectInsideTable(ctx, dir); err != nil || e.prunedPath(dir) {
 		return err
 	}
 	return e.named(ctx, name, info)
 }
 
-// again reports whether a pattern has reached a name before.
-func (e *expansion) again(name string) bool {
+// reachedBefore reports whether a pattern has reached a name before.
+func (e *expansion) reachedBefore(name string) bool {
 	if e.seen == nil {
 		return false
 	}
@@ -147,7 +147,7 @@ func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) er
 	if err := e.check(name, info); err != nil {
 		return err
 	}
-	if e.again(name) {
+	if e.reachedBefore(name) {
 		return nil
 	}
 	if e.found.named = true; info.Size() > 0 {
@@ -213,7 +213,7 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 	switch {
 	case info.IsDir():
 		return e.dir(ctx, name)
-	case e.again(name):
+	case e.reachedBefore(name):
 	case info.Size() == 0:
 		e.leave(kindEmpty, name)
 		e.empty = append(e.empty, e.file(name, info))

@@ -69,8 +69,8 @@ func (f *found) hide(name string) {
 	}
 }
 
-// nothing returns why an input has no data.
-func (f *found) nothing() error {
+// noData returns why an input has no data.
+func (f *found) noData() error {
 	why := "it has no files"
 	if f.pruned > 0 {
 		return setting.Errorf("where leaves nothing of it: %s cannot match (%s)", setting.Count(f.pruned, "partition"), AllowEmptyHint())

@@ -55,8 +55,8 @@ func (e *expansion) checkTable(dir string, entries []fs.FileInfo) error {
 	return nil
 }
 
-// above rejects an input inside such a table, at any depth. It ignores directories that cannot be read.
-func (e *expansion) above(ctx context.Context, name string) error {
+// rejectInsideTable rejects an input inside such a table, at any depth. It ignores directories that cannot be read.
+func (e *expansion) rejectInsideTable(ctx context.Context, name string) error {
 	for dir := name; ; dir = path.Dir(dir) {
 		if acidName.MatchString(path.Base(dir)) {
 			return acidTable.refuse(e.show(path.Dir(dir)))

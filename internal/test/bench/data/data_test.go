@@ -227,7 +227,7 @@ func TestShape(t *testing.T) {
 		for _, n := range perKey {
 			most = max(most, n)
 		}
-		if most != mostRowsPerKey || len(perKey) < len(rows)/20 {
+		if most != maxRowsPerKey || len(perKey) < len(rows)/20 {
 			t.Errorf("%s: %d keys, at most %d rows each", table, len(perKey), most)
 		}
 	}

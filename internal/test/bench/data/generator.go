@@ -6,8 +6,8 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// mostRowsPerKey is the greatest number of rows with the same query key; the least is 1.
-const mostRowsPerKey = 30
+// maxRowsPerKey is the greatest number of rows with the same query key; the least is 1.
+const maxRowsPerKey = 30
 
 // Generator generates the rows of a Spec in sequence.
 type Generator struct {
@@ -48,7 +48,7 @@ func (g *Generator) Next() ([][]byte, bool) {
 	}
 	g.made++
 	if g.left == 0 {
-		g.left = 1 + g.rnd.below(mostRowsPerKey)
+		g.left = 1 + g.rnd.below(maxRowsPerKey)
 		g.number, g.kind = g.queryKey(g.number[:0])
 	}
 	g.left--
@@ -120,8 +120,8 @@ func (g *Generator) remark(n, most int) {
 	g.end()
 }
 
-// people appends the users who created and changed a row, and the times.
-func (g *Generator) people(user []byte) {
+// appendUsers appends the users who created and changed a row, and the times.
+func (g *Generator) appendUsers(user []byte) {
 	for range 2 {
 		g.buf = append(g.buf, user...)
 		g.end()
@@ -149,7 +149,7 @@ func (g *Generator) check(number []byte) {
 	g.oneOf("", "", "PASS", "REJECT")
 	g.oneOf("", "", "C01", "C17")
 	g.remark(4, 1)
-	g.people(user)
+	g.appendUsers(user)
 	g.remark(4, 1)
 	g.constant("0")
 	g.code("", digits, 4)
@@ -172,7 +172,7 @@ func (g *Generator) opinion(number []byte, kind string) {
 	g.remark(1, 4)
 	g.code("", "ADR", 1)
 	g.remark(2, 1)
-	g.people(user)
+	g.appendUsers(user)
 	g.remark(3, 1)
 	g.constant("0")
 	g.code("", digits, 4)
