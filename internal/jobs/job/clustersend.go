@@ -1,11 +1,12 @@
 package job
 
 import (
-	"bulkload/internal/model/progress"
 	"context"
 	"fmt"
 	"os"
 	"time"
+
+	"bulkload/internal/model/progress"
 )
 
 // end records that the job is done, and removes the HFiles.
