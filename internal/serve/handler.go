@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -121,6 +122,7 @@ func (s *Server) ourHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
+	host = strings.ToLower(strings.TrimSuffix(host, ".")) // names of DNS, whose case does not matter
 	return slices.Contains(s.o.Hosts, host)
 }
 

@@ -148,7 +148,7 @@ func TestStrict(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	s := checks(t, Options{Hosts: []string{"localhost", "127.0.0.1"}}, 1)
-	for host, ok := range map[string]bool{"localhost:8091": true, "127.0.0.1": true, "evil.example": false, "localhost.evil.example:80": false, "": false} {
+	for host, ok := range map[string]bool{"localhost:8091": true, "127.0.0.1": true, "LOCALHOST:8091": true, "localhost.": true, "evil.example": false, "localhost.evil.example:80": false, "": false} {
 		r := httptest.NewRequest("GET", "/healthz", nil)
 		r.Host = host
 		if got := s.do(r); (got.status == 200) != ok {

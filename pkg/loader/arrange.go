@@ -64,7 +64,7 @@ func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, err
 	}
 	l.c.log.Info("file cut at region boundaries", "file", f.Path, "parts", len(children))
 	l.replace([]HFile{f}, children)
-	return children, tell2(l, l.req.Events.OnCut, f, children)
+	return children, notifyPair(l, l.req.Events.OnCut, f, children)
 }
 
 // fewer merges the files of a family if they exceed the limit per region.
@@ -92,7 +92,7 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 		merged = one[0]
 		l.c.log.Info("files merged, a region would have had too many", "region", g.region.Encoded, "family", family, "files", len(files))
 		l.replace(files, []HFile{merged})
-		if err := tell2(l, l.req.Events.OnMerged, files, merged); err != nil {
+		if err := notifyPair(l, l.req.Events.OnMerged, files, merged); err != nil {
 			return err
 		}
 		g.files = append(slices.DeleteFunc(g.files, func(f HFile) bool { return f.Family == family }), merged)

@@ -95,7 +95,7 @@ func (l *load) stage(ctx context.Context) (err error) {
 		return err
 	}
 	l.staged, l.report.Token = l.token, l.token
-	return tell(l, l.req.Events.OnPrepared, l.token)
+	return notify(l, l.req.Events.OnPrepared, l.token)
 }
 
 // all loads the files that are not loaded yet.
@@ -147,8 +147,8 @@ type load struct {
 	progress time.Time              // when a region became loaded, or the load began
 }
 
-// tell calls an event handler that has one argument.
-func tell[T any](l *load, event func(T) error, arg T) error {
+// notify calls an event handler that has one argument.
+func notify[T any](l *load, event func(T) error, arg T) error {
 	if event == nil {
 		return nil
 	}
@@ -157,12 +157,12 @@ func tell[T any](l *load, event func(T) error, arg T) error {
 	return event(arg)
 }
 
-// tell2 calls an event handler that has two arguments.
-func tell2[A, B any](l *load, event func(A, B) error, a A, b B) error {
+// notifyPair calls an event handler that has two arguments.
+func notifyPair[A, B any](l *load, event func(A, B) error, a A, b B) error {
 	if event == nil {
 		return nil
 	}
-	return tell(l, func(b B) error { return event(a, b) }, b)
+	return notify(l, func(b B) error { return event(a, b) }, b)
 }
 
 // progressed records the time of progress.
@@ -261,7 +261,7 @@ func (l *load) clean(failed bool) error {
 		return nil
 	}
 	l.report.Cleaned = true
-	return tell(l, l.req.Events.OnCleaned, l.staged)
+	return notify(l, l.req.Events.OnCleaned, l.staged)
 }
 
 // stagedFamilies returns the families of the files, and those in the staging directory of an earlier attempt.

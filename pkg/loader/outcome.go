@@ -49,7 +49,7 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
 	l.c.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
-	if err := tell(l, l.req.Events.OnUnknown, lost); err != nil {
+	if err := notify(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
 	}
 	out := l.settleAll(g.files, g.region, answered)
@@ -161,7 +161,7 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 	fenced.Path = fencedPath(f.Path)
 	s := &settling{load: l, file: f, to: fenced, region: r, answered: answered}
 	if !answered {
-		if err := tell2(l, l.req.Events.OnFencing, f, fenced.Path); err != nil {
+		if err := notifyPair(l, l.req.Events.OnFencing, f, fenced.Path); err != nil {
 			return f, PlaceUnknown, err
 		}
 	}

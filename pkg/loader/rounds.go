@@ -52,7 +52,7 @@ func (l *load) announce(groups []group) error {
 	for i, g := range groups {
 		sending[i] = Sending{Region: g.region, Files: g.files, Attempt: g.attempts + 1}
 	}
-	return tell(l, l.req.Events.OnSending, sending)
+	return notify(l, l.req.Events.OnSending, sending)
 }
 
 // regionsAgain reads the regions before a further round, for as long as the load may continue without progress. If a region could not be

@@ -59,7 +59,7 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 		l.locate(g, PlaceStore, took)
 	}
 	l.stored(files)
-	return tell2(l, l.req.Events.OnLoaded, g.region, files)
+	return notifyPair(l, l.req.Events.OnLoaded, g.region, files)
 }
 
 // returned reports a load that was not begun. All its files are at their sources.
@@ -132,7 +132,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 			l.place[state.File.Path] = state.Place
 		}
 		l.mu.Unlock()
-		return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
+		return g, errors.Join(e, notify(l, l.req.Events.OnRefused, e))
 	}
 	if len(done) > 0 {
 		l.c.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
@@ -152,7 +152,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		return l.returned(g, errRefused, took)
 	}
 	e.Causes = l.causes(ctx, g)
-	return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
+	return g, errors.Join(e, notify(l, l.req.Events.OnRefused, e))
 }
 
 // findFile looks for a file at its source and in the staging directory, and moves it back from there.

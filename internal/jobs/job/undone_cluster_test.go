@@ -76,4 +76,8 @@ func TestUndoneLoad(t *testing.T) {
 	if code, _, stderr := p.load("", dir, "--restart"); code != fail.Config.ExitCode() || !strings.Contains(stderr, "delete markers hide cells with it: build its files again") {
 		t.Errorf("with a restart: exit code %d: %s", code, stderr)
 	}
+	p.state = t.TempDir() // which does not know the undo
+	if code, _, stderr := p.load("", dir, "--verify=full"); code != fail.Verify.ExitCode() || !strings.Contains(stderr, "delete markers hide every row") {
+		t.Errorf("with another state: exit code %d: %s", code, stderr)
+	}
 }

@@ -32,7 +32,7 @@ func drawVerification(r *rand.Rand) *Verification {
 	digest := func() manifest.Digest {
 		return manifest.Digest{Rows: r.Int64N(1000), Cells: r.Int64N(1000), Sum: r.Uint64()}
 	}
-	v := &Verification{Mode: "full", Want: digest(), Got: digest(), Sampled: r.IntN(9), Expired: r.IntN(5) == 0, Masked: Masked{r.Int64N(9), r.Int64N(9), r.Int64N(9)}}
+	v := &Verification{Mode: "full", Want: digest(), Got: digest(), Sampled: r.IntN(9), Expired: r.IntN(5) == 0, Masked: Masked{r.Int64N(9), r.Int64N(9), r.Int64N(9), r.Int64N(9)}}
 	if r.IntN(2) == 0 {
 		v.Files = &StoreFiles{r.IntN(9), r.Int64N(9), r.IntN(9), r.IntN(9), r.IntN(9), r.IntN(9)}
 	}

@@ -61,12 +61,14 @@ type Masked struct {
 	Rows    int64 `json:"rows"`              // with at least one hidden cell
 	Newer   int64 `json:"by_newer_cells"`    // cells with a newer version that readers see
 	Deleted int64 `json:"by_delete_markers"` // cells hidden by delete markers
+	Gone    int64 `json:"-"`                 // rows whose cells delete markers hide, all of them
 }
 
 func (m *Masked) Add(o Masked) {
 	m.Rows += o.Rows
 	m.Newer += o.Newer
 	m.Deleted += o.Deleted
+	m.Gone += o.Gone
 }
 
 func (m *Masked) AddRow(h loader.Hidden) {
@@ -76,6 +78,9 @@ func (m *Masked) AddRow(h loader.Hidden) {
 	m.Rows++
 	m.Newer += int64(h.Newer)
 	m.Deleted += int64(h.Deleted)
+	if h.Undeleted != nil && len(h.Undeleted) == 0 {
+		m.Gone++
+	}
 }
 
 // Warn sends a warning if there are hidden cells.

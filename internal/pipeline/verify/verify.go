@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -214,8 +215,12 @@ func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode st
 	if err == nil && r.Verify.Expired {
 		e.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", mode, "sampled", r.Verify.Sampled)
 	}
-	if err == nil {
-		r.Verify.Masked.Warn(e, mode)
+	if err != nil {
+		return err
 	}
-	return err
+	if n := cmp.Or(int64(r.Verify.Sampled), r.Verify.Got.Rows); n > 0 && r.Verify.Masked.Gone == n {
+		return fail.Errorf(fail.Verify, "table %s: delete markers hide every row of the load that was read, %d: was it undone? Build it again, with another timestamp", facts.Name, n)
+	}
+	r.Verify.Masked.Warn(e, mode)
+	return nil
 }
