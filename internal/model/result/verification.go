@@ -78,7 +78,7 @@ func (m *Masked) AddRow(h loader.Hidden) {
 	m.Rows++
 	m.Newer += int64(h.Newer)
 	m.Deleted += int64(h.Deleted)
-	if h.Undeleted != nil && len(h.Undeleted) == 0 {
+	if h.Undeleted != nil && len(h.Undeleted) == 0 && h.Newer == 0 {
 		m.Gone++
 	}
 }
