@@ -154,7 +154,18 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now.Table, now.Tables = old.Table, old.Tables
+	formats := now.Formats()
+	if j.input == nil {
+		formats = old.Formats()
+	}
+	now.Table, now.Tables = old.Table, checkpoint.AskedTables(j.spec, formats)
+	for i, was := range old.Tables[:min(len(old.Tables), len(now.Tables))] {
+		t := &now.Tables[i]
+		if name, err := loader.ParseTableName(t.Table); err == nil {
+			t.Table = name.String()
+		}
+		t.Family, t.Families = was.Family, was.Families // as the tables had them
+	}
 	if old.Reading != nil && j.st.Allows(now.Reading) {
 		now.Reading.BadRecords = old.Reading.BadRecords
 	}

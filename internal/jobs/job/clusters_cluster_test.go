@@ -368,6 +368,14 @@ func severalTablesOnClusters(t *testing.T) {
 	}
 	judgeTables(t, c, env, s)
 	judgeTables(t, servers, other, s)
+	if r, err := RunOnClusters(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !r.Already {
+		t.Errorf("given again: %+v, %v", r, err)
+	}
+	s.Tables = slices.Clone(s.Tables)
+	s.Tables[0].Empty = "store"
+	if _, err := RunOnClusters(t.Context(), env, jobtest.Resolve(t, s), o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "empty was") {
+		t.Errorf("a further table with other settings: %v", err)
+	}
 }
 
 // clustersAskGate checks that a pause or a window holds a job of several clusters.
