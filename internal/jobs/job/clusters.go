@@ -154,11 +154,7 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	formats := now.Formats()
-	if j.input == nil {
-		formats = old.Formats()
-	}
-	now.Table, now.Tables = old.Table, checkpoint.AskedTables(j.spec, formats)
+	now.Table, now.Tables = old.Table, j.askedTables(now)
 	for i, was := range old.Tables[:min(len(old.Tables), len(now.Tables))] {
 		t := &now.Tables[i]
 		if name, err := loader.ParseTableName(t.Table); err == nil {
@@ -166,10 +162,7 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 		}
 		t.Family, t.Families = was.Family, was.Families // as the tables had them
 	}
-	if old.Reading != nil && j.st.Allows(now.Reading) {
-		now.Reading.BadRecords = old.Reading.BadRecords
-	}
-	return old.Same(now)
+	return j.samePlan(now)
 }
 
 // checkClusters refuses options that a job for several clusters does not support.

@@ -84,10 +84,7 @@ func (j *run) plan(ctx context.Context) error {
 	}
 	j.recordTables(&now)
 	if old := j.st.History.Plan; old != nil {
-		if old.Reading != nil && j.st.Allows(now.Reading) {
-			now.Reading.BadRecords = old.Reading.BadRecords
-		}
-		if err := old.Same(now); err != nil {
+		if err := j.samePlan(now); err != nil {
 			return err
 		}
 		if err := j.sameTables(ctx); err != nil {
@@ -121,6 +118,15 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	return j.st.Record(checkpoint.EventPlan, now)
+}
+
+// samePlan refuses a plan that differs from the journal's, except for a limit of bad records that the job may still change.
+func (j *run) samePlan(now checkpoint.PlanRecord) error {
+	old := j.st.History.Plan
+	if old.Reading != nil && j.st.Allows(now.Reading) {
+		now.Reading.BadRecords = old.Reading.BadRecords
+	}
+	return old.Same(now)
 }
 
 // choosePlace returns the staging directory of a new job, as a URI; empty for a job that builds on local disk.

@@ -79,11 +79,7 @@ func (j *run) specTargets() []spec.Target {
 
 // recordTables adds further tables to the record of the plan, as far as they are known before planning.
 func (j *run) recordTables(now *checkpoint.PlanRecord) {
-	formats := now.Formats()
-	if j.input == nil {
-		formats = j.st.History.Plan.Formats()
-	}
-	now.Tables = checkpoint.AskedTables(j.spec, formats)
+	now.Tables = j.askedTables(*now)
 	for i := range now.Tables {
 		p, t := &now.Tables[i], j.targets[i+1]
 		p.Table, p.Family = t.Table, t.families[0]
@@ -91,6 +87,14 @@ func (j *run) recordTables(now *checkpoint.PlanRecord) {
 			p.Families = t.families
 		}
 	}
+}
+
+// askedTables returns the further tables as the job file describes them.
+func (j *run) askedTables(now checkpoint.PlanRecord) []checkpoint.PlanRecord {
+	if j.input == nil {
+		now = *j.st.History.Plan
+	}
+	return checkpoint.AskedTables(j.spec, now.Formats())
 }
 
 // planTables plans the further tables, and completes their records. The first table is already planned.
