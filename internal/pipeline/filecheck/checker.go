@@ -92,6 +92,9 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 			return err
 		}
 		err := damagedBlock(files[i].Path, p.checkFile(ctx, &files[i]))
+		if files[i].MayBeGone && errors.Is(err, fs.ErrNotExist) { // also between its opening and a read
+			return nil
+		}
 		d, ok := errors.AsType[*DamagedError](err)
 		if !ok {
 			return err
@@ -115,9 +118,6 @@ func damagedBlock(name string, err error) error {
 // checkFile checks a file. It stores the file's checksum, if that was unknown.
 func (p *Checker) checkFile(ctx context.Context, f *Target) error {
 	file, err := p.FS.Open(ctx, f.Path)
-	if f.MayBeGone && errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestMissingFiles checks that a missing file is an error, unless it may be gone.
+// TestMissingFiles checks that a missing file is an error, unless it may be gone: a server may still move it, before it is opened or before it
+// is read.
 func TestMissingFiles(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, _ := written(t, m, "/out/f/x", 3)
@@ -160,6 +161,21 @@ func TestMissingFiles(t *testing.T) {
 	gone.MayBeGone = true
 	if damaged, err := (&Checker{FS: m}).All(t.Context(), []Target{f, gone}); err != nil || len(damaged) > 0 {
 		t.Errorf("it may be gone: %v, %v", damaged, err)
+	}
+	moved := &testfs.Faulty{FS: m, Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
+		if op == testfs.OpRead || op == testfs.OpReadAt {
+			return &testfs.Fault{Err: fs.ErrNotExist}
+		}
+		return nil
+	}}
+	for what, target := range map[string]Target{"with a checksum": f, "without": unknown(f)} {
+		if damaged, err := (&Checker{FS: moved}).All(t.Context(), []Target{target}); !errors.Is(err, fs.ErrNotExist) || len(damaged) > 0 {
+			t.Errorf("%s: %v, %v", what, damaged, err)
+		}
+		target.MayBeGone = true
+		if damaged, err := (&Checker{FS: moved}).All(t.Context(), []Target{target}); err != nil || len(damaged) > 0 {
+			t.Errorf("%s, it may be gone: %v, %v", what, damaged, err)
+		}
 	}
 }
 
