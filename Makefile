@@ -146,7 +146,7 @@ cluster-up: build ## start the test cluster and say how to use it: SECURE=1 LEVE
 cluster-down: build ## stop the test cluster
 	@$(CLUSTER) down
 
-docs: ## write docs/commands.md, docs/abilities.md, docs/messages.txt, the tables of docs/job-file.md and the types of the Python package from the code
+docs: ## write docs/commands.md, docs/abilities.md, docs/messages.txt, the tables of docs/configuration.md and the types of the Python package from the code
 	go test -count=1 ./cmd/bulkload -run '^TestCommandsDoc$$' -update
 	go test -count=1 ./internal/test/reference -run '^(TestJobFile|TestMessageList|TestPythonTypes)$$' -update
 	go test -count=1 ./internal/base/abilities -run '^TestDocument$$' -update

@@ -2,10 +2,12 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestReadmeIsComplete checks that README names every command and every input format, each in the first column of a
@@ -42,6 +44,23 @@ func TestReadmeIsComplete(t *testing.T) {
 	}
 	if formats < 6 {
 		t.Errorf("%d formats", formats)
+	}
+}
+
+// TestReadmeLinksDocuments checks that README has a question for every document, and that there are at most 24.
+func TestReadmeLinksDocuments(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	testcheck.Must(t, err)
+	documents, err := filepath.Glob("../../docs/*.md")
+	testcheck.Must(t, err)
+	if len(documents) < 10 || len(documents) > 24 {
+		t.Errorf("%d documents", len(documents))
+	}
+	_, questions, _ := strings.Cut(string(readme), "| question | document |")
+	for _, d := range documents {
+		if !strings.Contains(questions, "(docs/"+filepath.Base(d)) {
+			t.Errorf("README has no question for %s", filepath.Base(d))
+		}
 	}
 }
 

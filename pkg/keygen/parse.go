@@ -278,5 +278,5 @@ func (p *parser) unknown(name string) error {
 	for _, f := range valueFunctions() {
 		names = append(names, f.name)
 	}
-	return p.fail("unknown function %q (%s)", excerpt(name), cmp.Or(suggest(name, names), "docs/expressions.md lists them"))
+	return p.fail("unknown function %q (%s)", excerpt(name), cmp.Or(suggest(name, names), "docs/mapping.md lists them"))
 }

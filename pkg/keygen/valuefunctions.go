@@ -121,7 +121,7 @@ func listValueFunctions() []function {
 
 func findValueFunction(name string) (function, bool) { return functionIn(valueFunctions(), name) }
 
-// ValueFunctions returns the functions that cells and filters have in addition to those of keys, in the order of docs/expressions.md.
+// ValueFunctions returns the functions that cells and filters have in addition to those of keys, in the order of docs/mapping.md.
 func ValueFunctions() []Function {
 	var list []Function
 	for _, f := range valueFunctions() {

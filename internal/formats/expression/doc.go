@@ -1,5 +1,5 @@
 // Package expression computes the values of expressions for records: of computed cells and of filters. Package keygen parses
-// expressions, with one grammar for keys and expressions; docs/expressions.md is the reference.
+// expressions, with one grammar for keys and expressions; docs/mapping.md is the reference.
 //
 // [Compile] takes the result of keygen.ParseValue. [Program.Append] and [Program.True] take the fields of a record, where nil is
 // NULL. They allocate nothing for a row.

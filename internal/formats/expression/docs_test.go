@@ -12,7 +12,7 @@ import (
 // testSalt is the secret of salted(x) in tests.
 var testSalt = []byte("0123456789abcdef")
 
-// page is docs/expressions.md: its record and its examples.
+// page is docs/mapping.md: its record and its examples.
 type page struct {
 	text     string
 	record   map[string][]byte
@@ -21,11 +21,11 @@ type page struct {
 
 func readPage(t testing.TB) (p page) {
 	t.Helper()
-	b, err := os.ReadFile("../../../docs/expressions.md")
+	b, err := os.ReadFile("../../../docs/mapping.md")
 	testcheck.Must(t, err)
 	p.text, p.record = string(b), map[string][]byte{}
-	_, rest, _ := strings.Cut(p.text, "\n## Examples\n")
-	rest, _, _ = strings.Cut(rest, "\n## ")
+	_, rest, _ := strings.Cut(p.text, "\n### Examples\n")
+	rest, _, _ = strings.Cut(rest, "\n### ")
 	header := ""
 	for line := range strings.Lines(rest) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")

@@ -1,4 +1,4 @@
-// Package reference generates the reference documentation from the code: docs/job-file.md from the table of the job file's fields,
+// Package reference generates the reference documentation from the code: docs/configuration.md from the table of the job file's fields,
 // docs/messages.txt from the texts in the code. Its tests check the other documents: links to files and headings, and quoted messages against
 // the code. docs/commands.md and the man pages are made of the commands by the tests of cmd/bulkload.
 //

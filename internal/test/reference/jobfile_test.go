@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/job-file.md again")
+var update = flag.Bool("update", false, "write the table of docs/configuration.md again")
 
-// TestJobFile checks that the table of docs/job-file.md is generated from the code.
+// TestJobFile checks that the table of docs/configuration.md is generated from the code.
 func TestJobFile(t *testing.T) {
-	const file = "../../../docs/job-file.md"
+	const file = "../../../docs/configuration.md"
 	have, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestJobFile(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(string(have), string(want)); d != "" {
-		t.Errorf("docs/job-file.md is stale, make docs writes its table again:\n%s", d)
+		t.Errorf("docs/configuration.md is stale, make docs writes its table again:\n%s", d)
 	}
 }
 
@@ -72,17 +72,18 @@ func TestAnchor(t *testing.T) {
 
 // TestJobFileExamples checks that the job files in the document are valid.
 func TestJobFileExamples(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/job-file.md")
+	b, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := strings.Split(string(b), "```yaml\n")[1:]
-	if len(blocks) == 0 {
+	jobFile, _, found := strings.Cut(string(b), "\n## Environment\n") // after it are configuration files
+	blocks := strings.Split(jobFile, "```yaml\n")[1:]
+	if !found || len(blocks) == 0 {
 		t.Error("there are none")
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
-		s, err := spec.ParseSpec("docs/job-file.md", []byte(text))
+		s, err := spec.ParseSpec("docs/configuration.md", []byte(text))
 		if err == nil {
 			_, err = s.Resolve()
 		}
@@ -92,7 +93,7 @@ func TestJobFileExamples(t *testing.T) {
 	}
 }
 
-// JobFields returns the part of docs/job-file.md between its markers: a table of the fields, and one for each field
+// JobFields returns the part of docs/configuration.md between its markers: a table of the fields, and one for each field
 // that has fields of its own.
 func JobFields(fields []spec.SpecField) []byte {
 	var b bytes.Buffer
