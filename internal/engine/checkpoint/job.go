@@ -151,10 +151,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	made, prepared, taken := st.Fresh, st.Prepared, st.Snapshotting
-	if st.Finished {
-		taken = SnapshotRecord{}
-	}
+	made, prepared, taken := st.Fresh, st.Prepared, st.KeptSnapshot()
 	if err := st.reopen(); err != nil {
 		return err
 	}
@@ -177,6 +174,14 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	kept := *made // the table still belongs to the job
 	kept.Compared = nil
 	return st.Record(EventFresh, kept)
+}
+
+// KeptSnapshot returns the snapshot that a job keeps also when it starts over: the one that was requested for an unfinished job.
+func (h *History) KeptSnapshot() SnapshotRecord {
+	if h.Finished {
+		return SnapshotRecord{}
+	}
+	return h.Snapshotting
 }
 
 // Record appends to the journal, and applies the record to the history as a replay would, so that the process and the next one have the same history.

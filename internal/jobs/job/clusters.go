@@ -264,6 +264,9 @@ func (j *clustersRun) look(ctx context.Context) error {
 
 // lookAt checks the prerequisites of the load into a cluster, and returns the facts of each table.
 func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (all []*cluster.Facts, err error) {
+	if err := snapshotFree(ctx, c, j.st, j.o.Snapshot, false); err != nil {
+		return nil, err
+	}
 	for _, t := range j.spec.Targets() {
 		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
 		if err != nil {

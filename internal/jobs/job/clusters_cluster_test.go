@@ -139,33 +139,35 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	}
 }
 
+// journals returns the text of each journal.
+func (w *twin) journals(t *testing.T) (texts []string) {
+	list, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
+	testcheck.Must(t, err)
+	for _, name := range list {
+		text, err := os.ReadFile(name)
+		testcheck.Must(t, err)
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
 // clustersRestarted checks that a run that was killed during its loads keeps its journal when a restart of it is refused, and that a restart discards the
 // loads with it.
 func clustersRestarted(t *testing.T, w *twin) {
-	journals := func() (texts []string) {
-		list, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
-		testcheck.Must(t, err)
-		for _, name := range list {
-			text, err := os.ReadFile(name)
-			testcheck.Must(t, err)
-			texts = append(texts, string(text))
-		}
-		return texts
-	}
 	if code, _, stderr := w.both("sending"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	killed := journals()
+	killed := w.journals(t)
 	if code, _, stderr := w.both("", "--restart", "--filter=nope = '1'"); code != fail.Config.ExitCode() || !strings.Contains(stderr, "nope") {
 		t.Errorf("another column: exit code %d: %s", code, stderr)
 	}
-	if left := journals(); len(killed) < 2 || !slices.Equal(left, killed) {
+	if left := w.journals(t); len(killed) < 2 || !slices.Equal(left, killed) {
 		t.Errorf("a refused restart: %q, were %q", left, killed)
 	}
 	if code, _, stderr := w.both("", "--restart"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if left := journals(); len(left) != 3 {
+	if left := w.journals(t); len(left) != 3 {
 		t.Errorf("%d journals of the run and of a load into each cluster: %q", len(left), left)
 	}
 	w.judgeBoth()
@@ -233,6 +235,13 @@ func clustersKeepSnapshots(t *testing.T, w *twin) {
 		if code, _, stderr := w.both("", "--job-id="+night, "--snapshot="+night, "--keep-snapshots=2"); code != 0 {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
+	}
+	before := w.journals(t)
+	if code, _, stderr := w.both("", "--job-id="+nights[2], "--snapshot="+nights[2], "--restart"); code != 2 || !strings.Contains(stderr, nights[2]) {
+		t.Errorf("a restart with the snapshot's name: exit code %d: %s", code, stderr)
+	}
+	if !slices.Equal(w.journals(t), before) {
+		t.Error("a refused restart changed journals")
 	}
 	for _, p := range []*program{w.program, w.other} {
 		c, err := p.env.Dial(t.Context())

@@ -185,7 +185,10 @@ func (d *dirLoad) startOver(ctx context.Context) error {
 	if u := d.st.Undo; u != nil && u.From == nil {
 		advice = buildAgain()
 	}
-	if err := undone(d.st.Dir, &d.st.History, restart, advice); err != nil || !restart {
+	if err := undone(d.st.Dir, &d.st.History, restart, advice); err != nil {
+		return err
+	}
+	if err := snapshotFree(ctx, d.c, d.st, d.o.Snapshot, restart); err != nil || !restart {
 		return err
 	}
 	if d.fresh != nil {

@@ -490,18 +490,31 @@ func (p *program) snapshot(name string, created int64) {
 	}
 }
 
-// TestOlderSnapshotIsNotTheJobs checks that a snapshot name is refused that existed
-// before the program was killed just before taking its own.
+// TestOlderSnapshotIsNotTheJobs checks that a snapshot name is refused before the build if it existed before, also for a restart and a load, and before the
+// load if others took it just before the program was killed.
 func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
+	dir := p.builtDir(false, programRegions)
 	snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
 	p.snapshot(snapshot, 0)
-	if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot); code != 137 {
+	refused := func(what string, code int, stderr string) {
+		if names, err := filepath.Glob(filepath.Join(p.state, "*", journal.FileName)); code != 2 || !strings.Contains(stderr, snapshot) || len(names) > 0 {
+			t.Errorf("%s: exit code %d, journals %q, %v: %s", what, code, names, err, stderr)
+		}
+	}
+	code, _, stderr := p.run("", "--snapshot", snapshot)
+	refused("run", code, stderr)
+	code, _, stderr = p.run("", "--snapshot", snapshot, "--restart")
+	refused("restart", code, stderr)
+	code, _, stderr = p.load("", dir, "--snapshot", snapshot)
+	refused("load", code, stderr)
+	if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot+"_killed"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
+	p.snapshot(snapshot+"_killed", 0)
 	for range 2 {
-		if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 || !strings.Contains(stderr, snapshot) || p.count("loading") != 0 {
+		if code, _, stderr := p.run("", "--snapshot", snapshot+"_killed"); code != 2 || !strings.Contains(stderr, snapshot) || p.count("loading") != 0 {
 			t.Errorf("exit code %d: %s", code, stderr)
 		}
 	}
@@ -537,15 +550,14 @@ func TestKilledAtSnapshot(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			p.judge(programRegions)
-			for range 2 {
-				if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 2 || !strings.Contains(stderr, snapshot) {
-					t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
-				}
-			}
-			// Without --restart: the previous attempt has not recorded this name as the job's own.
-			if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
+			// The finished job's snapshot has the name: a restart is refused before the job is discarded.
+			if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 2 || !strings.Contains(stderr, snapshot) || p.count("done") != 1 {
 				t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 			}
+			if code, _, stderr := p.run("", "--snapshot", snapshot); code != 0 || p.count("snapshot") != 1 {
+				t.Errorf("the finished job: exit code %d: %s", code, stderr)
+			}
+			p.judge(programRegions)
 		})
 	}
 }

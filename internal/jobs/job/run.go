@@ -164,8 +164,11 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 	return s, table, into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
 }
 
-// begin discards the job's state if it is to start over, and creates the new table that replaces another.
+// begin refuses a snapshot that exists, discards the job's state if it is to start over, and creates the new table that replaces another.
 func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
+	if err := snapshotFree(ctx, c, st, o.Snapshot, o.State.Restart); err != nil {
+		return err
+	}
 	if o.State.Restart {
 		if err := rehearsed(ctx, env, c, st, s, into, o); err != nil {
 			return err

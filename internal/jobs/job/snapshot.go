@@ -3,14 +3,15 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // snapshot takes the requested snapshot, once.
@@ -35,8 +36,8 @@ func (j *run) snapshot(ctx context.Context) error {
 		}
 	}
 	err := j.c.Snapshot(ctx, j.facts.Name, name, now.Created)
-	if errors.Is(err, loader.ErrSnapshotExists) && begun.Snapshot == name {
-		own, timeErr := j.ownSnapshot(ctx, begun)
+	if errors.Is(err, loader.ErrSnapshotExists) {
+		own, _, timeErr := ownSnapshot(ctx, j.c, name, begun)
 		if timeErr != nil {
 			return fail.With(fail.Load, timeErr)
 		}
@@ -46,8 +47,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
-		err = fail.With(fail.Config, fmt.Errorf("%w, and this job did not take it: name another, or delete it", err))
-		return errors.Join(err, j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
+		return errors.Join(snapshotExists(name), j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
@@ -104,17 +104,31 @@ func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error)
 // machine of an earlier attempt.
 const snapshotSkew = 5 * time.Minute
 
-// ownSnapshot reports whether the existing snapshot was taken by an earlier
-// attempt, which was stopped after requesting it. It has the creation time that the
-// attempt assigned. Journals of older versions have no such time; a snapshot older
-// than their record belongs to another job or user.
-func (j *run) ownSnapshot(ctx context.Context, begun checkpoint.SnapshotRecord) (bool, error) {
-	created, ok, err := j.c.SnapshotTime(ctx, j.facts.Name, begun.Snapshot)
-	if err != nil || !ok {
-		return false, err
+// ownSnapshot reports whether a snapshot was taken by an earlier attempt, which was stopped after requesting it, and whether it exists. The attempt's has
+// the creation time that the attempt assigned. Journals of older versions have no such time; a snapshot older than their record belongs to another job or
+// user.
+func ownSnapshot(ctx context.Context, c *loader.Cluster, name string, begun checkpoint.SnapshotRecord) (own, there bool, err error) {
+	s, there, err := c.FindSnapshot(ctx, name)
+	own = there && begun.Snapshot == name && s.Created == begun.Created
+	if there && begun.Snapshot == name && begun.Created == 0 {
+		own = s.Created >= begun.At.Add(-snapshotSkew).UnixMilli()
 	}
-	if begun.Created == 0 {
-		return created >= begun.At.Add(-snapshotSkew).UnixMilli(), nil
+	return own, there, err
+}
+
+// snapshotFree refuses the name of a snapshot that exists and that the job, which may start over, has not taken, before anything is built. A snapshot that
+// appears later, or that this user may not see, is refused when the job takes its own.
+func snapshotFree(ctx context.Context, c *loader.Cluster, st *checkpoint.Job, name string, restart bool) error {
+	if name == "" || !restart && (st.Finished || st.History.Snapshot != "" || st.AnyLoading()) {
+		return nil
 	}
-	return created == begun.Created, nil
+	own, there, err := ownSnapshot(ctx, c, name, st.KeptSnapshot())
+	if err == nil && there && !own {
+		err = snapshotExists(name)
+	}
+	return cluster.Failure(err)
+}
+
+func snapshotExists(name string) error {
+	return fail.With(fail.Config, setting.Errorf("snapshot %s exists already: name another with %s, or delete it in HBase's shell (delete_snapshot '%[1]s')", name, setting.Snapshot))
 }
