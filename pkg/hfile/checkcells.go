@@ -144,21 +144,28 @@ func (p *cellProof) cell(c *flat) error {
 	return nil
 }
 
-// tagTTL is the type of the time-to-live tag (TagType, 2.6.4), whose payload
-// has eight bytes.
+// tagTTL is the type of the time-to-live tag (TagType, 2.6.4). Scans and compactions read eight bytes of a cell's first one, and end with an exception if
+// it has another length; they ignore further ones (ScanQueryMatcher.isCellTTLExpired).
 const tagTTL = 8
 
 func proveTags(tags []byte) error {
 	if len(tags) > MaxTagsLen {
 		return fmt.Errorf("%w: tags of %d bytes", ErrCorrupt, len(tags))
 	}
+	lives := false
 	for d := (decbuf{b: tags}); d.rest() > 0; {
 		tag := d.bytes(d.u16())
 		if d.err != nil {
 			return fmt.Errorf("tags: %w", d.err)
 		}
-		if len(tag) == 0 || tag[0] == tagTTL && len(tag) != 9 {
-			return fmt.Errorf("%w: a tag of %d bytes", ErrCorrupt, len(tag))
+		switch {
+		case len(tag) == 0:
+			return fmt.Errorf("%w: a tag of 0 bytes", ErrCorrupt)
+		case tag[0] != tagTTL || lives:
+		case len(tag) != 9:
+			return fmt.Errorf("%w: a time to live of %d bytes, not 8: HBase's scans and compactions fail at the cell", ErrCorrupt, len(tag)-1)
+		default:
+			lives = true
 		}
 	}
 	return nil

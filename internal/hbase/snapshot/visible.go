@@ -187,13 +187,14 @@ func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
 		case tagMOB:
 			return false, fmt.Errorf("cells whose values are in MOB files: %w", ErrUnsupported)
 		case tagTTL:
+			if !first {
+				break
+			}
 			if len(payload) != 8 {
 				return false, fmt.Errorf("%w: a cell's lifetime of %d bytes", hfile.ErrCorrupt, len(payload))
 			}
-			if first {
-				first = false
-				expired = c.Timestamp+int64(binary.BigEndian.Uint64(payload)) < v.now // overflows as in HBase
-			}
+			first = false
+			expired = c.Timestamp+int64(binary.BigEndian.Uint64(payload)) < v.now // overflows as in HBase
 		}
 		t = t[2+n:]
 	}

@@ -239,6 +239,7 @@ func TestTagsThatAreRefused(t *testing.T) {
 		{[]byte{0, 2, tagVisibilityFormat, 1}, ErrUnsupported}, {append(ttlTag(1), 0, 2, tagMOB, 1), ErrUnsupported},
 		{[]byte{0, 2}, hfile.ErrCorrupt}, {[]byte{0, 0, 7}, hfile.ErrCorrupt}, {[]byte{0, 9, 7}, hfile.ErrCorrupt},
 		{[]byte{0, 2, tagTTL, 1}, hfile.ErrCorrupt}, {[]byte{0, 2, 77, 1}, nil},
+		{append(ttlTag(math.MaxInt32), 0, 2, tagTTL, 1), nil},
 	} {
 		v := newVisible(Family{Versions: 1, TTL: math.MaxInt64}, 0, false, testNow)
 		_, err := v.shows(&hfile.Cell{Type: hfile.Put, Tags: c.tags})

@@ -78,7 +78,7 @@ func (d *decoder) Total() (manifest.RowSum, *manifest.CellTimes) {
 }
 
 // tagTTL is HBase's TagType.TTL_TAG_TYPE (2.6.4): its value is 8 bytes of
-// milliseconds, counted from the cell's timestamp.
+// milliseconds, counted from the cell's timestamp. The first one of a cell counts.
 const tagTTL = 8
 
 // lifetime returns the shorter of a family's TTL and a cell's own, in milliseconds.
@@ -92,6 +92,7 @@ func lifetime(family int64, tags []byte) int64 {
 			if own := int64(binary.BigEndian.Uint64(tags[3:])); own >= 0 {
 				family = min(family, own)
 			}
+			break
 		}
 		tags = tags[n:]
 	}
