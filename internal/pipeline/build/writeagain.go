@@ -39,7 +39,7 @@ func (r WriteRetry) withDefaults() WriteRetry {
 const longestPause = 30
 
 // Persist repeats a write that failed with err until it succeeds or must be
-// given up. The write receives the number of earlier writes. When the context
+// given up: at once if a quota is exceeded. The write receives the number of earlier writes. When the context
 // ends, Persist returns its cause, also if a write has failed by then.
 func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	r = r.withDefaults()
@@ -54,7 +54,7 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 			return context.Cause(ctx) // another file, or the operator, ended the build: that is its outcome
 		}
 		cause := persistentCause(err)
-		if cause != nil && cause == before {
+		if cause != nil && (cause == before || cause == hdfsio.ErrQuota) {
 			return fail.With(fail.HDFS, fmt.Errorf("%w%s", err, advice(cause)))
 		}
 		before = cause
