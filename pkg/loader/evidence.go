@@ -119,7 +119,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 		s.goneSince = time.Now()
 		return s.file, PlaceUnknown, nil
 	}
-	if s.answered && s.stores == nil && time.Since(s.goneSince) > goneQuiet {
+	if (s.req.Repeatable || s.answered && s.stores == nil) && time.Since(s.goneSince) > goneQuiet {
 		return s.file, PlaceGone, nil // the server does not use it any more
 	}
 	return s.file, PlaceUnknown, nil

@@ -186,7 +186,7 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 }
 
 // errNowhere is the error of a file that another process removed.
-var errNowhere = errors.New("the region server has answered, and did not load it")
+var errNowhere = errors.New("the region server did not load it, or others removed it")
 
 // settled records and reports the outcome.
 func (l *load) settled(was, f HFile, place Place) error {

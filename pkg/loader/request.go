@@ -99,6 +99,10 @@ type LoadRequest struct {
 	PerServer int
 	// Calls is the number of concurrent loads on all region servers together. Default: limited by PerServer only.
 	Calls int
+	// Repeatable says that loading a file twice does no harm: after a lost answer there is no wait for a file that is found nowhere, which may be a
+	// file that others removed.
+	Repeatable bool
+
 	// Unreplicated excludes the load from replication. Default: peers get it, if their cluster replicates bulk loads.
 	Unreplicated bool
 	// Gate is waited for before each call, possibly for hours. Default: none.

@@ -94,6 +94,23 @@ func TestStagedFileIsTakenBackWhenItLiesStill(t *testing.T) {
 	})
 }
 
+// TestRepeatableFileThatIsGone checks that the search for a file that is nowhere ends by itself if loading it twice does no harm, and otherwise when its
+// time is over, since a server may still load it.
+func TestRepeatableFileThatIsGone(t *testing.T) {
+	for _, repeatable := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(Config{Quorum: "none:1", EffectiveUser: "x"}.withDefaults(), slog.New(slog.DiscardHandler))
+			file := HFile{Family: "f", Path: "/d/f/a", First: []byte("a"), Last: []byte("b"), FileID: 7}
+			l := settlingLoad(t, c, &memFS{}, file)
+			l.req.Repeatable = repeatable
+			out := l.settleAll([]HFile{file}, Region{Encoded: "r"}, false)
+			if len(out.unknown) != 1 || errors.Is(out.err, errNowhere) != repeatable {
+				t.Errorf("repeatable %t: %+v", repeatable, out)
+			}
+		})
+	}
+}
+
 // TestOutcomeThatIsNotNotedIsUnknown checks that an outcome that the journal cannot record counts as unknown, as it would be for the next attempt.
 func TestOutcomeThatIsNotNotedIsUnknown(t *testing.T) {
 	c := newCluster(Config{Quorum: "none:1", EffectiveUser: "x"}.withDefaults(), slog.New(slog.DiscardHandler))

@@ -85,6 +85,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 		{"markers", nil, true},
 		{"loading", []string{"major-compact"}, true},
 		{"sending", []string{"major-compact"}, false},
+		{"sending", nil, true},
 		{"loaded", []string{"major-compact"}, true},
 		{"loaded:2", nil, false},
 		{"read_snapshot", []string{"split", "k0120"}, false},
@@ -120,7 +121,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if out, err := n.undoing(t.Context(), bin, r.Job).CombinedOutput(); err != nil {
+		if out, err := n.undoing(t.Context(), bin, r.Job).CombinedOutput(); err != nil || strings.Contains(string(out), "not resolved within") {
 			t.Fatalf("%s: the same command gives %v\n%s", what, err, out)
 		}
 		n.undone(r.Job, want, what)
