@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/pipeline/preflight"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -26,6 +30,31 @@ func TestSettingsOfLibraries(t *testing.T) {
 		flag, ok := strings.CutPrefix(settings.Flag(n), "--")
 		if !ok || !slices.ContainsFunc(commands(root), func(c *cobra.Command) bool { return c.Flags().Lookup(flag) != nil }) {
 			t.Errorf("%s is said as %s, which no command has", n, settings.Flag(n))
+		}
+	}
+}
+
+// TestJobsNameFlagsOfTheirCommand checks that a package of one command's jobs names only settings that the command has as flags.
+func TestJobsNameFlagsOfTheirCommand(t *testing.T) {
+	named := regexp.MustCompile(`\bsetting\.([A-Z]\w*)\b[^(]`)
+	var consts = map[string]string{} // name in the code -> value
+	text, err := os.ReadFile("../../pkg/setting/name.go")
+	testcheck.Must(t, err)
+	for _, c := range regexp.MustCompile(`(?m)^\t(\w+) +Name = "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		consts[c[1]] = c[2]
+	}
+	for _, cmd := range commands(newRootCmd(&globals{})) {
+		files, err := filepath.Glob("../../internal/jobs/" + cmd.Name() + "/*.go")
+		testcheck.Must(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			testcheck.Must(t, err)
+			for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+				flag := strings.TrimPrefix(settings.Flag(setting.Name(consts[m[1]])), "--")
+				if consts[m[1]] != "" && cmd.Flags().Lookup(flag) == nil && cmd.InheritedFlags().Lookup(flag) == nil {
+					t.Errorf("%s names --%s, which %s lacks", file, flag, cmd.Name())
+				}
+			}
 		}
 	}
 }

@@ -50,5 +50,9 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 	if !log.Loading {
 		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w; the same command writes damaged files again", errors.Join(errs...)))
 	}
-	return fail.With(fail.Load, setting.Errorf("the load stopped half way: %w; restore the files and run the same command again; %s loads all of the input again", errors.Join(errs...), setting.Restart))
+	again := setting.Textf("; %s loads all of the input again", setting.Restart)
+	if log.History.Undo != nil { // it writes them again
+		again = setting.Text{}
+	}
+	return fail.With(fail.Load, setting.Errorf("the load stopped half way: %w; restore the files and run the same command again%s", errors.Join(errs...), again))
 }
