@@ -151,27 +151,15 @@ func TestStagingDirectoryWithAFileIsNotDeleted(t *testing.T) {
 		"a file was seen nowhere": {map[string]uint64{}, PlaceGone, false},
 		"all are at their source": {map[string]uint64{"/d/f/a": 7}, PlaceSource, true},
 	} {
-		server, err := net.Listen("tcp", "127.0.0.1:0")
-		testcheck.Must(t, err)
 		var asked atomic.Int32
-		var accepting sync.WaitGroup
-		accepting.Go(func() {
-			for {
-				conn, err := server.Accept()
-				if err != nil {
-					return
-				}
-				asked.Add(1)
-				conn.Close()
-			}
-		})
+		server, err := testcheck.Listen("127.0.0.1:0", func(*testcheck.Server, net.Conn) { asked.Add(1) })
+		testcheck.Must(t, err)
 		c := newCluster(Config{Quorum: server.Addr().String(), EffectiveUser: "x", CallTimeout: 300 * time.Millisecond, LookupTimeout: 100 * time.Millisecond}.withDefaults(), slog.New(slog.DiscardHandler))
 		l := settlingLoad(t, c, &memFS{files: tt.files}, HFile{Family: "f", Path: "/d/f/a", FileID: 7})
 		l.place["/d/f/a"] = tt.place
 		testcheck.Must(t, l.clean(false))
 		c.Close()
 		testcheck.Must(t, server.Close())
-		accepting.Wait()
 		if got := asked.Load() > 0; got != tt.delete {
 			t.Errorf("%s: HBase was asked to delete the staging directory: %t", what, got)
 		}

@@ -241,25 +241,11 @@ func (lab *faultLab) inputFaults() []preflightFault {
 // machines cannot recognize as one.
 func forwarded(t testing.TB, to string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, err := testcheck.Forward("127.0.0.1:0", to, func(client, server net.Conn) {
+		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+		_, _ = io.Copy(client, server)
+	})
+	testcheck.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
-		}
-	}()
 	return l.Addr().String()
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -109,95 +108,37 @@ func TestProxyCloses(t *testing.T) {
 // Proxy forwards TCP connections and delays their data. Each direction has the same delay, without a limit of the data in
 // transit, like a long line.
 type Proxy struct {
-	listener net.Listener
-	target   string
-	delay    time.Duration
-	wait     sync.WaitGroup
-	carried  atomic.Int64
-	done     chan struct{} // closed by Close
-
-	mu     sync.Mutex
-	conns  map[net.Conn]bool
-	closed bool
+	*testcheck.Server
+	delay   time.Duration
+	carried atomic.Int64
+	done    chan struct{} // closed by Close
+	end     func()
 }
 
 // NewProxy listens on one address and connects to the other, both host:port. The caller closes it.
 func NewProxy(listen, target string, delay time.Duration) (*Proxy, error) {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
+	p := &Proxy{delay: delay, done: make(chan struct{})}
+	p.end = sync.OnceFunc(func() { close(p.done) })
+	var err error
+	if p.Server, err = testcheck.Forward(listen, target, p.serve); err != nil {
 		return nil, fmt.Errorf("delaying proxy for %s: %w", target, err)
 	}
-	p := &Proxy{listener: l, target: target, delay: delay, conns: map[net.Conn]bool{}, done: make(chan struct{})}
-	p.wait.Go(p.accept)
 	return p, nil
 }
 
 // Addr returns the proxy's address.
-func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+func (p *Proxy) Addr() string { return p.Server.Addr().String() }
 
 // Carried returns the number of bytes received in both directions.
 func (p *Proxy) Carried() int64 { return p.carried.Load() }
 
 // Close ends the proxy with all its connections and returns when all its goroutines have ended.
 func (p *Proxy) Close() error {
-	p.mu.Lock()
-	if !p.closed {
-		close(p.done)
-	}
-	p.closed = true
-	for c := range p.conns {
-		c.Close()
-	}
-	p.mu.Unlock()
-	err := p.listener.Close()
-	p.wait.Wait()
-	return err
+	p.end()
+	return p.Server.Close()
 }
 
-func (p *Proxy) accept() {
-	for {
-		c, err := p.listener.Accept()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			continue // A client that went away before it was accepted.
-		}
-		if p.keep(c) {
-			p.wait.Go(func() { p.serve(c) })
-		}
-	}
-}
-
-// keep records a connection for Close. After Close it closes the connection at once.
-func (p *Proxy) keep(c net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		c.Close()
-		return false
-	}
-	p.conns[c] = true
-	return true
-}
-
-func (p *Proxy) drop(c net.Conn) {
-	p.mu.Lock()
-	delete(p.conns, c)
-	p.mu.Unlock()
-	c.Close()
-}
-
-func (p *Proxy) serve(client net.Conn) {
-	defer p.drop(client)
-	server, err := net.Dial("tcp", p.target)
-	if err != nil {
-		return
-	}
-	if !p.keep(server) {
-		return
-	}
-	defer p.drop(server)
+func (p *Proxy) serve(client, server net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() { p.pass(server, client) })
 	both.Go(func() { p.pass(client, server) })

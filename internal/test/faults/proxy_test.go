@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // upper answers each message of 13 bytes with "done!" and counts the bytes that it received.
@@ -22,35 +24,20 @@ type upper struct {
 
 func newUpper(t *testing.T) *upper {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &upper{l: l, some: make(chan struct{}, 64)}
-	var all sync.WaitGroup
-	all.Go(func() {
+	u := &upper{some: make(chan struct{}, 64)}
+	u.l = testcheck.Serve(t, func(c net.Conn) {
+		b := make([]byte, len(method))
 		for {
-			c, err := l.Accept()
-			if err != nil {
+			if _, err := io.ReadFull(c, b); err != nil {
 				return
 			}
-			all.Go(func() {
-				defer c.Close()
-				b := make([]byte, len(method))
-				for {
-					if _, err := io.ReadFull(c, b); err != nil {
-						return
-					}
-					u.mu.Lock()
-					u.got = append(u.got, b...)
-					u.mu.Unlock()
-					u.some <- struct{}{}
-					io.WriteString(c, "done!")
-				}
-			})
+			u.mu.Lock()
+			u.got = append(u.got, b...)
+			u.mu.Unlock()
+			u.some <- struct{}{}
+			io.WriteString(c, "done!")
 		}
 	})
-	t.Cleanup(func() { l.Close(); all.Wait() })
 	return u
 }
 
@@ -154,25 +141,20 @@ type Proxies struct {
 	calls   int // loading calls seen since Arm
 	served  int // those of them that reached a server
 	hit     chan struct{}
-	closed  bool
-	done    chan struct{}
-	open    map[net.Conn]bool
-	listens []net.Listener
-	wait    sync.WaitGroup // all goroutines
+	done    chan struct{} // closed by Close
+	listens []*testcheck.Server
 	late    sync.WaitGroup // calls that are delivered late
 }
 
 // OpenProxies listens on each port of host and connects to the same port of localhost.
 func OpenProxies(host string, ports []int) (*Proxies, error) {
-	p := &Proxies{open: map[net.Conn]bool{}, hit: make(chan struct{}), done: make(chan struct{})}
+	p := &Proxies{hit: make(chan struct{}), done: make(chan struct{})}
 	for _, port := range ports {
-		l, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", host, port))
+		l, err := testcheck.Forward(fmt.Sprintf("%s:%d", host, port), fmt.Sprintf("127.0.0.1:%d", port), p.serve)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("proxy of a region server: %w", err), p.Close())
 		}
 		p.listens = append(p.listens, l)
-		target := fmt.Sprintf("127.0.0.1:%d", port)
-		p.wait.Go(func() { p.accept(l, target) })
 	}
 	return p, nil
 }
@@ -225,59 +207,12 @@ func (p *Proxies) take() (Harm, time.Duration) {
 
 // Close ends all connections and returns when all goroutines have ended.
 func (p *Proxies) Close() error {
-	p.mu.Lock()
-	if !p.closed {
-		close(p.done)
-	}
-	p.closed = true
-	for c := range p.open {
-		c.Close()
-	}
-	p.mu.Unlock()
+	close(p.done)
 	var errs []error
 	for _, l := range p.listens {
 		errs = append(errs, l.Close())
 	}
-	p.wait.Wait()
 	return errors.Join(errs...)
-}
-
-func (p *Proxies) accept(l net.Listener, target string) {
-	for {
-		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err == nil && p.keep(c) {
-			p.wait.Go(func() { p.serve(c, target) })
-		}
-	}
-}
-
-func (p *Proxies) keep(c net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		c.Close()
-		return false
-	}
-	p.open[c] = true
-	return true
-}
-
-func (p *Proxies) drop(c net.Conn) {
-	p.mu.Lock()
-	delete(p.open, c)
-	p.mu.Unlock()
-	c.Close()
-}
-
-// reset closes a connection so that the other side sees a reset rather than an end.
-func reset(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
-		t.SetLinger(0)
-	}
-	c.Close()
 }
 
 // link is one connection of a client to a server.
@@ -290,17 +225,7 @@ type link struct {
 	delay          time.Duration
 }
 
-func (p *Proxies) serve(client net.Conn, target string) {
-	defer p.drop(client)
-	server, err := net.DialTimeout("tcp4", target, 5*time.Second)
-	if err != nil {
-		reset(client) // the closest to a refused connection
-		return
-	}
-	if !p.keep(server) {
-		return
-	}
-	defer p.drop(server)
+func (p *Proxies) serve(client, server net.Conn) {
 	l := &link{p: p, client: client, server: server, ended: make(chan struct{})}
 	var answers sync.WaitGroup
 	answers.Go(l.answers)
@@ -326,10 +251,10 @@ func (l *link) requests() {
 				h, delay := l.p.take()
 				switch h {
 				case RequestCut:
-					reset(l.client)
+					testcheck.Reset(l.client)
 					return
 				case RequestLate:
-					reset(l.client)
+					testcheck.Reset(l.client)
 					l.deliver(buf[:n], delay)
 					return
 				}
@@ -339,7 +264,7 @@ func (l *link) requests() {
 			}
 			tail = append([]byte(nil), seen[max(0, len(seen)-len(method)):]...)
 			if _, err := l.server.Write(buf[:n]); err != nil {
-				reset(l.client)
+				testcheck.Reset(l.client)
 				return
 			}
 		}
@@ -387,7 +312,7 @@ func (l *link) answers() {
 			l.mu.Unlock()
 			switch h {
 			case AnswerCut:
-				reset(l.client)
+				testcheck.Reset(l.client)
 				return
 			case RequestLate:
 				return
@@ -406,7 +331,7 @@ func (l *link) answers() {
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				reset(l.client)
+				testcheck.Reset(l.client)
 			}
 			return
 		}
