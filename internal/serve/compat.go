@@ -45,7 +45,8 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 	values, ok := compatValues(r.URL, res.columns)
 	note(r).keys, note(r).about = [][]string{values}, compatCaller(r.URL)
 	if !ok {
-		return s.compatRefuse(w, r, problem(badParameter, "no query key"))
+		s.compatRefuse(w, r, problem(badParameter, "no query key"))
+		return nil
 	}
 	err = s.reading(w, r, compatType, func(ctx context.Context, a *answer) error {
 		if err := s.ready(ctx, res); err != nil {
@@ -68,17 +69,17 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	})
 	if err != nil {
-		return s.compatRefuse(w, r, err)
+		s.compatRefuse(w, r, err)
 	}
 	return nil
 }
 
 // compatRefuse responds with the envelope that stands for every error; the log has the problem.
-func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error) error {
+func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error) {
 	if p := asProblem(err); p != nil {
 		note(r).problem = p.Type[len(problemPrefix):]
 	}
-	return send(w, http.StatusOK, compatType, []byte(compatFailed))
+	send(w, http.StatusOK, compatType, []byte(compatFailed))
 }
 
 // compatValues returns the values of the query columns, the first value of each. It ignores other parameters. The
@@ -130,5 +131,6 @@ func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 		tables = append(tables, r.job.Table)
 	}
 	slices.Sort(tables)
-	return send(w, http.StatusOK, "text/plain;charset=UTF-8", []byte(strings.Join(slices.Compact(tables), "\n")+"\n"))
+	send(w, http.StatusOK, "text/plain;charset=UTF-8", []byte(strings.Join(slices.Compact(tables), "\n")+"\n"))
+	return nil
 }

@@ -167,7 +167,8 @@ func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
 		return problem(stateAway, "the report cannot be read: %s", err)
 	}
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	return send(w, http.StatusOK, htmlType, b)
+	send(w, http.StatusOK, htmlType, b)
+	return nil
 }
 
 // postAction performs the action of a form. If that fails, the job's page shows the reason.

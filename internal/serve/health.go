@@ -178,14 +178,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return err
 	}
-	return send(w, status, jsonType, append(b, '\n'))
+	send(w, status, jsonType, append(b, '\n'))
+	return nil
 }
 
 // send sends a complete response. On an error of the connection the client is gone.
-func send(w http.ResponseWriter, status int, contentType string, body []byte) error {
+func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
-	return nil
 }

@@ -209,7 +209,8 @@ func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Te
 			w.Header().Set("Retry-After", strconv.Itoa(p.retry))
 		}
 	}
-	return send(w, status, htmlType, b.Bytes())
+	send(w, status, htmlType, b.Bytes())
+	return nil
 }
 
 // bodyOnly captures the body of a response.

@@ -96,5 +96,5 @@ func (p *Problem) write(w http.ResponseWriter) {
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.retry))
 	}
-	_ = send(w, p.Status, "application/problem+json", b) // it returns none
+	send(w, p.Status, "application/problem+json", b)
 }

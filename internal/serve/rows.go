@@ -209,5 +209,6 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 		return p
 	}
 	n.rows = a.rows
-	return send(w, http.StatusOK, contentType, a.b)
+	send(w, http.StatusOK, contentType, a.b)
+	return nil
 }
