@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"bulkload/internal/formats/expectation"
@@ -72,6 +73,12 @@ func (o Options) allowed() error {
 // SortMemory returns the sort's part of the memory budget: what remains after
 // the buffers of the workers of either pass.
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
+	var space syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &space) == nil {
+		if err := o.addressable(space.Cur); err != nil {
+			return 0, err
+		}
+	}
 	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {

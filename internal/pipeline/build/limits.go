@@ -10,9 +10,23 @@ import (
 	"syscall"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
+
+// restOfAddresses is the least address space that the program takes apart from its memory budget. Go's runtime reserves most of it.
+const restOfAddresses = 1 << 30
+
+// addressable refuses a limit of the address space that has no room for the memory budget: Go's runtime would end the program.
+func (o Options) addressable(limit uint64) error {
+	need := uint64(o.Memory) + restOfAddresses
+	if limit >= need {
+		return nil
+	}
+	return fail.Errorf(fail.Config, "memory of %s needs an address space of %s, and this process may have %s (raise that with ulimit -v, or give less %s)",
+		o.Memory, spec.Size(need).Rounded(), spec.Size(limit).Rounded(), setting.Memory)
+}
 
 // explainLimits adds advice to a build's error about a limit of this machine.
 func explainLimits(err error, o Options) error {
@@ -23,6 +37,8 @@ func explainLimits(err error, o Options) error {
 	name := fail.WrittenName(err)
 	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
 	switch {
+	case errors.Is(err, syscall.ENOMEM):
+		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("%w; or raise the limit of the address space with ulimit -v", err)}
 	case errors.Is(err, syscall.EMFILE):
 		var limit syscall.Rlimit
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -39,6 +39,7 @@ func TestLimits(t *testing.T) {
 		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
 		{"spill directory", nil, []string{"create a run for the sort", "sorted rows cannot be written to or read from", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
+		{"address space", nil, []string{"memory of 1TiB needs an address space of", "this process may have", "ulimit -v", "`memory`"}},
 		{"open files", nil, []string{"too many open files", "this process may open", "ulimit -n", "LimitNOFILE"}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -62,7 +63,11 @@ func TestLimits(t *testing.T) {
 			if n := strings.Count(message, "make room"); strings.Contains(message, "no space left") && n != 1 || strings.Contains(message, ".1: write ") {
 				t.Errorf("advice %d times, or a path twice: %s", n, message)
 			}
-			if !strings.HasPrefix(message, fmt.Sprintf("kind %d: ", fail.HDFS)) {
+			kind := fail.HDFS
+			if c.limit == "address space" {
+				kind = fail.Config
+			}
+			if !strings.HasPrefix(message, fmt.Sprintf("kind %d: ", kind)) {
 				t.Errorf("another kind: %s", message)
 			}
 		})
@@ -103,6 +108,12 @@ func TestLimitChild(t *testing.T) {
 		w.SpillDir = filepath.Join(w.SpillDir, "missing")
 	case "output disk":
 		out.Dir = small()
+	case "address space":
+		most := syscall.Rlimit{Cur: 65 << 30, Max: 65 << 30}
+		w.Memory = 1 << 40
+		if err := syscall.Setrlimit(syscall.RLIMIT_AS, &most); err != nil {
+			t.Fatal(err)
+		}
 	case "open files":
 		open, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -126,6 +137,14 @@ func TestLimitChild(t *testing.T) {
 		t.Fatal("the build went through")
 	}
 	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+}
+
+// TestAddressSpaceOfTheSort checks that a sort whose memory cannot be mapped is an error of the settings, and names the limit.
+func TestAddressSpaceOfTheSort(t *testing.T) {
+	err := explainLimits(fail.With(fail.Input, fmt.Errorf("map 9 bytes for the sort: %w", syscall.ENOMEM)), Options{})
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "ulimit -v") {
+		t.Errorf("kind %d: %v", fail.KindOf(err), err)
+	}
 }
 
 // TestHeapFloorOfAnyMemory checks that a budget of any size has a floor that can be allocated.
