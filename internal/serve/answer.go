@@ -19,7 +19,7 @@ type answer struct {
 	reserved int64
 	most     int64 // bytes
 	rows     int
-	memory   *budget
+	memory   share
 
 	encode  time.Duration // rows as JSON
 	rereads int           // pages that were read again
@@ -39,17 +39,22 @@ const (
 	tail        = 1 << 10
 )
 
-// begin returns an answer, or a problem if no memory is left.
-func (s *answers) begin() (*answer, error) {
+// noMemory returns the problem of a request that gets no memory.
+func noMemory() *Problem {
+	return problem(overloaded, "all memory for answers, or this client's part of it, is in use")
+}
+
+// begin returns an answer to a caller, or a problem if no memory is left.
+func (s *answers) begin(c *caller) (*answer, error) {
 	a, _ := s.pool.Get().(*answer)
 	if a == nil {
 		a = &answer{b: make([]byte, 0, firstBuffer)}
 	}
-	*a = answer{b: a.b[:0], memory: s.memory, most: s.most}
+	*a = answer{b: a.b[:0], memory: s.memory.of(c), most: s.most}
 	a.reserved = int64(cap(a.b))
-	if !s.memory.take(a.reserved) {
+	if !a.memory.take(a.reserved) {
 		a.reserved = 0
-		return nil, problem(overloaded, "all memory for answers is in use")
+		return nil, noMemory()
 	}
 	return a, nil
 }
@@ -185,7 +190,7 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 		case errors.Is(err, errFull):
 			err = problem(answerTooLarge, "the first row of the page takes more than %d bytes; name fewer columns", a.most)
 		case errors.Is(err, errSpent):
-			err = problem(overloaded, "all memory for answers is in use")
+			err = noMemory()
 		}
 		a.b, a.rows = a.b[:before], rows
 		return nil, err

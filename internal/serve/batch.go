@@ -65,6 +65,9 @@ func (s *Server) formBody(w http.ResponseWriter, r *http.Request) ([]byte, func(
 	return s.body(w, r)
 }
 
+// bodyMemory returns the memory that a request with a body of n bytes takes, with the parsed form.
+func bodyMemory(n int64) int64 { return 2*n + 1<<10 }
+
 // body reads a request's body, up to its limit. The memory for it stays reserved until free is called.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
 	if r.ContentLength > s.limits.Body {
@@ -74,11 +77,12 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free
 	if size < 0 {
 		size = s.limits.Body
 	}
-	size = 2*size + 1<<10 // includes the parsed form
-	if !s.answers.memory.take(size) {
-		return nil, nil, problem(overloaded, "all memory for requests is in use")
+	size = bodyMemory(size)
+	memory := s.answers.memory.of(note(r).caller)
+	if !memory.take(size) {
+		return nil, nil, noMemory()
 	}
-	free = func() { s.answers.memory.give(size) }
+	free = func() { memory.give(size) }
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.Body))
 	if err != nil {
 		free()

@@ -44,7 +44,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 		for i := range keys {
 			select {
 			case under <- struct{}{}:
-				wg.Go(func() { parts[i] <- p.read(ctx, i) })
+				wg.Go(func() { parts[i] <- p.read(ctx, c, i) })
 			case <-ctx.Done():
 				return
 			}
@@ -99,8 +99,8 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 }
 
 // read reads the rows of one key into a separate answer.
-func (p *batchReading) read(ctx context.Context, i int) batchPart {
-	a, err := p.s.answers.begin()
+func (p *batchReading) read(ctx context.Context, c *caller, i int) batchPart {
+	a, err := p.s.answers.begin(c)
 	if err != nil {
 		return batchPart{err: err}
 	}

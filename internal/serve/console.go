@@ -67,11 +67,11 @@ func (c *consolePages) bounded(h handler) handler {
 			return failure(ctx, err)
 		}
 		defer c.s.gate.leave(caller)
-		memory := min(consoleMemory, c.s.limits.Bytes)
-		if !c.s.answers.memory.take(memory) {
-			return problem(overloaded, "all memory for answers is in use")
+		size, memory := min(consoleMemory, c.s.limits.Bytes), c.s.answers.memory.of(caller)
+		if !memory.take(size) {
+			return noMemory()
 		}
-		defer c.s.answers.memory.give(memory)
+		defer memory.give(size)
 		w.Header().Set("Content-Security-Policy", consolePolicy)
 		return h(w, r.WithContext(ctx))
 	}

@@ -25,8 +25,8 @@ type Limits struct {
 	Header int
 	// InFlight is the number of requests that read concurrently. Default 256.
 	InFlight int
-	// PerClient is the part of InFlight for one client, or for one IP address if clients are not named. Default half
-	// of InFlight.
+	// PerClient is the part of InFlight for one client, or for one IP address if clients are not named. A client may use the same part of the
+	// memory for responses and bodies. Default half of InFlight.
 	PerClient int
 	// Rate is the number of requests a second of each client, and the size of a burst. Default: unlimited.
 	Rate float64
@@ -110,3 +110,9 @@ func (l Limits) Validate() error {
 
 // answers returns the memory for responses and bodies.
 func (l Limits) answers() int64 { return l.Memory - int64(l.InFlight)*l.ScanMemory }
+
+// clientAnswers returns the part of answers for one client: the part that it has of InFlight, and at least one response with its body.
+func (l Limits) clientAnswers() int64 {
+	part := float64(l.answers()) * min(1, float64(l.PerClient)/float64(l.InFlight))
+	return min(l.answers(), max(int64(part), l.Bytes+tail+bodyMemory(l.Body)))
+}

@@ -95,6 +95,60 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// stalled is a client that neither receives its response nor sends its body until a channel is closed.
+type stalled struct {
+	http.ResponseWriter
+	begun func()
+	until chan struct{}
+}
+
+func (c stalled) Write(b []byte) (int, error) {
+	c.begun()
+	<-c.until
+	return len(b), nil
+}
+
+func (c stalled) Read([]byte) (int, error) {
+	c.begun()
+	<-c.until
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestStalledClientLeavesMemory checks that a client that receives or sends slowly takes no more than its part of the memory: another client is
+// answered.
+func TestStalledClientLeavesMemory(t *testing.T) {
+	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 256 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: (4*256)<<10 + 100<<10}}, 1)
+	whole := s.answers.memory.free.Load()
+	s.fake.put(t, checkKey, 10, "id", "0001", "check_id", "Z", "text", strings.Repeat("x", 30<<10))
+	for _, body := range []bool{false, true} {
+		var ended sync.WaitGroup
+		until := make(chan struct{})
+		for range 60 {
+			begun := make(chan struct{})
+			c := stalled{httptest.NewRecorder(), sync.OnceFunc(func() { close(begun) }), until}
+			r := httptest.NewRequest("GET", "/v1/check/rows?check_id=Z", nil)
+			if body {
+				r = httptest.NewRequest("POST", "/v1/check/rows:batch", c)
+				r.Header.Set("Content-Type", "application/json")
+			}
+			r.RemoteAddr = "192.0.2.7:1"
+			ended.Go(func() { s.Handler().ServeHTTP(c, r) })
+			<-begun
+		}
+		if r := s.get("/v1/check/rows?check_id=Z"); r.status != 200 || r.ids() != "0001" {
+			t.Errorf("with bodies %t: another client is refused: %s", body, r.body)
+		}
+		close(until)
+		ended.Wait()
+		if free := s.answers.memory.free.Load(); free != whole {
+			t.Errorf("%d bytes are missing", whole-free)
+		}
+		if n := len(s.answers.memory.clients); n > 0 {
+			t.Errorf("%d clients still have memory", n)
+		}
+	}
+}
+
 // TestGate checks the limits of concurrent requests, in total and for each client, and of the queue and its waiting
 // time.
 func TestGate(t *testing.T) {

@@ -103,11 +103,11 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer free()
-	memory := min(pageMemory, s.limits.Bytes+s.limits.Body)
-	if !s.answers.memory.take(memory) {
-		return problem(overloaded, "all memory for answers is in use")
+	size, memory := min(pageMemory, s.limits.Bytes+s.limits.Body), s.answers.memory.of(note(r).caller)
+	if !memory.take(size) {
+		return noMemory()
 	}
-	defer s.answers.memory.give(memory)
+	defer memory.give(size)
 	page := p.newPage(r, res)
 	known := append(slices.Clone(res.columns), "limit", "page")
 	var x *index

@@ -183,7 +183,7 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 	}
 	leave := sync.OnceFunc(func() { s.gate.leave(n.caller) })
 	defer leave()
-	a, err := s.answers.begin()
+	a, err := s.answers.begin(n.caller)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func Open(o Options) (*Server, error) {
 	o.WatchEvery = cmp.Or(o.WatchEvery, 2*time.Second)
 	o.ProbeEvery = cmp.Or(o.ProbeEvery, 5*time.Second)
 	s := &Server{o: o, limits: o.Limits, log: o.Log, held: &held{dial: o.Dial, log: o.Log}, gate: newGate(o.Limits), rates: newRates(o.Limits.Rate),
-		answers: &answers{memory: newBudget(o.Limits.answers()), most: o.Limits.Bytes}, newID: newRequestIDs(), probes: make(chan struct{}, 1)}
+		answers: &answers{memory: newBudget(o.Limits), most: o.Limits.Bytes}, newID: newRequestIDs(), probes: make(chan struct{}, 1)}
 	s.held.dialed = s.probeSoon
 	s.metrics = newMetrics(s)
 	if o.Audit != nil {
