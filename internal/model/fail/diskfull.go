@@ -10,7 +10,8 @@ import (
 )
 
 // A DiskFullError reports that a local disk, or a user's quota of it, has no room
-// for a write. Its directory is empty if it is not known.
+// for a write, or that a file would exceed the limit of a file's size. Its directory
+// is empty if it is not known.
 type DiskFullError struct {
 	Dir    string
 	Name   string // the file, by its absolute name; empty if it is not known
@@ -23,9 +24,9 @@ func (e *DiskFullError) message() setting.Text {
 	if e.Dir == "" {
 		return setting.Textf("%v (%s)", e.Err, e.Advice)
 	}
-	cause := syscall.ENOSPC
-	if errors.Is(e.Err, syscall.EDQUOT) {
-		cause = syscall.EDQUOT
+	cause := fullCause(e.Err)
+	if cause == syscall.EFBIG {
+		return setting.Textf("write %s: %v (%s)", e.Name, cause, e.Advice)
 	}
 	return setting.Textf("write %s: %v: %d bytes are free (%s)", e.Name, cause, e.Free, e.Advice)
 }
@@ -38,10 +39,26 @@ func (e *DiskFullError) Unwrap() error { return e.Err }
 func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
 func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// DiskFull reports whether a full local disk or an exceeded quota caused an error,
-// whatever the job was doing.
-func DiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+// Advise sets the advice, unless the limit of a file's size is the cause: other
+// directories and settings do not change it.
+func (e *DiskFullError) Advise(advice setting.Text) {
+	if fullCause(e.Err) != syscall.EFBIG {
+		e.Advice = advice
+	}
+}
+
+// DiskFull reports whether a full local disk, an exceeded quota or the limit of a
+// file's size caused an error, whatever the job was doing.
+func DiskFull(err error) bool { return fullCause(err) != 0 }
+
+// fullCause returns the errno by which [DiskFull] recognizes an error, or 0.
+func fullCause(err error) syscall.Errno {
+	for _, cause := range []syscall.Errno{syscall.EDQUOT, syscall.ENOSPC, syscall.EFBIG} {
+		if errors.Is(err, cause) {
+			return cause
+		}
+	}
+	return 0
 }
 
 // ExplainFull returns the error of a full disk with the file, the directory and the
@@ -51,6 +68,9 @@ func ExplainFull(err error) error {
 		return err
 	}
 	e := &DiskFullError{Err: err, Advice: setting.Plain("make room there, or name another directory; the same command resumes the job")}
+	if fullCause(err) == syscall.EFBIG {
+		e.Advice = setting.Plain("raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; the same command resumes the job")
+	}
 	name := WrittenName(err)
 	if name == "" {
 		return e

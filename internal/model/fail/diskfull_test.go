@@ -56,6 +56,31 @@ func TestFullNowhere(t *testing.T) {
 	}
 }
 
+// TestFileTooLarge checks that a write beyond the limit of a file's size is a failure of the disk that names the file once and the limit, whatever
+// the directory's advice.
+func TestFileTooLarge(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run")
+	err := With(Unexpected, fmt.Errorf("spill: %w", &os.PathError{Op: "write", Path: name, Err: syscall.EFBIG}))
+	e, ok := errors.AsType[*DiskFullError](err)
+	if !ok || KindOf(err) != HDFS {
+		t.Fatalf("kind %v: %v", KindOf(err), err)
+	}
+	e.Advise(setting.Plain("make room"))
+	want := fmt.Sprintf("write %s: file too large (raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; the same command resumes the job)", name)
+	if err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+}
+
+// TestMemoryRefused checks that memory that the system refuses is a matter of settings, wherever it is needed.
+func TestMemoryRefused(t *testing.T) {
+	for _, k := range []Kind{Input, HDFS, Load, Unexpected} {
+		if got := KindOf(With(k, fmt.Errorf("map: %w", syscall.ENOMEM))); got != Config {
+			t.Errorf("%v: %v", k, got)
+		}
+	}
+}
+
 // TestAdviceNamesSettings checks that advice shows settings in a caller's words, with a disk and without.
 func TestAdviceNamesSettings(t *testing.T) {
 	advice := setting.Textf("give %s", setting.SpillDir)
@@ -73,9 +98,9 @@ func TestAdviceNamesSettings(t *testing.T) {
 	}
 }
 
-// TestDiskFull checks that a full disk and an exceeded quota count as a full disk, and that a file that is too large does not.
+// TestDiskFull checks that a full disk and an exceeded quota count as a full disk, and so does a file that is too large.
 func TestDiskFull(t *testing.T) {
-	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: false, syscall.EIO: false, io.ErrShortWrite: false} {
+	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: true, syscall.EIO: false, io.ErrShortWrite: false} {
 		if got := DiskFull(fmt.Errorf("write: %w", err)); got != want {
 			t.Errorf("%v: %t", err, got)
 		}

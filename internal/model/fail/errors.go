@@ -59,6 +59,9 @@ func With(k Kind, err error) error {
 	if DiskFull(err) {
 		k, err = HDFS, ExplainFull(err)
 	}
+	if errors.Is(err, syscall.ENOMEM) {
+		k = Config // less memory must be given
+	}
 	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == Input {
 		k = HDFS
 	}

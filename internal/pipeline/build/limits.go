@@ -3,7 +3,6 @@ package build
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,7 +37,7 @@ func explainLimits(err error, o Options) error {
 	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
 	switch {
 	case errors.Is(err, syscall.ENOMEM):
-		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("%w; or raise the limit of the address space with ulimit -v", err)}
+		return fail.Errorf(fail.Config, "%w; or raise the limit of the address space with ulimit -v", err)
 	case errors.Is(err, syscall.EMFILE):
 		var limit syscall.Rlimit
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
@@ -49,10 +48,8 @@ func explainLimits(err error, o Options) error {
 	case spill && fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
-			full.Advice = setting.Textf("the disk of %s is full of sorted rows: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
+			full.Advise(setting.Textf("the disk of %s is full of sorted rows: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory))
 		}
-	case spill && extsort.OwnFile(name) && errors.Is(err, syscall.EFBIG):
-		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
 	case spill && extsort.OwnFile(name):
 		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: sorted rows cannot be written to or read from %s (name another directory with %s)", err, dir, setting.SpillDir)}
 	}

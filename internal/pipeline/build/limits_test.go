@@ -40,6 +40,7 @@ func TestLimits(t *testing.T) {
 		{"spill directory", nil, []string{"create a run for the sort", "sorted rows cannot be written to or read from", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
 		{"address space", nil, []string{"memory of 1TiB needs an address space of", "this process may have", "ulimit -v", "`memory`"}},
+		{"file size", nil, []string{"file too large", "ulimit -f", "LimitFSIZE"}},
 		{"open files", nil, []string{"too many open files", "this process may open", "ulimit -n", "LimitNOFILE"}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -112,6 +113,10 @@ func TestLimitChild(t *testing.T) {
 		most := syscall.Rlimit{Cur: 65 << 30, Max: 65 << 30}
 		w.Memory = 1 << 40
 		if err := syscall.Setrlimit(syscall.RLIMIT_AS, &most); err != nil {
+			t.Fatal(err)
+		}
+	case "file size":
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 16, Max: 1 << 16}); err != nil {
 			t.Fatal(err)
 		}
 	case "open files":

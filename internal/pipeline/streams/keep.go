@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"bulkload/internal/formats/spool"
@@ -303,10 +302,8 @@ func (k *keeper) explain(dir string, one *stream, err error) error {
 	case fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
-			full.Advice = setting.Textf("%s is copied to %s before it is read: make room there, or name a directory on a larger disk with %s; then run the export again", one.describe(), dir, setting.SpillDir)
+			full.Advise(setting.Textf("%s is copied to %s before it is read: make room there, or name a directory on a larger disk with %s; then run the export again", one.describe(), dir, setting.SpillDir))
 		}
-	case errors.Is(err, syscall.EFBIG):
-		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: the copy of %s in %s is larger than this process may write (raise it with ulimit -f)", err, one.describe(), dir)}
 	case errors.Is(err, context.Canceled):
 		return err
 	}
