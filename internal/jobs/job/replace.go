@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"sync/atomic"
+	"time"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
@@ -191,6 +192,10 @@ func (j *run) exported(m *manifest.Manifest) *replace.Export {
 // refusedHint advises what to do if a table is not replaced.
 func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	switch {
+	case s.Newest >= time.Now().UnixMilli() && j.work == nil:
+		return setting.Textf("the newest is of %d, which is later than now: delete these cells, or build the files again with a timestamp above it", s.Newest)
+	case s.Newest >= time.Now().UnixMilli(): // a later attempt on this clock takes a timestamp below it
+		return setting.Textf("the newest is of %d, which is later than now: delete these cells, or give %s and a %s above it", s.Newest, setting.Restart, setting.Timestamp)
 	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files were built by another job
 		return setting.Textf("stop all writers of the table, and build the files again with a later timestamp")
 	case s.Newer > 0 || s.Foreign > 0:

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,8 @@ func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[strin
 		switch {
 		case stamp > "200":
 			want.Newer++
+			n, _ := strconv.ParseInt(stamp, 10, 64)
+			want.Newest = max(want.Newest, n)
 		case written && whole && stamp < "200":
 			marked[family] = true
 		case written:
@@ -99,7 +102,7 @@ func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[strin
 }
 
 func sameCounts(a, b Survey) bool {
-	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Foreign == b.Foreign
+	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Newest == b.Newest && a.Foreign == b.Foreign
 }
 
 // scanOf returns what a reader of the given number of versions sees in a snapshot; 0: of all that its families keep.

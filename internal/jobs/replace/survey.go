@@ -45,6 +45,7 @@ type Survey struct {
 	Newer   int64 `json:"newer_cells"`   // visible cells newer than the export's timestamp
 	Foreign int64 `json:"foreign_cells"` // visible cells of that timestamp in columns that the export does not write
 
+	Newest  int64     `json:"-"` // greatest timestamp of the newer cells
 	markers [][]int64 // number of markers for each region and family of the snapshot
 }
 
@@ -67,6 +68,7 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 		sum.Deleted += part.Deleted
 		sum.Changed += part.Changed
 		sum.Newer += part.Newer
+		sum.Newest = max(sum.Newest, part.Newest)
 		sum.Foreign += part.Foreign
 		return nil
 	})
@@ -117,6 +119,7 @@ func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc 
 		switch {
 		case c.Timestamp > o.Timestamp:
 			r.survey.Newer++
+			r.survey.Newest = max(r.survey.Newest, c.Timestamp)
 		case c.Timestamp == o.Timestamp:
 			if !written {
 				r.survey.Foreign++
