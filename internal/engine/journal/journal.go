@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ type Record struct {
 	Data json.RawMessage `json:"-"`
 }
 
-// A DamagedError reports a line of a journal that is not a record and that cannot
+// A DamagedError reports a line of a journal that is not the record that was written there, and that cannot
 // be the result of a crash: the progress of the job is unknown.
 type DamagedError struct {
 	Line int    // line number, from 1
@@ -36,7 +37,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("line %d is not a record: %q", e.Line, e.Text)
+	return fmt.Sprintf("line %d is not the record that was written: %q", e.Line, e.Text)
 }
 
 // A Journal is open for appending. Its methods are safe for concurrent use.
@@ -70,7 +71,7 @@ func (j *Journal) Share(share func(line []byte, d Durability) error) { j.share =
 
 // Open opens the journal of a directory, creates it if it is missing, and returns
 // its records in order. The caller must hold the directory's lock, see [TryLock]. A
-// last line that a crash has torn is cut off; any other line that is not a record
+// last line that a crash has torn is cut off; any other line that is not the next record
 // is a [DamagedError], and the file is not changed.
 func Open(dir string) (*Journal, []Record, error) {
 	name := filepath.Join(dir, FileName)
@@ -128,7 +129,7 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 			break
 		}
 		record := Record{}
-		if err := json.Unmarshal(b[:end], &record); err != nil || record.Event == "" {
+		if err := json.Unmarshal(b[:end], &record); err != nil || record.Event == "" || record.Seq != int64(len(records))+1 || !unchanged(b[:end]) {
 			// A machine that crashes can leave zeros in place of its last lines.
 			if len(bytes.Trim(b, "\x00\n")) == 0 {
 				break
@@ -145,7 +146,7 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 
 // Append adds a record with durability d, and returns it as [Open] will read it.
 // data must marshal to a JSON object, whose fields become the record's, or be nil.
-// The fields seq, time and event are the journal's own.
+// The fields seq, time, event and check are the journal's own.
 //
 // An error about data does not change the journal. A failed write may have left a
 // torn line, which nothing may follow: every later call returns the same error.
@@ -215,12 +216,25 @@ func newRecord(seq int64, event string, body []byte) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("journal: record %s: %w", event, err)
 	}
+	line := head[:len(head)-1]
 	if len(body) > 2 {
-		r.Data = slices.Concat(head[:len(head)-1], []byte{','}, body[1:])
-	} else {
-		r.Data = head
+		line = slices.Concat(line, []byte{','}, body[1:len(body)-1])
 	}
+	r.Data = append(line, checkOf(line)...)
 	return r, nil
+}
+
+// checkOf returns the end of a line with the checksum of what precedes it.
+func checkOf(line []byte) []byte {
+	return fmt.Appendf(nil, `,"check":"%08x"}`, crc32.Checksum(line, castagnoli))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// unchanged reports whether a line has the bytes that were written. Lines of earlier versions have no checksum.
+func unchanged(line []byte) bool {
+	at := len(line) - len(checkOf(nil))
+	return at < 0 || !bytes.HasPrefix(line[at:], []byte(`,"check":"`)) || bytes.Equal(line[at:], checkOf(line[:at]))
 }
 
 // WriteTo copies the current journal, complete lines only, while other goroutines

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,6 +100,59 @@ func TestDamaged(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(dir, FileName)); err != nil || string(after) != text {
 		t.Errorf("the journal is now %q, %v", after, err)
 	}
+}
+
+// TestChangesAreNoticed changes each byte of a journal, and removes, repeats and exchanges lines: it is refused, or has the same records. A
+// changed last line feed is a torn line.
+func TestChangesAreNoticed(t *testing.T) {
+	dir := t.TempDir()
+	j, _, err := Open(dir)
+	testcheck.Must(t, err)
+	for n, event := range []string{"plan", "sending", "loaded", "done"} {
+		_, err := j.Append(event, note{"hdfs://nn/s/f/aa", n}, Later)
+		testcheck.Must(t, err)
+	}
+	testcheck.Must(t, j.Close())
+	text, err := os.ReadFile(filepath.Join(dir, FileName))
+	testcheck.Must(t, err)
+	want := recordsOf(t, text)
+	check := func(how string, changed []byte) {
+		records, err := Read(bytes.NewReader(changed))
+		if _, damaged := errors.AsType[*DamagedError](err); damaged {
+			return
+		}
+		if got := fieldsOf(t, records); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v %v", how, got, err)
+		}
+	}
+	for at := range text[:len(text)-1] {
+		for bit := range 8 {
+			changed := bytes.Clone(text)
+			changed[at] ^= 1 << bit
+			check(fmt.Sprintf("byte %d is %q instead of %q", at, changed[at], text[at]), changed)
+		}
+	}
+	l := bytes.SplitAfter(text, []byte("\n"))
+	check("line 2 is missing", slices.Concat(l[0], l[2], l[3]))
+	check("line 1 is missing", slices.Concat(l[1], l[2], l[3]))
+	check("line 2 is there twice", slices.Concat(l[0], l[1], l[1], l[2], l[3]))
+	check("lines 2 and 3 are exchanged", slices.Concat(l[0], l[2], l[1], l[3]))
+}
+
+func recordsOf(t *testing.T, text []byte) []string {
+	records, err := Read(bytes.NewReader(text))
+	testcheck.Must(t, err)
+	return fieldsOf(t, records)
+}
+
+// fieldsOf returns the header and the fields of records.
+func fieldsOf(t *testing.T, records []Record) (all []string) {
+	for _, r := range records {
+		n := note{}
+		testcheck.Must(t, json.Unmarshal(r.Data, &n))
+		all = append(all, fmt.Sprint(r.Seq, r.Time, r.Event, n))
+	}
+	return all
 }
 
 func TestAppendConcurrently(t *testing.T) {

@@ -266,7 +266,7 @@ func prepareExport(ctx context.Context, r *KillRound) ([]string, error) {
 	old, err := r.loaded(ctx)
 	r.expect(r.table, plainRows(old, byID))
 	r.exported, r.want = filepath.Join(r.dir, "out"), old
-	return []string{"export", r.table, "--output=json", "--to=" + r.exported, "--format=csv",
+	return []string{"export", r.table, "--output=json", "--to=" + r.exported, "--format=csv", "--state=" + r.state,
 		"--columns=" + family + ":id," + family + ":k," + family + ":v"}, err
 }
 

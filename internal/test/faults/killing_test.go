@@ -22,6 +22,7 @@ type killing struct {
 	writes bool          // wait until the command has begun a file of the shares
 	after  time.Duration // since the command began or writes, or since the victim was found
 	fault  Fault         // of a daemon, of a call or of the table, instead of a kill; its kind is empty: none
+	stop   string        // how the command is stopped instead of killed; empty: it is killed
 	hit    bool          // the victim was killed
 }
 
@@ -77,7 +78,7 @@ func disturbances() []string {
 
 // drawKilling draws a kill of a command, or a fault around it.
 func (r *KillRound) drawKilling(s killStep) *killing {
-	if r.Disturbed && r.rand.IntN(3) > 0 {
+	if r.Harms == disturbs && r.rand.IntN(3) > 0 {
 		f := RandomFault(r.rand, oneOf(r.rand, disturbances()...))
 		return &killing{fault: f, after: 1 + time.Duration(r.rand.Int64N(int64(cmp.Or(r.lab.known[r.name(s)].span, 2*time.Second))))}
 	}
@@ -85,16 +86,20 @@ func (r *KillRound) drawKilling(s killStep) *killing {
 		return r.drawVictim()
 	}
 	known := r.lab.known[r.name(s)]
+	stop := r.drawStop(s)
+	if stop == whileSending {
+		return &killing{stop: stop, after: time.Duration(r.rand.IntN(60)) * time.Millisecond}
+	}
 	if s.journal && r.rand.IntN(2) == 0 {
 		records := known.records
 		if records == nil {
 			records = []string{"plan", "loading", "loaded"}
 		}
 		i := r.rand.IntN(len(records))
-		return &killing{record: fmt.Sprintf("%s:%d", records[i], count(records[:i+1], records[i]))}
+		return &killing{record: fmt.Sprintf("%s:%d", records[i], count(records[:i+1], records[i])), stop: stop}
 	}
 	span := cmp.Or(known.span, 2*time.Second)
-	k := &killing{writes: r.Engine == Shares && !s.journal && r.rand.IntN(2) == 0}
+	k := &killing{writes: r.Engine == Shares && !s.journal && r.rand.IntN(2) == 0, stop: stop}
 	if k.writes {
 		span = min(span, 60*time.Millisecond)
 	}
@@ -112,6 +117,9 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 	switch {
 	case k.fault.Kind != "":
 		return r.disturb(ctx, p, k)
+	case k.stop == whileSending:
+		awaitRecord(ctx, p, r.copies(), `"event":"sending"`)
+		return pause(ctx, k.after)
 	case k.record != "":
 		return nil
 	case k.victim == "":
@@ -123,7 +131,9 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 		select {
 		case <-p.done:
 		case <-time.After(k.after):
-			p.signal(syscall.SIGKILL)
+			if !k.stops() {
+				p.signal(syscall.SIGKILL)
+			}
 		}
 		return nil
 	}
@@ -203,10 +213,14 @@ func (k *killing) meets(command []string) bool {
 
 // records returns the records of the most recently written journal in a directory.
 func (r *KillRound) records(s killStep) []string {
-	if !s.journal || r.Hosts {
+	if !s.journal {
 		return nil
 	}
-	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
+	journals := filepath.Join(r.state, "*", "journal.jsonl")
+	if r.Hosts {
+		journals = r.copies()
+	}
+	names, _ := filepath.Glob(journals)
 	last := slices.MaxFunc(append(names, ""), func(a, b string) int { return written(a).Compare(written(b)) })
 	all, _ := eventsOf(last) // the last record may be incomplete
 	return all

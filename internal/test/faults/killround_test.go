@@ -25,45 +25,45 @@ import (
 // BULKLOAD_KILLS_COMMAND a command.
 func TestKilledCommands(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
-	killRounds(t, Alone, len(killedCommands()), false)
+	killRounds(t, Alone, len(killedCommands()), kills)
 }
 
 // TestDisturbedCommands kills and stops daemons, drops calls and answers, and splits and merges regions, while such a
 // command runs.
 func TestDisturbedCommands(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
-	killRounds(t, Alone, len(killedCommands()), true)
+	killRounds(t, Alone, len(killedCommands()), disturbs)
 }
 
 // TestDisturbedShares does the same with processes that build files together.
 func TestDisturbedShares(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
-	killRounds(t, Shares, len(killedBy(Shares)), true)
+	killRounds(t, Shares, len(killedBy(Shares)), disturbs)
 }
 
 // TestKilledShares does the same with the processes that build the files together and load them. A few rounds take seconds.
-func TestKilledShares(t *testing.T) { killRounds(t, Shares, 2, false) }
+func TestKilledShares(t *testing.T) { killRounds(t, Shares, 2, kills) }
 
 // TestKilledOnYARN does the same with commands whose files YARN builds, and with their tasks, their JVMs and their ApplicationMasters.
 func TestKilledOnYARN(t *testing.T) {
 	testcluster.NeedsYARN(t)
-	killRounds(t, YARN, len(killedBy(YARN)), false)
+	killRounds(t, YARN, len(killedBy(YARN)), kills)
 }
 
 // killRounds runs rounds of an engine, and lists the positions of their kills.
-func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
+func killRounds(t *testing.T, engine Engine, otherwise int, h harms) {
 	l := sharedLab(t)
 	rounds, seed := number(t, "BULKLOAD_KILLS", otherwise), number(t, "BULKLOAD_KILLS_SEED", 1)
-	kills, hits, faults := map[string]int{}, 0, 0
+	killed, hits, faults := map[string]int{}, 0, 0
 	wrong := 0
 	for i := range rounds {
-		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"), disturbed)
+		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"), h)
 		t.Log(r)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed+i, err)
 		}
 		for _, k := range r.Kills {
-			kills[r.Command+": "+k]++
+			killed[r.Command+": "+k]++
 			hits++
 		}
 		faults += len(r.Faults)
@@ -74,8 +74,8 @@ func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 			}
 		}
 	}
-	for _, where := range slices.Sorted(maps.Keys(kills)) {
-		t.Logf("%3d × %s", kills[where], where)
+	for _, where := range slices.Sorted(maps.Keys(killed)) {
+		t.Logf("%3d × %s", killed[where], where)
 	}
 	t.Logf("%d rounds, %d kills, %d faults of the cluster", rounds, hits, faults)
 	if wrong > 0 {
@@ -113,9 +113,9 @@ type KillRound struct {
 	Faults   []string // faults of the cluster while a command ran
 	Empty    int      // empty directories that are left in HBase's staging directory
 	Took     time.Duration
-	// Disturbed means that daemons, calls and the table are disturbed while the command runs, besides kills of it.
-	Disturbed bool
-	Hosts     bool // each attempt has its own host, and the state is in a table that all hosts reach
+	Harms    harms
+	Owners   []string // ends of stopped owners that continued
+	Hosts    bool     // each attempt has its own host, and the state is in a table that all hosts reach
 
 	lab      *Lab
 	command  killedCommand
@@ -136,7 +136,17 @@ type KillRound struct {
 	exported string          // directory of an export
 	earlier  map[string]bool // containers of YARN from before the round
 	want     []killRecord
+	stopped  []*stoppedOwner
 }
+
+// harms is what happens to the commands of a round.
+type harms int
+
+const (
+	kills     harms = iota
+	disturbs        // also daemons, calls and the table are disturbed while the command runs
+	takeovers       // each attempt is on a host of its own, and an attempt may be stopped until a later one has its job
+)
 
 // OK reports whether no guarantee was violated.
 func (r *KillRound) OK() bool { return len(r.Problems) == 0 }
@@ -154,8 +164,8 @@ func (r *KillRound) String() string {
 	if r.Hosts {
 		hosts = "hosts"
 	}
-	return fmt.Sprintf("seed %d | %s by %s, %s, %d records, killed %q, disturbed by %v, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.Engine, hosts, r.size,
-		r.Kills, r.Faults, r.Between, r.Exits, r.Empty, r.Took.Seconds(), verdict)
+	return fmt.Sprintf("seed %d | %s by %s, %s, %d records, killed %q, disturbed by %v, between %v, continued %q | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.Engine,
+		hosts, r.size, r.Kills, r.Faults, r.Between, r.Owners, r.Exits, r.Empty, r.Took.Seconds(), verdict)
 }
 
 func (r *KillRound) problem(format string, args ...any) {
@@ -176,14 +186,14 @@ const otherState = 97
 
 // KillRound runs the round of a seed and an engine. command is the name of the command; if it is empty, the seed determines the command. The error
 // means that the round could not be run.
-func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string, disturbed bool) (*KillRound, error) {
+func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string, h harms) (*KillRound, error) {
 	all := killedBy(engine)
-	r := &KillRound{lab: l, Seed: seed, Engine: engine, Disturbed: disturbed, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
+	r := &KillRound{lab: l, Seed: seed, Engine: engine, Harms: h, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
 	r.command = all[seed%uint64(len(all))]
 	if i := slices.IndexFunc(all, func(c killedCommand) bool { return c.name == command }); i >= 0 {
 		r.command = all[i]
 	}
-	r.Command, r.size, r.compacts, r.Hosts = r.command.name, 100+r.rand.IntN(3000), r.rand.IntN(2) == 0, r.rand.IntN(3) == 0
+	r.Command, r.size, r.compacts, r.Hosts = r.command.name, 100+r.rand.IntN(3000), r.rand.IntN(2) == 0, r.rand.IntN(3) == 0 || h == takeovers
 	if engine == Shares {
 		r.size *= 8 // so that processes write for a while
 	}
@@ -228,6 +238,9 @@ func (r *KillRound) do(ctx context.Context) error {
 			break
 		}
 	}
+	if err := r.continueOwners(ctx); err != nil {
+		return err
+	}
 	return r.judge(ctx)
 }
 
@@ -248,7 +261,11 @@ func (r *KillRound) take(ctx context.Context, s killStep, kills int) (ended bool
 			return false, err
 		}
 		if ended {
-			r.lab.learn(r.name(s), time.Since(started), r.records(s))
+			span := time.Since(started)
+			if r.Harms == takeovers { // it may have waited for the silence of an owner
+				span = 0
+			}
+			r.lab.learn(r.name(s), span, r.records(s))
 			break
 		}
 	}
@@ -261,7 +278,10 @@ func (r *KillRound) nextHost() error {
 	if r.host != "" && !r.Hosts {
 		return nil
 	}
-	err := os.RemoveAll(cmp.Or(r.host, filepath.Join(r.dir, "host0")))
+	var err error
+	if !slices.ContainsFunc(r.stopped, func(o *stoppedOwner) bool { return o.host == r.host }) {
+		err = os.RemoveAll(cmp.Or(r.host, filepath.Join(r.dir, "host0")))
+	}
 	r.host = filepath.Join(r.dir, fmt.Sprintf("host%d", len(r.Exits)))
 	return errors.Join(err, os.MkdirAll(r.spill(), 0o755))
 }
@@ -277,7 +297,11 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	}
 	var environ []string
 	if k != nil && k.record != "" {
-		environ = append(environ, "BULKLOAD_TEST_STOP_AFTER="+k.record)
+		after := k.record
+		if k.stops() {
+			after += ":freeze"
+		}
+		environ = append(environ, "BULKLOAD_TEST_STOP_AFTER="+after)
 	}
 	before := r.shareFiles(ctx, s)
 	if r.armed = nil; k != nil && k.fault.proxied() {
@@ -290,15 +314,22 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	}
 	stop := r.lab.watch.begin(ctx, r.lab)
 	defer stop()
+	r.wakeDuring(ctx, p)
 	if k != nil {
 		if err := r.kill(ctx, p, s, k, before); err != nil {
 			return false, err
+		}
+		if k.stops() {
+			if stopped, err := r.stopOwner(ctx, p, s, k); stopped || err != nil {
+				return false, err
+			}
 		}
 	}
 	if err := p.wait(ctx); err != nil {
 		r.problem("%v", err)
 	}
 	r.Exits = append(r.Exits, p.exit)
+	r.awaitAwake(ctx)
 	if p.exit != 0 {
 		r.Errors = append(r.Errors, r.name(s)+": "+p.lastError())
 	}
@@ -330,7 +361,11 @@ func (r *KillRound) launch(args []string, more ...string) (*process, error) {
 	if r.Engine == YARN {
 		env = append(env, "HADOOP_HOME="+r.lab.cluster.HadoopHome(), "TMPDIR="+r.host)
 	}
-	return launch(append([]string{r.lab.Program}, args...), append(env, more...), r.lab.root)
+	argv := append([]string{r.lab.Program}, args...)
+	if r.Harms == takeovers {
+		return launchOn(r.host, argv, append(env, more...), r.lab.root)
+	}
+	return launch(argv, append(env, more...), r.lab.root)
 }
 
 // give runs a command that must end with 0, and returns its output.

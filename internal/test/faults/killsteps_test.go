@@ -57,7 +57,7 @@ func (r *KillRound) steps(ctx context.Context, args []string) ([]killStep, error
 		}
 		return []killStep{{args[0], append(args, "--engine=yarn", "--maps=2", "--reduces=2"), true}}, err
 	}
-	return []killStep{{args[0], args, !slices.Contains([]string{"export"}, args[0])}}, nil
+	return []killStep{{args[0], args, true}}, nil
 }
 
 // byShares gives the plan the arguments of the build, and the last command those of the load.

@@ -29,11 +29,14 @@ type process struct {
 }
 
 // launch starts the program. The kernel kills it when this process ends.
-func launch(argv, env []string, dir string) (*process, error) {
+func launch(argv, env []string, dir string) (*process, error) { return launchIn(argv, env, dir, 0) }
+
+// launchIn starts the program in namespaces of its own.
+func launchIn(argv, env []string, dir string, own uintptr) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, dir, &p.stdout, &p.stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Unshareflags: own}
 	cmd.WaitDelay = 5 * time.Second
 	started := make(chan error)
 	go func() {
