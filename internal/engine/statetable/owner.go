@@ -62,23 +62,16 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err = t.Read(ctx, job); errors.Is(err, loader.ErrTableNotFound) { // nothing is written to a table that lacks a family
-		err = t.create(ctx)
+	c, err := t.Read(ctx, job)
+	if errors.Is(err, loader.ErrTableNotFound) { // nothing is written to a table that lacks a family
+		c, err = &Content{}, t.create(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // the usual case: the job is not in the table
-	if err != nil || o != nil {
-		return o.begin(ctx, live), content, err
-	}
 	var beat []byte
 	var since time.Time
 	for looks := 0; ; looks++ {
-		c, err := t.read(ctx, job, ownerFamily)
-		if err != nil {
-			return nil, nil, err
-		}
 		sign := append(bytes.Clone(c.owner), c.beat...)
 		silent := beat != nil && bytes.Equal(beat, sign) && looks >= minLooks && time.Since(since) >= t.silentFor
 		switch {
@@ -98,6 +91,12 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 		if err := retry.Sleep(ctx, t.lookEvery); err != nil {
 			return nil, nil, err
 		}
+		if c, err = t.read(ctx, job, ownerFamily); err == nil && c.Holder.Epoch == 0 {
+			c, err = t.Read(ctx, job) // its records have the generation
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 }
 
@@ -112,7 +111,7 @@ func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Hol
 		return nil, nil, err
 	}
 	c := was
-	if was.owner != nil { // a job without an owner has no records
+	if len(was.cells) > 0 {
 		var err error
 		if c, err = t.Read(ctx, job); err != nil {
 			return nil, nil, err

@@ -52,7 +52,7 @@ func New(c *loader.Cluster, name loader.TableName) *Table {
 // Content is the table's content for a job.
 type Content struct {
 	Holder  Holder
-	Records [][]byte // lines without line ends
+	Records [][]byte // lines without line ends; the last line of a damaged row names the damage
 	Live    []byte   // the holder's report, nil: none
 
 	beat  []byte
@@ -67,9 +67,9 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 
 func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, error) {
 	c := &Content{}
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: of, Prompt: true}, func(r loader.Row) (err error) {
-		c, err = contentOf(r)
-		return err
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: of, Prompt: true}, func(r loader.Row) error {
+		c = contentOf(r)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the state of job %s: %w", job, t.unfit(err))
@@ -80,11 +80,7 @@ func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, e
 // All reads the content of every job, in the order of the names. A table that does not exist has no jobs.
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
 	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
-		c, err := contentOf(r)
-		if err != nil {
-			return fmt.Errorf("job %s: %w", r.Key, err)
-		}
-		return fn(string(r.Key), c)
+		return fn(string(r.Key), contentOf(r))
 	})
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
@@ -112,24 +108,26 @@ func (t *Table) unfit(err error) error {
 	return err
 }
 
-// contentOf parses a row. It copies the bytes that it keeps.
-func contentOf(r loader.Row) (*Content, error) {
+// contentOf parses a row. It copies the bytes that it keeps. A row that this package has not written has a last line that is no record, but names what
+// is wrong: the reader of the journal refuses it, and other jobs are not affected.
+func contentOf(r loader.Row) *Content {
 	c := &Content{}
 	var parts []record
+	var damage error
 	for _, cell := range r.Cells {
 		c.cells = append(c.cells, loader.Cell{Family: bytes.Clone(cell.Family), Qualifier: bytes.Clone(cell.Qualifier), Timestamp: cell.Timestamp})
 		switch {
 		case string(cell.Family) == recordFamily:
 			p, err := parseRecord(cell.Qualifier)
 			if err != nil {
-				return nil, err
+				damage = err
 			}
 			p.text = bytes.Clone(cell.Value)
 			parts = append(parts, p)
 		case bytes.Equal(cell.Qualifier, ownerColumn):
 			c.owner = bytes.Clone(cell.Value)
-			if err := json.Unmarshal(c.owner, &c.Holder); err != nil {
-				return nil, fmt.Errorf("its owner is not readable: %w", err)
+			if json.Unmarshal(c.owner, &c.Holder) != nil {
+				c.Holder = Holder{Host: "an unknown host"}
 			}
 		case bytes.Equal(cell.Qualifier, beatColumn):
 			c.beat = bytes.Clone(cell.Value)
@@ -138,15 +136,26 @@ func contentOf(r loader.Row) (*Content, error) {
 			}
 		}
 	}
-	return c, c.assemble(parts)
+	if damage == nil {
+		damage = c.assemble(parts)
+	}
+	if damage != nil {
+		c.Records = append(c.Records, []byte(damage.Error()))
+	}
+	return c
 }
 
-// assemble assembles the records of the holder's generation.
+// assemble assembles the records of the holder's generation. Those of a row without a readable owner have the last one.
 func (c *Content) assemble(parts []record) error {
 	slices.SortFunc(parts, record.compare)
+	if n := len(parts); n > 0 && c.Holder.Epoch == 0 {
+		c.Holder.Generation = parts[n-1].generation
+	}
 	for _, p := range parts {
 		switch n := int64(len(c.Records)); {
-		case p.generation != c.Holder.Generation:
+		case p.generation > c.Holder.Generation:
+			return fmt.Errorf("record %d is of generation %d, and the owner of %d", p.number, p.generation, c.Holder.Generation)
+		case p.generation < c.Holder.Generation:
 		case p.number == n+1 && p.part == 0:
 			c.Records = append(c.Records, p.text)
 		case p.number == n && p.part > 0:

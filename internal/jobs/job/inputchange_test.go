@@ -207,6 +207,11 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	}
 }
 
+// unchecked returns the text of a journal without its checksums, as version 0.1 wrote it.
+func unchecked(journal []byte) []byte {
+	return regexp.MustCompile(`,"check":"[0-9a-f]{8}"}`).ReplaceAll(journal, []byte("}"))
+}
+
 // TestRecordsMustBalance resumes a build whose journal has more records than rows.
 func TestRecordsMustBalance(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
@@ -216,8 +221,8 @@ func TestRecordsMustBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := bytes.ReplaceAll(data, []byte(`"records":30000,`), []byte(`"records":30001,`))
-	if bytes.Equal(changed, data) {
+	changed := bytes.ReplaceAll(unchecked(data), []byte(`"records":30000,`), []byte(`"records":30001,`))
+	if bytes.Equal(changed, unchecked(data)) {
 		t.Fatal("no totals in the journal")
 	}
 	if err := os.WriteFile(journal, changed, 0o600); err != nil {
@@ -315,9 +320,9 @@ func TestOldJournalsAreNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := regexp.MustCompile(`,"sums":\[[^]]*\]`).ReplaceAll(data, nil)
+	old := regexp.MustCompile(`,"sums":\[[^]]*\]`).ReplaceAll(unchecked(data), nil)
 	old = regexp.MustCompile(`("duplicates":[0-9]+),"records":[0-9]+`).ReplaceAll(old, []byte("$1"))
-	if bytes.Equal(old, data) || bytes.Contains(old, []byte("sums")) {
+	if bytes.Equal(old, unchecked(data)) || bytes.Contains(old, []byte("sums")) {
 		t.Fatal("nothing was taken out of the journal")
 	}
 	if err := os.WriteFile(name, old, 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -73,10 +74,17 @@ func owns(p *process, journals, text string) bool {
 	})
 }
 
-// awaitRecord waits until a program has recorded its attempt and then text, or has ended.
-func awaitRecord(ctx context.Context, p *process, journals, text string) {
-	for p.running() && !owns(p, journals, text) && pause(ctx, journalPoll) == nil {
+// awaitRecord waits until a program has recorded its attempt and then text. It reports false if the program has ended, or is stopped, before.
+func awaitRecord(ctx context.Context, p *process, journals, text string) bool {
+	for p.running() && pause(ctx, journalPoll) == nil {
+		if owns(p, journals, text) {
+			return true
+		}
+		if still, _ := p.still(); still {
+			return false
+		}
 	}
+	return false
 }
 
 // stoppedOwner is an attempt that is stopped while another one takes over its job.
@@ -86,7 +94,7 @@ type stoppedOwner struct {
 	host  string
 	wake  moment
 	delay time.Duration // after that moment
-	awake bool
+	awake atomic.Bool
 	free  bool // it has not begun the job, or has finished it
 }
 
@@ -130,15 +138,15 @@ func (r *KillRound) stopOwner(ctx context.Context, p *process, s killStep, k *ki
 func (r *KillRound) wakeDuring(ctx context.Context, p *process) {
 	copies := r.copies()
 	for _, o := range r.stopped {
-		if o.awake || o.wake == atEnd {
+		if o.awake.Load() || o.wake == atEnd {
 			continue
 		}
-		o.awake = true
 		go func() {
-			if o.wake == atTaken {
-				awaitRecord(ctx, p, copies, "")
+			if o.wake == atTaken && !awaitRecord(ctx, p, copies, "") {
+				return
 			}
 			if pause(ctx, o.delay) == nil {
+				o.awake.Store(true)
 				o.signal(syscall.SIGCONT)
 			}
 		}()
@@ -148,7 +156,7 @@ func (r *KillRound) wakeDuring(ctx context.Context, p *process) {
 // awaitAwake waits for the end of owners that continue: one that continues before it is taken for dead keeps its job.
 func (r *KillRound) awaitAwake(ctx context.Context) {
 	for _, o := range r.stopped {
-		if o.awake {
+		if o.awake.Load() {
 			r.ended(ctx, o)
 		}
 	}
