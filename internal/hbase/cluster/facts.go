@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -75,6 +76,17 @@ func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) 
 		return ""
 	}
 	return policy
+}
+
+// Expired reports whether readers see no cell of this timestamp in a family, because of its TTL (StoreScanner, HBase 2.6). It also returns the
+// TTL, 0 for none.
+func Expired(cf loader.Family, timestamp int64) (bool, time.Duration) {
+	if cf.TTL == loader.Forever || cf.TTL <= 0 {
+		return false, 0
+	}
+	ttl := time.Duration(cf.TTL) * time.Second
+	kept := cf.Attributes["MIN_VERSIONS"] // of each column, however old they are
+	return timestamp > 0 && (kept == "" || kept == "0") && time.Since(time.UnixMilli(timestamp)) > ttl, ttl
 }
 
 // localityKey enables writing HFiles on the hosts of their regions (HFileOutputFormat2, HBase 2.6); it is on by default.

@@ -153,7 +153,7 @@ func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Res
 	defer cancel(nil)
 	same := make(chan error, 1)
 	go func() {
-		err := j.checkUnchanged(ctx, j.madeOf(t), t.facts.Name.String(), t.Families())
+		err := j.checkUnchanged(ctx, j.madeOf(t), t.facts.Name.String(), t.Families(), rows.manifest)
 		if err != nil {
 			cancel(err)
 		}

@@ -110,6 +110,9 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 		d.all = *d.manifest
 		d.all.Files = slices.Clone(d.manifest.Files)
 	}
+	if err := expired(d.facts, &d.all, fail.Check); err != nil { // before files are uploaded
+		return nil, hdfsio.Location{}, err
+	}
 	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
 	return d.plan(ctx)
 }
@@ -252,7 +255,7 @@ func (d *dirLoad) sameTable(ctx context.Context) error {
 	if d.st.Plan.Made == nil {
 		return nil
 	}
-	return d.checkUnchanged(ctx, d.st.Plan.Made, d.result.Table, d.families())
+	return d.checkUnchanged(ctx, d.st.Plan.Made, d.result.Table, d.families(), &d.all)
 }
 
 // end records that the job is done, and removes temporary files.

@@ -53,6 +53,9 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil
 	}
+	if err := expired(facts, m, fail.Check); err != nil {
+		return nil, err
+	}
 	if !way.proven {
 		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
 			return nil, err

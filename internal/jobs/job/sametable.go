@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
 	"bulkload/pkg/setting"
 )
 
@@ -44,12 +45,30 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	return nil
 }
 
-// checkUnchanged checks a table again after all files are loaded: files loaded into a
-// table that was dropped are lost.
-func (j *run) checkUnchanged(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
+// checkUnchanged checks a table again after all files of a manifest are loaded: files loaded into a
+// table that was dropped are lost, and cells may have expired.
+func (j *run) checkUnchanged(ctx context.Context, was *checkpoint.TableRecord, table string, families []string, m *manifest.Manifest) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, was, facts, fail.Verify)
+	if err := j.recreated(ctx, was, facts, fail.Verify); err != nil {
+		return err
+	}
+	return expired(facts, m, fail.Verify)
+}
+
+// expired returns an error if readers see no cell of a manifest's files in one of the families, because of its TTL.
+func expired(facts *cluster.Facts, m *manifest.Manifest, kind fail.Kind) error {
+	newest := ownTimestamp(m)
+	if m.Stamped && m.Times != nil {
+		newest = m.Times.Max
+	}
+	for _, f := range facts.Families {
+		cf, _ := facts.Table.Family(f.Name)
+		if over, ttl := cluster.Expired(cf, newest); over {
+			return fail.With(kind, setting.Errorf("cells of family %s live for %s and those of this load are older: no reader sees them (make the TTL longer, or build again; %s of run does)", cf.Name, ttl, setting.Restart))
+		}
+	}
+	return nil
 }

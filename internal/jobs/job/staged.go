@@ -49,7 +49,7 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
 		return err
 	}
-	return j.checkUnchanged(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families))
+	return j.checkUnchanged(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families), m)
 }
 
 // StagedFiles returns files of a staging directory in the form of a manifest.

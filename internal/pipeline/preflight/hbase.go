@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/workers"
@@ -233,11 +232,11 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 // checkTTL checks for a timestamp so old that the cells expire at once.
 func checkTTL(cf loader.Family, timestamp int64) Check {
 	const name = "ttl"
-	if cf.TTL == loader.Forever || cf.TTL <= 0 {
+	expired, ttl := cluster.Expired(cf, timestamp)
+	if ttl == 0 {
 		return Check{}
 	}
-	ttl := time.Duration(cf.TTL) * time.Second
-	if timestamp > 0 && time.Since(time.UnixMilli(timestamp)) > ttl {
+	if expired {
 		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: no reader would see a row", cf.Name, ttl)
 	}
 	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)

@@ -95,6 +95,7 @@ public final class Adm {
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
       "ask-split TABLE KEY | ask-merge TABLE KEY KEY   what HBase answers, and how many regions there are then",
       "attribute TABLE KEY=VALUE        an attribute of the table, empty: none",
+      "family TABLE FAMILY KEY=VALUE    an attribute of a family",
       "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE[/FAMILY[/QUALIFIER]]|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had there",
@@ -370,6 +371,10 @@ public final class Adm {
           return asked(table, () -> admin.mergeRegionsAsync(
               new byte[][] {region(table, key(a, 2)).getRegionName(), region(table, key(a, 3)).getRegionName()}, false));
         case "attribute": return attribute(admin, table, a[2].split("=", 2));
+        case "family":
+          ColumnFamilyDescriptor family = admin.getDescriptor(table).getColumnFamily(Bytes.toBytes(a[2]));
+          admin.modifyColumnFamily(table, ColumnFamilyDescriptorBuilder.newBuilder(family).setValue(a[3].split("=", 2)[0], a[3].split("=", 2)[1]).build());
+          return a[3] + " " + table;
         case "locality": return locality(admin, table);
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
