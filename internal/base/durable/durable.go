@@ -63,10 +63,37 @@ func MakePrivateDir(dir string) error {
 	return MakeDirs(dir, func(dir string) error { return os.Mkdir(dir, 0o700) })
 }
 
-// Replace writes a file under another name next to it and renames it, so that a
-// reader sees the complete old or the complete new file, even after a crash. Only
-// the owner may read and write it, regardless of the umask.
+// Target returns the name of the file that [Replace] replaces: the name itself, or
+// where its symbolic links lead. It refuses all but regular files: a device, such as
+// /dev/null, would be lost to all programs.
+func Target(name string) (string, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if to, e := os.Readlink(name); e == nil {
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(name), to)
+			}
+			return Target(to)
+		}
+		return name, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file: name another", name)
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// Replace writes a file under another name next to its [Target] and renames it, so
+// that a reader sees the complete old or the complete new file, even after a crash.
+// Only the owner may read and write it, regardless of the umask.
 func Replace(name string, data []byte) error {
+	name, err := Target(name)
+	if err != nil {
+		return err
+	}
 	return replace(name, data, (*os.File).Sync, SyncDir)
 }
 

@@ -2,9 +2,12 @@ package durable
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -97,5 +100,36 @@ func TestReplace(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestReplaceKeepsLinksAndDevices checks that the file behind symbolic links is replaced, also one that does not exist yet, and that a pipe, which
+// stands for a device such as /dev/null, stays what it is.
+func TestReplaceKeepsLinksAndDevices(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(os.Mkdir(in("there"), 0o700), os.Symlink("there/file", in("link")), os.Symlink(in("link"), in("second")),
+		syscall.Mkfifo(in("pipe"), 0o600), os.Symlink("pipe", in("to-pipe")), os.Symlink("loop", in("loop")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"second", "link"} {
+		if err := Replace(in(name), []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(in("there/file")); err != nil || string(b) != name {
+			t.Errorf("%q, %v", b, err)
+		}
+		if info, err := os.Lstat(in(name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more: %v, %v", name, info, err)
+		}
+	}
+	for _, name := range []string{"pipe", "to-pipe", "loop"} {
+		if err := Replace(in(name), []byte("no")); err == nil {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+	if info, err := os.Lstat(in("pipe")); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is %v, %v", info, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"bulkload/internal/base/durable"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -23,6 +25,10 @@ const maxFormer = 1 << 20
 // first. It keeps the time of the last success from the earlier file for the same labels, unless the run has a newer one.
 // If the earlier file cannot be read, WriteFile still writes the file and returns an error.
 func WriteFile(name string, r Run, l Labels) error {
+	name, err := durable.Target(name)
+	if err != nil {
+		return fmt.Errorf("metrics file: %w", err)
+	}
 	former, formerErr := lastSuccess(name, l)
 	if former.After(r.Success) {
 		r.Success = former

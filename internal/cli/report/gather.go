@@ -31,14 +31,17 @@ type Options struct {
 	Records bool   // show bad records
 }
 
-// Gather starts to collect the data of a report. If the directory of the file does not exist, it returns a usage
-// error.
+// Gather starts to collect the data of a report. If the file cannot be one, such as a device, or its directory does not
+// exist, it returns a usage error.
 func Gather(o Options) (*Reporter, error) {
 	if o.File != "" {
 		if info, err := os.Stat(filepath.Dir(o.File)); err != nil {
 			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %w", err), "report"))
 		} else if !info.IsDir() {
 			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(o.File)), "report"))
+		}
+		if _, err := durable.Target(o.File); err != nil {
+			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %w", err), "report"))
 		}
 	}
 	w := newReporter(o)

@@ -23,6 +23,10 @@ import (
 
 // removeOld removes an old file, and returns an error early if the new file cannot be written.
 func removeOld(name string) error {
+	name, err := durable.Target(name)
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(filepath.Dir(name))
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Cells == 0 {
-		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
+		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file; remove it", name)
 	}
 	if string(m.Family) != family {
 		return manifest.File{}, fmt.Errorf("%s has cells of family %q: it is in another family's directory", name, m.Family)
