@@ -239,7 +239,7 @@ func (st *Job) Turn(number int, table string) error {
 
 // Publish copies the journal next to the files on HDFS, for people and for clean on other machines. A failure is only a warning.
 func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
-	if st.Log == nil {
+	if st.Log == nil || st.Check(ctx) != nil {
 		return
 	}
 	if err := st.copyTo(ctx, stage); err != nil {

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 )
 
 // StateDigits is the number of digits of a job's identity in its directory's name.
@@ -82,6 +85,22 @@ func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error)
 	}
 	defer f.Close()
 	return traceOf(name, f)
+}
+
+// CheckCopy returns an error if the copy of the journal in the job's staging directory records a load that the journal does not: the journal has lost
+// records, such as one from an older backup, and files that HBase has would be built and loaded again.
+func (st *Job) CheckCopy(ctx context.Context, stage *staging.Dir) error {
+	if st.Log == nil || st.AnyLoading() {
+		return nil
+	}
+	t, err := ReadStaged(ctx, stage.FS, stage.Location.Path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !t.AnyLoading() {
+		return nil
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return fail.Errorf(fail.Check, "the journal in %s lacks the load that its copy in %s has: restore it; if it is lost, give %s, which loads everything again", st.Dir, stage.Location, setting.Restart)
 }
 
 // errNoRecord reports a journal that was truncated, or whose only record is torn.

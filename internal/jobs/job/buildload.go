@@ -175,7 +175,8 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
+		publish: func() { j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) }}
 	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
 	j.copying.Wait() // if there was nothing to load
 	if err != nil {

@@ -33,7 +33,8 @@ type loadWay struct {
 	root     string // path of HBase's directory; empty: unknown
 	local    bool   // the load is not replicated to peers
 	cuts     string // path of the directory for cut or merged files; empty: that of the files
-	before   func() // waits for prerequisites of the load, while files are checked; nil: none
+	before   func() // waits for publish and other prerequisites of the load; nil: none
+	publish  func() // begins to copy the journal, which then records the load, next to the files; nil: it has no copy
 }
 
 // maxFiles returns the maximum number of files for a family of a region, by default
@@ -70,7 +71,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
-	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
+	l := &journaledLoad{log: log, events: e, way: way, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local, Repeatable: log.History.Undo != nil}
 	if log.History.Replace != nil {
@@ -147,6 +148,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting
 type journaledLoad struct {
 	log      *checkpoint.Job
 	events   progress.Events
+	way      loadWay
 	regions  map[string]bool
 	replaced []string // paths on HDFS
 }
@@ -154,14 +156,22 @@ type journaledLoad struct {
 func (l *journaledLoad) hooks() loader.Events {
 	return loader.Events{
 		OnPrepared: func(token string) error {
-			return l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+			err := l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+			if err == nil && l.way.publish != nil {
+				l.way.publish()
+			}
+			return err
 		},
 		OnSending: func(groups []loader.Sending) error {
 			s := checkpoint.SendingRecord{}
 			for _, g := range groups {
 				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
 			}
-			return l.log.Record(checkpoint.EventSending, s)
+			err := l.log.Record(checkpoint.EventSending, s)
+			if l.way.before != nil {
+				l.way.before()
+			}
+			return err
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true

@@ -236,8 +236,8 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 func (j *run) reopen(ctx context.Context) (err error) {
 	if j.local != "" {
 		j.stage, err = localStage(j.local)
-	} else {
-		j.stage, err = j.stagedBefore(ctx)
+	} else if j.stage, err = j.stagedBefore(ctx); err == nil {
+		err = j.st.CheckCopy(ctx, j.stage.Dir)
 	}
 	if err != nil {
 		return err

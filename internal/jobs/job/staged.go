@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"sync"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -29,6 +30,7 @@ type Staged struct {
 	Journal *checkpoint.Job
 	Time    int64                   // timestamp of cut or merged files, milliseconds; default now
 	Proven  bool                    // every file has just been read completely
+	Copied  bool                    // the directory has a copy of the journal, which has to record the load before HBase is called
 	Made    *checkpoint.TableRecord // the table must match it before and after the load; nil: not compared
 }
 
@@ -45,7 +47,12 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	st := stageIn(s.Dir)
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
+	var copying sync.WaitGroup
+	defer copying.Wait()
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
+	if s.Copied {
+		way.before, way.publish = copying.Wait, func() { copying.Go(func() { s.Journal.Publish(ctx, s.Dir, o.Events) }) }
+	}
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
 		return err
 	}

@@ -107,8 +107,8 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 
 // prove checks the files of earlier attempts, unless a load of them has begun. Damaged files are built again.
 func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
-	if j.st.Loading || j.divided() {
-		return nil
+	if err := j.st.CheckCopy(ctx, j.dir); err != nil || j.st.Loading || j.divided() {
+		return err
 	}
 	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // built by an earlier version
 		return j.st.ForgetBuild()
@@ -130,7 +130,7 @@ func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 			return err
 		}
 	}
-	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Journal: j.st, Made: j.st.Plan.Made}
+	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Copied: true, Journal: j.st, Made: j.st.Plan.Made}
 	err := s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
 	if err != nil {
 		j.st.Fail(ctx, err) // so that the copy includes the failure

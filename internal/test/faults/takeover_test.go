@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,11 +195,15 @@ func launchOn(dir string, argv, env []string, cwd string) (*process, error) {
 	if os.Getuid() != 0 {
 		return launch(argv, env, cwd)
 	}
-	boot := filepath.Join(dir, "boot_id")
-	if err := os.WriteFile(boot, []byte(dir+"\n"), 0o644); err != nil {
+	known, err := os.ReadFile("/etc/hosts")
+	if err != nil {
 		return nil, err
 	}
-	const host = `mount --bind "$0" /proc/sys/kernel/random/boot_id && hostname "$1" && shift && exec "$@"`
-	argv = append([]string{"/bin/sh", "-c", host, boot, filepath.Base(dir)}, argv...)
+	name, boot, hosts := filepath.Base(dir), filepath.Join(dir, "boot_id"), filepath.Join(dir, "hosts")
+	if err := errors.Join(os.WriteFile(boot, []byte(dir+"\n"), 0o644), os.WriteFile(hosts, fmt.Appendf(known, "\n127.0.0.1 %s\n", name), 0o644)); err != nil {
+		return nil, err
+	}
+	const host = `mount --bind "$0" /proc/sys/kernel/random/boot_id && mount --bind "$1" /etc/hosts && hostname "$2" && shift 2 && exec "$@"`
+	argv = append([]string{"/bin/sh", "-c", host, boot, hosts, name}, argv...)
 	return launchIn(argv, env, cwd, syscall.CLONE_NEWNS|syscall.CLONE_NEWUTS)
 }
