@@ -65,9 +65,6 @@ func (Local) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 { // opening it would wait for a writer
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a named pipe: give a file")}
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

@@ -75,16 +75,3 @@ func TestGroupedNames(t *testing.T) {
 		t.Errorf("%d files, %v", len(infos), err)
 	}
 }
-
-// TestPipeIsNoFile checks that a named pipe is refused, also behind a link: opening it would wait for a writer.
-func TestPipeIsNoFile(t *testing.T) {
-	dir := t.TempDir()
-	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
-	testcheck.Must(t, syscall.Mkfifo(pipe, 0o600))
-	testcheck.Must(t, os.Symlink(pipe, link))
-	for _, name := range []string{pipe, link} {
-		if f, err := (Local{}).Open(t.Context(), name); err == nil {
-			t.Errorf("%s is open: %v", name, f.Close())
-		}
-	}
-}

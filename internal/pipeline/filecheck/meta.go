@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 	"unicode"
@@ -22,6 +24,16 @@ type Opener interface {
 	Open(ctx context.Context, name string) (fs.File, error)
 }
 
+// open opens a file that is to be an HFile. A named pipe is none: opening it would wait for a writer.
+func open(ctx context.Context, fsys Opener, name string) (fs.File, error) {
+	if _, ok := fsys.(hdfsio.Local); ok {
+		if info, err := os.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a named pipe: give a file")}
+		}
+	}
+	return fsys.Open(ctx, name)
+}
+
 // OpenHFile opens an HFile of a file system. The caller closes the returned closer.
 func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
 	return openHFile(ctx, fsys, name, 0)
@@ -29,7 +41,7 @@ func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader,
 
 // openHFile is OpenHFile, but reads a file of at most small bytes as a whole.
 func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
-	f, err := fsys.Open(ctx, name)
+	f, err := open(ctx, fsys, name)
 	if err != nil {
 		return nil, nil, err
 	}

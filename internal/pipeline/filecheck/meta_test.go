@@ -7,10 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
@@ -196,6 +200,23 @@ func TestInfoText(t *testing.T) {
 	} {
 		if got := infoText(c.key, []byte(c.value)); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.key, c.value, got, c.want)
+		}
+	}
+}
+
+// TestPipeIsNoFile checks that a named pipe is refused as an HFile, also behind a link: opening it would wait for a writer.
+func TestPipeIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	testcheck.Must(t, syscall.Mkfifo(pipe, 0o600))
+	testcheck.Must(t, os.Symlink(pipe, link))
+	for _, name := range []string{pipe, link} {
+		if _, err := ReadMeta(t.Context(), hdfsio.Local{}, name); err == nil || !strings.Contains(err.Error(), "named pipe") {
+			t.Errorf("%s: %v", name, err)
+		}
+		target := Target{Path: name, File: manifest.File{Bytes: 9}}
+		if _, err := (&Checker{FS: hdfsio.Local{}}).All(t.Context(), []Target{target}); err == nil || !strings.Contains(err.Error(), "named pipe") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
