@@ -69,16 +69,24 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 	if err != nil {
 		return nil, fmt.Errorf("get a delegation token: %w", err)
 	}
-	t := new(kerberos.Token)
-	ok := frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
+	return issued(answer)
+}
+
+// issued returns the token of a response.
+func issued(response []byte) (*kerberos.Token, error) {
+	t, whole := kerberos.Token{}, true
+	ok := frames.Fields(response, func(field protowire.Number, _ uint64, data []byte) {
 		if field == 1 {
-			*t, _ = parseToken(data)
+			t, whole = parseToken(data)
 		}
 	})
-	if !ok || len(t.Identifier) == 0 || len(t.Password) == 0 {
+	switch {
+	case !ok || !whole:
+		return nil, errors.New("get a delegation token: the NameNode's answer is malformed")
+	case len(t.Identifier) == 0 || len(t.Password) == 0:
 		return nil, errors.New("get a delegation token: the NameNode gives none: it issues tokens only after a Kerberos login")
 	}
-	return t, nil
+	return &t, nil
 }
 
 // CancelToken cancels a token.
