@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
@@ -239,7 +240,7 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (r
 	if err != nil {
 		return res, err
 	}
-	f, err := fsys.Open(cmd.Context(), p)
+	f, err := filecheck.Open(cmd.Context(), fsys, p)
 	if err != nil {
 		return res, err
 	}

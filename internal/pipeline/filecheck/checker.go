@@ -117,7 +117,7 @@ func damagedBlock(name string, err error) error {
 
 // checkFile checks a file. It stores the file's checksum, if that was unknown.
 func (p *Checker) checkFile(ctx context.Context, f *Target) error {
-	file, err := open(ctx, p.FS, f.Path)
+	file, err := Open(ctx, p.FS, f.Path)
 	if err != nil {
 		return err
 	}

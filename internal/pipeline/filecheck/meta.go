@@ -24,8 +24,8 @@ type Opener interface {
 	Open(ctx context.Context, name string) (fs.File, error)
 }
 
-// open opens a file that is to be an HFile. A named pipe is none: opening it would wait for a writer.
-func open(ctx context.Context, fsys Opener, name string) (fs.File, error) {
+// Open opens a file that is to be an HFile. A named pipe is none: opening it would wait for a writer.
+func Open(ctx context.Context, fsys Opener, name string) (fs.File, error) {
 	if _, ok := fsys.(hdfsio.Local); ok {
 		if info, err := os.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a named pipe: give a file")}
@@ -41,7 +41,7 @@ func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader,
 
 // openHFile is OpenHFile, but reads a file of at most small bytes as a whole.
 func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
-	f, err := open(ctx, fsys, name)
+	f, err := Open(ctx, fsys, name)
 	if err != nil {
 		return nil, nil, err
 	}
