@@ -100,8 +100,8 @@ soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 
 	go test -count=1 -v -timeout 0 -run '^TestSoak$$' ./internal/test/faults -args -rounds $(ROUNDS) -seed $(SEED) -kinds $(KINDS) $(if $(JSON),-json $(abspath $(JSON)))
 
 KILLS ?= 200
-test-kills: ## each command, and shares, killed at random and run while daemons die and calls are lost, with changes of the table in between: KILLS=200 SEED=1
-	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 180m -run '^Test(Killed|Disturbed)(Commands|Shares)$$' ./internal/test/faults
+test-kills: ## each command, and shares, killed at random, taken over by other hosts, and run while daemons die and calls are lost, with changes of the table in between: KILLS=200 SEED=1
+	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 180m -run '^Test((Killed|Disturbed)(Commands|Shares)|(Shares)?TakenOver)$$' ./internal/test/faults
 
 test-short: ## the tests that need no cluster
 	go test -short ./...
