@@ -95,21 +95,25 @@ func shellLine(r QuietRecord) string {
 	return line
 }
 
+// restore returns the attributes to set, from the present ones. It includes those that have their previous values: a change by an attempt that was
+// killed may still wait in the master, which makes this change after it.
+func (r QuietRecord) restore(now map[string]string) map[string]string {
+	set := map[string]string{}
+	for key, was := range r.Was {
+		if now[key] == "false" || now[key] == was {
+			set[key] = was
+		}
+	}
+	return set
+}
+
 // giveBack restores the attributes of a table, except for those that others have changed since. It does nothing for a table that is gone.
 func giveBack(ctx context.Context, c *loader.Cluster, r QuietRecord) error {
 	name, err := loader.ParseTableName(r.Table)
 	if err != nil {
 		return err
 	}
-	err = c.ChangeAttributes(ctx, name, func(now map[string]string) map[string]string {
-		set := map[string]string{}
-		for key, was := range r.Was {
-			if now[key] == "false" {
-				set[key] = was
-			}
-		}
-		return set
-	})
+	err = c.ChangeAttributes(ctx, name, r.restore)
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
 	}
