@@ -226,10 +226,8 @@ func newRecord(seq int64, event string, body []byte) (Record, error) {
 
 // checkOf returns the end of a line with the checksum of what precedes it.
 func checkOf(line []byte) []byte {
-	return fmt.Appendf(nil, `,"check":"%08x"}`, crc32.Checksum(line, castagnoli))
+	return fmt.Appendf(nil, `,"check":"%08x"}`, crc32.Checksum(line, crc32.MakeTable(crc32.Castagnoli)))
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // unchanged reports whether a line has the bytes that were written. Lines of earlier versions have no checksum.
 func unchanged(line []byte) bool {
