@@ -270,7 +270,7 @@ func (p *parser) call(name string, start, depth int) (Expr, error) {
 func (p *parser) unknown(name string) error {
 	names := functionNames()
 	if _, ok := findValueFunction(name); ok {
-		return p.fail("a key has no %s(…), which is for cells and filters", name)
+		return p.fail("a key has no %s(…), which is for cells and filters (%s)", name, cmp.Or(suggest(name, names), "docs/keys.md lists its functions"))
 	}
 	if !p.value {
 		return p.fail("unknown function %q (%s)", name, cmp.Or(suggest(name, names), "known: "+strings.Join(names, ", ")))

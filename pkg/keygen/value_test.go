@@ -63,7 +63,7 @@ func TestValueErrors(t *testing.T) {
 func TestKeysRefuseValues(t *testing.T) {
 	for spec, want := range map[string]string{
 		"a = b": "a key has no =", "a <> b": "a key has no !=", "md5hex(a and b)": "a key has no and", "a is null": "a key has no is", "a like 'x'": "a key has no like",
-		"case when a": "a key has no when", "coalesce(a, b)": "a key has no coalesce(…), which is for cells and filters", "'' + a": "a literal is empty",
+		"case when a": "a key has no when", "lpad(a, 2)": "did you mean pad?", "coalesce(a, b)": "a key has no coalesce(…), which is for cells and filters (docs/keys.md", "'' + a": "a literal is empty",
 	} {
 		if _, err := Parse(spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", spec, err, want)
