@@ -60,7 +60,7 @@ func (p *profileOptions) part() (float64, error) {
 	number, ok := strings.CutSuffix(p.share, "%")
 	percent, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || !(percent > 0 && percent <= 100) {
-		return 0, fail.Usage(settings.AboutFlags(fmt.Errorf("--profile-share %q is no share above 0%% and up to 100%%, such as 10%%", p.share), "profile-share"))
+		return 0, fail.Usage(settings.AboutFlags(fmt.Errorf("--profile-share %q is not a share above 0%% and up to 100%%, such as 10%%", p.share), "profile-share"))
 	}
 	return percent / 100, nil
 }

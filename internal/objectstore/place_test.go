@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		"abfss://c@acc.dfs.core.windows.net/x/y": "abfs://c@acc.dfs.core.windows.net/x/y",
 	} {
 		if !IsName(name) {
-			t.Errorf("%s is no name", name)
+			t.Errorf("%s is not a name", name)
 		}
 		if p, err := Parse(name); err != nil || p.String() != want {
 			t.Errorf("%s is %s, %v; want %s", name, p, err, want)

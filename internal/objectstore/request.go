@@ -90,7 +90,7 @@ func (e *shortError) Error() string {
 }
 
 // do sends a request until use returns no error, the error is final, or the tries are used up; a try that received bytes restarts the count. use may
-// be called several times: it continues where it stopped. do does not wait after the first lost connection, which is no sign of an overloaded store.
+// be called several times: it continues where it stopped. do does not wait after the first lost connection, which is not a sign of an overloaded store.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
 	redirected, lost, from := false, false, int64(0)
 	for try := 1; ; try++ {

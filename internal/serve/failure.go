@@ -50,7 +50,7 @@ func failure(ctx context.Context, err error) *Problem {
 	case loader.Unavailable(err):
 		return problem(unavailable, "HBase or a region of the table is out of reach at present")
 	case fail.KindOf(err) == fail.Check:
-		return problem(tableUnfit, "HBase refuses to read the table as this job wants it; the service's log says why")
+		return problem(tableUnfit, "HBase refuses to read the table as this job requires; the service's log says why")
 	}
 	return problem(internalError, "the service's log says why")
 }

@@ -20,7 +20,7 @@ func FuzzBatch(f *testing.F) {
 		b, err := parseBatch(body, []string{"a", "b"}, limits)
 		if err != nil {
 			if asProblem(err) == nil {
-				t.Fatalf("%v is no problem", err)
+				t.Fatalf("%v is not a problem", err)
 			}
 			return
 		}

@@ -150,7 +150,7 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 	}
 	if page.Scan {
 		for name, text := range given {
-			if text == "" { // an empty field is no bound
+			if text == "" { // an empty field means no bound
 				delete(given, name)
 			}
 		}

@@ -221,7 +221,7 @@ func TestHostile(t *testing.T) {
 			t.Fatalf("%s %s?%s: %d %s", method, path, r.URL.RawQuery, got.status, got.body)
 		}
 		if got.status >= 400 && got.header.Get("Content-Type") != "application/problem+json" && !strings.HasPrefix(path, "/search/") {
-			t.Fatalf("%s %s: %d is no problem: %s", method, path, got.status, got.body)
+			t.Fatalf("%s %s: %d is not a problem: %s", method, path, got.status, got.body)
 		}
 	})
 	if free := s.answers.memory.free.Load(); free != s.limits.answers() {

@@ -26,7 +26,7 @@ type FS interface {
 	Rename(ctx context.Context, from, to string) error
 	// Remove removes a file or an empty directory.
 	Remove(ctx context.Context, name string) error
-	// RemoveAll removes a tree; a name that does not exist is no error.
+	// RemoveAll removes a tree; a name that does not exist is not an error.
 	RemoveAll(ctx context.Context, name string) error
 	// MkdirAll creates a directory and its parents with the given mode; existing ones keep theirs.
 	MkdirAll(ctx context.Context, name string, perm fs.FileMode) error

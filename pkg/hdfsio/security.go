@@ -37,7 +37,7 @@ func (s *Security) rpc() *hadooprpc.Options {
 }
 
 // ErrSecured is the error for a cluster that requires a login when the configuration has none.
-var ErrSecured = errors.New("the NameNode wants a Kerberos login, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (is HADOOP_CONF_DIR that of this cluster?)")
+var ErrSecured = errors.New("the NameNode requires Kerberos, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (is HADOOP_CONF_DIR that of this cluster?)")
 
 // wantsLogin explains a connection that a NameNode has closed: one that requires a login closes it without a message.
 func (h *HDFS) wantsLogin(ctx context.Context) error {

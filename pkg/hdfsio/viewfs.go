@@ -130,7 +130,7 @@ func (c *Conf) mountTarget(name string, l mountedLink) (Location, error) {
 		return Location{}, fmt.Errorf("resolve %s: %s = %q (%s): %w", name, l.key, l.target, c.props[l.key].File, err)
 	}
 	if strings.ToLower(u.Scheme) != "hdfs" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return Location{}, fmt.Errorf("resolve %s: %s = %q (%s) is no hdfs:// address with a host: only HDFS can be read and written there", name, l.key, l.target, c.props[l.key].File)
+		return Location{}, fmt.Errorf("resolve %s: %s = %q (%s) is not an hdfs:// address with a host: only HDFS can be read and written there", name, l.key, l.target, c.props[l.key].File)
 	}
 	return c.resolve(name, "hdfs", u.Host, cmp.Or(u.Path, "/"))
 }

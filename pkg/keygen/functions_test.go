@@ -312,7 +312,7 @@ func TestBadValues(t *testing.T) {
 			t.Errorf("%s of %.40q: error %v, want %v and %q", c.spec, c.value, err, c.want, c.says)
 		}
 	}
-	// bytes that are no characters are bytes all the same
+	// bytes that are not characters are bytes all the same
 	for _, spec := range []string{"v", "md5hex(v)", "trim(v)", "hex(v)", "murmur3(v)", "pad(v, 9)", "orempty(v)", "spread(v)"} {
 		if _, err := key(t, spec, 10, map[string]string{"v": "\xff"}); err != nil {
 			t.Errorf("%s: %v", spec, err)

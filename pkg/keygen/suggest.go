@@ -11,7 +11,7 @@ import (
 // suggest returns the known name that name may stand for: one that begins with it, or that it begins with, else one that differs in a few
 // letters.
 func suggest(name string, known []string) string {
-	const most = 3 // more would be no hint
+	const most = 3 // more would not be a hint
 	name = strings.ToLower(name)
 	var near []string
 	for _, k := range known {

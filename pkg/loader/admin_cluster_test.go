@@ -124,7 +124,7 @@ func TestStatus(t *testing.T) {
 		host, rest, _ := strings.Cut(name, ",")
 		port, code, _ := strings.Cut(rest, ",")
 		if millis, err := strconv.ParseInt(code, 10, 64); err != nil || millis < 1e12 {
-			t.Errorf("the start of the server %s is no time in milliseconds", name)
+			t.Errorf("the start of the server %s is not a time in milliseconds", name)
 		}
 		started = append(started, host+":"+port)
 	}

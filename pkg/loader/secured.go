@@ -10,7 +10,7 @@ import (
 )
 
 // ErrSecured is the error of a cluster that requires a login while the configuration has none.
-var ErrSecured = errors.New("the server wants a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
+var ErrSecured = errors.New("the server requires a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // wantsLogin explains a connection that a server has broken: a server that requires a login closes it without a message that gohbase passes
 // on. It returns nil if that is not the cause.

@@ -121,7 +121,7 @@ func sayf(words func(Name) string, format string, args []any) string {
 	return fmt.Errorf(format, said...).Error() // which has %w, unlike Sprintf
 }
 
-// saidError is an error's text where a format wants an error.
+// saidError is an error's text where a format expects an error.
 type saidError string
 
 func (e saidError) Error() string { return string(e) }

@@ -48,7 +48,7 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	}
 	start, err := r.scanCSV(0, n)
 	for err == nil && start < n {
-		// The rest is no complete record, or a fault hides its end.
+		// The rest is not a complete record, or a fault hides its end.
 		fault := rfc4180.Find(r.buf[start:n], r.comma, last)
 		end := -1
 		if fault != nil {

@@ -62,7 +62,7 @@ func TestCSV(t *testing.T) {
 		{name: "too few", in: "a,b\n1,2\n\n3\n", err: "record 2 at byte 9: 1 column found, 2 expected"},
 		{name: "too many", in: "a,b\n1,2,3\n", err: "record 1 at byte 4: 3 columns found, 2 expected"},
 		{name: "too few at the end", in: "a,b\n3", err: "record 1 at byte 4: 1 column found, 2 expected"},
-		{name: "quoted blank is no blank line", in: "a,b\n\"\"\n", err: "record 1 at byte 4: 1 column found, 2 expected"},
+		{name: "quoted blank is not a blank line", in: "a,b\n\"\"\n", err: "record 1 at byte 4: 1 column found, 2 expected"},
 		{name: "header without a name", in: "a,\n1,2\n", err: "header: column 2 has no name"},
 		{name: "header without names", in: ",b,\n1,2,3\n", err: "header: column 1 has no name"},
 		{name: "header without a name, columns are given", in: ",a,b\n1,2,3\n", o: Options{Columns: ab}, err: "header: column 1 has no name"},

@@ -186,7 +186,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 		case ok:
 			return nil
 		case last:
-			f.dataStart, f.blank = int64(len(data)), true // nothing but lines that are no records
+			f.dataStart, f.blank = int64(len(data)), true // nothing but lines that are not records
 			return nil
 		case size >= int64(o.MaxRecord):
 			return fmt.Errorf("%s: header: it is longer than %s: most likely a separator or a closing quote is missing", f.Path, setting.Count(size, "byte"))

@@ -139,7 +139,7 @@ func TestFixedRefused(t *testing.T) {
 		"positions: column \"a\" stands twice":          func(d *dialect.Dialect) { d.Positions = append(d.Positions, d.Positions[0]) },
 		"ends after the record, which has 3 bytes":      func(d *dialect.Dialect) { d.RecordLength = 3 },
 		"so that records need an end":                   func(d *dialect.Dialect) { d.Positions[1].To, d.Unseparated = 0, true },
-		"is no position of a column":                    func(d *dialect.Dialect) { d.Positions[0].From = -1 },
+		"is not a column position":                      func(d *dialect.Dialect) { d.Positions[0].From = -1 },
 		"have no lines to skip":                         func(d *dialect.Dialect) { d.Unseparated, d.SkipLines = true, 1 },
 		"fixed columns have no separators between them": func(d *dialect.Dialect) { d.FieldSep = "," },
 		"a record of cp1047 ends with no LF":            func(d *dialect.Dialect) { d.Charset = "cp1047" },

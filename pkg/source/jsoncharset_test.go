@@ -119,7 +119,7 @@ func TestBadJSONOfCharsets(t *testing.T) {
 		if len(rows) != 2 || len(bad) != 2 {
 			t.Fatalf("%q, %q", rows, bad)
 		}
-		for i, want := range []string{"JSON, byte 6 of the line: these bytes are no character", "JSON, byte 11 of the line in UTF-8"} {
+		for i, want := range []string{"JSON, byte 6 of the line: these bytes are not a character", "JSON, byte 11 of the line in UTF-8"} {
 			if !strings.Contains(bad[i], want) {
 				t.Errorf("%s, want %s", bad[i], want)
 			}

@@ -116,7 +116,7 @@ func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
 type badCharacter struct{ at int }
 
 func (e *badCharacter) Error() string {
-	return fmt.Sprintf("JSON, byte %d of the line: these bytes are no character of the character set", e.at)
+	return fmt.Sprintf("JSON, byte %d of the line: these bytes are not a character of the character set", e.at)
 }
 
 // ascii reports whether text has no byte from 0x80 on.

@@ -29,7 +29,7 @@ func TestMainframeRecords(t *testing.T) {
 	if want := []string{"AB/-15/123.45", "C/0/0.00"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if want := []string{"amount: 3 bytes that are no packed decimal", "n: 4 bytes that are no zoned decimal", "amount: 3 bytes that are no packed decimal"}; !slices.Equal(bad, want) {
+	if want := []string{"amount: 3 bytes that are not a packed decimal", "n: 4 bytes that are not a zoned decimal", "amount: 3 bytes that are not a packed decimal"}; !slices.Equal(bad, want) {
 		t.Errorf("%q, want %q", bad, want)
 	}
 	_, err = rejects.Finish()
@@ -63,8 +63,8 @@ func TestMainframePositions(t *testing.T) {
 	path := writeFile(t, "x.txt", []byte("abcdef\n"))
 	for want, d := range map[string]*dialect.Dialect{
 		"column a is packed, and may have the bytes of a record's end": fixed(t, nil, "a=1-3:packed"),
-		"a=1-:zoned is no place of a number":                           fixed(t, nil, "a=1-:zoned"),
-		"a=1-33:zoned is no place of a number":                         fixed(t, nil, "a=1-33:zoned"),
+		"a=1-:zoned is not a number's position":                        fixed(t, nil, "a=1-:zoned"),
+		"a=1-33:zoned is not a number's position":                      fixed(t, nil, "a=1-33:zoned"),
 	} {
 		if _, err := Open(t.Context(), disk, []string{path}, Options{Dialect: d}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -66,8 +66,8 @@ func TestORCRefused(t *testing.T) {
 		err  string
 		o    Options
 	}{
-		"cut.orc":       {whole[:len(whole)-9], "it is no ORC file, or it is truncated or damaged: ", Options{}},
-		"text.orc":      {[]byte("a,b\n1,2\n"), "it is no ORC file, or it is truncated or damaged: ", Options{}},
+		"cut.orc":       {whole[:len(whole)-9], "it is not an ORC file, or it is truncated or damaged: ", Options{}},
+		"text.orc":      {[]byte("a,b\n1,2\n"), "it is not an ORC file, or it is truncated or damaged: ", Options{}},
 		"x.orc.gz":      {whole, "a packed ORC file cannot be read: unpack it first", Options{}},
 		"lzo.orc":       {orcFile(3, 0, nil, nil, nil, schema...), "it is packed with LZO, which cannot be read: write it with zlib, snappy, zstd, lz4 or not packed", Options{}},
 		"number.orc":    {orcFile(9, 0, nil, nil, nil, schema...), "it is packed with number 9, which cannot be read", Options{}},

@@ -134,9 +134,9 @@ func TestParquetRefused(t *testing.T) {
 	}{
 		{"others/encrypted-footer.parquet", nil, "its footer is encrypted: write it without encryption"},
 		{"others/encrypted-column.parquet", nil, "row group 0, column secret: it is encrypted: write it without encryption, or choose other columns"},
-		{"truncated.parquet", whole[:len(whole)/2], "it is no Parquet file, or it is truncated or damaged: "},
-		{"headless.parquet", whole[:10], "it is no Parquet file, or it is truncated or damaged: "},
-		{"nothing.parquet", []byte{}, "it is no Parquet file, or it is truncated or damaged: "},
+		{"truncated.parquet", whole[:len(whole)/2], "it is not a Parquet file, or it is truncated or damaged: "},
+		{"headless.parquet", whole[:10], "it is not a Parquet file, or it is truncated or damaged: "},
+		{"nothing.parquet", []byte{}, "it is not a Parquet file, or it is truncated or damaged: "},
 		{"damaged.parquet", damaged, "row group 0, column id: page at byte 4: its checksum is wrong: the file is damaged"},
 		{"packed.parquet.gz", whole, "a packed Parquet file cannot be read: unpack it first"},
 	} {

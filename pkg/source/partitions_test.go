@@ -169,7 +169,7 @@ func TestPartitionColumns(t *testing.T) {
 		{"t", Options{Where: []string{"dt=3"}}, "", []string{"where leaves nothing", "2 partitions", "`allow_empty`"}},
 		{"t/dt=1", Options{Where: []string{"dt=2"}}, "", []string{"where leaves nothing"}},
 		{"t", Options{Where: []string{"day=3"}}, "", []string{"where day=3", `it has "dt"`}},
-		{"t", Options{Where: []string{"dt"}}, "", []string{"is no condition"}},
+		{"t", Options{Where: []string{"dt"}}, "", []string{"is not a condition"}},
 		{"t", Options{Where: []string{"dt=1"}, Partitions: []string{"off"}}, "", []string{"turned off"}},
 	} {
 		in, err := Open(t.Context(), disk, []string{dir + "/" + c.input}, c.o)

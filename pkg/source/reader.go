@@ -85,7 +85,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	}
 	r.emit = nil
 	if len(r.buf) > 8*r.in.opts.ChunkSize {
-		r.buf = nil // one long record is no reason to keep the memory
+		r.buf = nil // one long record is not a reason to keep the memory
 	}
 	return err
 }

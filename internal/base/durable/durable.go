@@ -81,7 +81,7 @@ func Target(name string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file: name another", name)
+		return "", fmt.Errorf("%s is not a regular file: name another", name)
 	}
 	return filepath.EvalSymlinks(name)
 }

@@ -121,7 +121,7 @@ func TestReplaceKeepsLinksAndDevices(t *testing.T) {
 			t.Errorf("%q, %v", b, err)
 		}
 		if info, err := os.Lstat(in(name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			t.Errorf("%s is no link any more: %v, %v", name, info, err)
+			t.Errorf("%s is not a link any more: %v, %v", name, info, err)
 		}
 	}
 	for _, name := range []string{"pipe", "to-pipe", "loop"} {

@@ -19,7 +19,7 @@ import (
 // TestWithoutQuotes checks that quoted values of a reason are left out.
 func TestWithoutQuotes(t *testing.T) {
 	for in, want := range map[string]string{
-		`"12x" is no number`: `"…" is no number`, `it has "a \"b\" c" and "d"`: `it has "…" and "…"`, `no quote`: `no quote`, `an "open one`: `an "…"`,
+		`"12x" is not a number`: `"…" is not a number`, `it has "a \"b\" c" and "d"`: `it has "…" and "…"`, `no quote`: `no quote`, `an "open one`: `an "…"`,
 		`"x\`: `"…"`, ``: ``, `""`: `"…"`,
 	} {
 		if got := withoutQuotes(in); got != want {
@@ -32,7 +32,7 @@ func TestWithoutQuotes(t *testing.T) {
 // requested.
 func TestReadRejects(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rejects.jsonl")
-	text := `{"path":"a.csv","offset":7,"record":2,"column":"id","reason":"\"12x\" is no number","raw":"12x,` + strings.Repeat("ä", 200) + `"}` + "\n" +
+	text := `{"path":"a.csv","offset":7,"record":2,"column":"id","reason":"\"12x\" is not a number","raw":"12x,` + strings.Repeat("ä", 200) + `"}` + "\n" +
 		`{"path":"a.csv","offset":9,"record":1,"since":4,"reason":"short","raw_base64":"/wA="}` + "\n" + strings.Repeat(`{"path":"b","offset":1,"record":1,"reason":"r","raw":""}`+"\n", 30)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestReadRejects(t *testing.T) {
 	if err != nil || all != 32 || len(list) != maxRejects {
 		t.Fatalf("%d of %d, %v", len(list), all, err)
 	}
-	if want := (reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
+	if want := (reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is not a number`}); list[0] != want {
 		t.Errorf("%+v", list[0])
 	}
 	list, _, err = readRejects(name, true)

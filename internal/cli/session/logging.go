@@ -109,7 +109,7 @@ type phaseLog struct {
 }
 
 // events returns the callbacks, which must come after those of the tracker. Phases begin one after another, so there
-// is no lock.
+// is not a lock.
 func (p *phaseLog) events() progress.Events {
 	return progress.Events{OnPhase: func(string) { p.logPhases() }}
 }

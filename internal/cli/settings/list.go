@@ -129,7 +129,7 @@ func ofTicketCache(v Setting, name, keytab string) Setting {
 		v.Value = "(none: the keytab is used)"
 	case keytab != "":
 	case name == "principal":
-		v.Value = "(that of the ticket cache, where the cluster wants Kerberos)"
+		v.Value = "(that of the ticket cache, where the cluster requires Kerberos)"
 	default:
 		v.Value = kerberos.DefaultCache()
 		if os.Getenv(kerberos.EnvCache) != "" {

@@ -188,7 +188,7 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 		"parquet has no header":   {[]string{"parquet"}, spec.Spec{}, spec.Spec{Header: "no", FieldSep: ";"}, true},
 		"a share":                 {[]string{"csv"}, spec.Spec{BadRecords: "0.50%"}, spec.Spec{BadRecords: ".5%"}, true},
 		"a number with zeros":     {[]string{"csv"}, spec.Spec{BadRecords: "007"}, spec.Spec{BadRecords: "7"}, true},
-		"a share is no number":    {[]string{"csv"}, spec.Spec{BadRecords: "7%"}, spec.Spec{BadRecords: "7"}, false},
+		"a share is not a number": {[]string{"csv"}, spec.Spec{BadRecords: "7%"}, spec.Spec{BadRecords: "7"}, false},
 		"separators of two kinds": {[]string{"csv", "dump"}, spec.Spec{}, spec.Spec{FieldSep: ","}, false},
 		"charset of lines":        {[]string{"json"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, false},
 		"charset of no lines":     {[]string{"parquet"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, true},

@@ -108,7 +108,7 @@ func (t *Table) unfit(err error) error {
 	return err
 }
 
-// contentOf parses a row. It copies the bytes that it keeps. A row that this package has not written has a last line that is no record, but names what
+// contentOf parses a row. It copies the bytes that it keeps. A row that this package has not written has a last line that is not a record, but names what
 // is wrong: the reader of the journal refuses it, and other jobs are not affected.
 func contentOf(r loader.Row) *Content {
 	c := &Content{}
@@ -199,7 +199,7 @@ func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
 	return cells
 }
 
-// create creates the table. It is no error if another process has created the table meanwhile.
+// create creates the table. It is not an error if another process has created the table meanwhile.
 func (t *Table) create(ctx context.Context) error {
 	spec := loader.TableSpec{Name: t.name}
 	for _, name := range families() {

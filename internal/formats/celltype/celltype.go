@@ -131,7 +131,7 @@ func ParseLong(text []byte) (v int64, why string) {
 		negative, digits = digits[0] == '-', digits[1:]
 	}
 	if len(digits) == 0 {
-		return 0, "is no whole number"
+		return 0, "is not a whole number"
 	}
 	limit := uint64(math.MaxInt64)
 	if negative {
@@ -141,7 +141,7 @@ func ParseLong(text []byte) (v int64, why string) {
 	for _, c := range digits {
 		d := uint64(c - '0')
 		if d > 9 {
-			return 0, "is no whole number"
+			return 0, "is not a whole number"
 		}
 		if u > (limit-d)/10 {
 			over = true
@@ -164,7 +164,7 @@ func floating(bits int, phoenix bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		v, err := parseFloat(text, bits)
 		if err != nil {
-			why := "is no number"
+			why := "is not a number"
 			if errors.Is(err, strconv.ErrRange) {
 				why = "is out of range"
 			}

@@ -19,7 +19,7 @@ type decimalText struct {
 
 // parseDecimal parses the ASCII numbers that Java's BigDecimal accepts; buf holds the digits. why describes the fault, and is empty without one.
 func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string) {
-	const syntax = "is no decimal number"
+	const syntax = "is not a decimal number"
 	rest := text
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
 		d.negative, rest = rest[0] == '-', rest[1:]
@@ -27,7 +27,7 @@ func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string
 	if at := bytes.IndexAny(rest, "eE"); at >= 0 {
 		exponent, bad := ParseLong(rest[at+1:])
 		if bad != "" || exponent > math.MaxInt32 || exponent < -math.MaxInt32 {
-			return d, "has an exponent that is no number in range"
+			return d, "has an exponent that is not a number in range"
 		}
 		d.scale, rest = -exponent, rest[:at]
 	}

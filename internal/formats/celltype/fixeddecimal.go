@@ -29,7 +29,7 @@ func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	precision, errP := strconv.Atoi(p)
 	scale, errS := strconv.Atoi(strings.TrimSpace(s))
 	if errP != nil || errS != nil || !strings.HasSuffix(inner, ")") || precision < 1 || precision > maxPrecision || scale < 0 || scale > precision {
-		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them after the point: write decimal(18,2)", c.Type, maxPrecision)
+		return 0, 0, false, fmt.Errorf("type %q is not a decimal(P,S) of 1 to %d digits, S of them after the point: write decimal(18,2)", c.Type, maxPrecision)
 	}
 	return precision, scale, true, nil
 }

@@ -108,7 +108,7 @@ func ofMark(head []byte, order binary.ByteOrder, last bool) Guess {
 	}
 	if bad := read("utf-16", head, last); bad >= 0 {
 		g.Certain = false
-		g.Reason += fmt.Sprintf(", but the bytes at %d are no character", bad)
+		g.Reason += fmt.Sprintf(", but the bytes at %d are not a character", bad)
 	}
 	return g
 }

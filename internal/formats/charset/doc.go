@@ -34,12 +34,12 @@
 //
 // Line ends, blanks, quotes and commas are so found as they are in all of these;
 // a backslash or a bar only where [Charset.Starts] says that a character begins.
-// That holds for damaged text too: what is no character ends before a safe byte.
+// That holds for damaged text too: what is not a character ends before a safe byte.
 //
 // # Decoded characters
 //
 // Every byte, pair and longer sequence is decoded as by x/text, which follows
-// the WHATWG's standard, with three exceptions. Bytes that are no character are
+// the WHATWG's standard, with three exceptions. Bytes that are not a character are
 // said to be. Pairs of GB18030, Shift JIS and code page 949 for private use, which
 // x/text lacks, are the characters U+E000 to U+E864 that GB 18030-2005 and the code
 // pages give them: names of people are written with them. Of these x/text reads
@@ -58,8 +58,8 @@
 //	            where Hong Kong's are
 //	shift_jis   nothing in windows-31j; Java's Shift_JIS has 7 signs otherwise
 //	euc-jp      7 signs, a wave and a minus among them; x-eucJP-Open FCFB and FCFC too
-//	euc-kr      nothing; A2E8 of Java's EUC-KR is no character here
+//	euc-kr      nothing; A2E8 of Java's EUC-KR is not a character here
 //
-// In the parts of ISO 8859 but the first, bytes 80 to 9F are no characters; in
+// In the parts of ISO 8859 but the first, bytes 80 to 9F are not characters; in
 // Windows' code pages those that have none stand for control characters.
 package charset

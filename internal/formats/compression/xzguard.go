@@ -26,7 +26,7 @@ type xzGuard struct {
 	records uint64
 }
 
-var errXZ = errors.New("it is no xz stream with LZMA2 alone")
+var errXZ = errors.New("it is not an xz stream with LZMA2 alone")
 
 // checkSizes are the lengths of the checks by their id.
 var checkSizes = [16]int64{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}

@@ -79,7 +79,7 @@ const (
 	reasonBare     = "a quote within a field that is not quoted (quote the field, or say quotes: lenient)"
 	reasonAfter    = "text after a closing quote"
 	reasonUnclosed = "a quote is opened and not closed"
-	reasonCharset  = "bytes that are no character of the character set"
+	reasonCharset  = "bytes that are not a character of the character set"
 	reasonEscape   = "the escape stands before the end of the file"
 	reasonLast     = "no separator ends the record (last_column says separated)"
 )

@@ -222,7 +222,7 @@ func (p *parser) rows(r AskedRows) {
 	case r.Within == "" || r.OfLast == 0:
 		err = errors.New("within and of_last go together, such as within: 20%, of_last: 7")
 	case err == nil && within.share == nil:
-		err = fmt.Errorf("within %q is no share, such as 20%%", r.Within)
+		err = fmt.Errorf("within %q is not a share, such as 20%%", r.Within)
 	case r.OfLast < 0 || r.OfLast > MaxEarlier:
 		err = fmt.Errorf("of_last is from 1 to %d", MaxEarlier)
 	}

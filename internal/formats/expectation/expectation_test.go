@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		"[{rows: {min: 3, max: 2}}]":                   "rows: min is above max",
 		"[{rows: {within: 20%}}]":                      "within and of_last go together",
 		"[{rows: {of_last: 3}}]":                       "within and of_last go together",
-		"[{rows: {within: 20, of_last: 7}}]":           `within "20" is no share`,
+		"[{rows: {within: 20, of_last: 7}}]":           `within "20" is not a share`,
 		"[{rows: {within: 20%, of_last: -1}}]":         "of_last is from 1 to 100",
 		"[{column: a, nulls: -1}]":                     `nulls: "-1" is neither a number nor a share`,
 		"[{column: a, nulls: x%}]":                     `"x%" is neither`,
@@ -197,7 +197,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	text := fmt.Sprint(judged.Findings)
-	for _, part := range []string{"1 of 2 values are there before", "2 of 2 values are no dates", "column a, matches a pattern"} {
+	for _, part := range []string{"1 of 2 values are there before", "2 of 2 values are not dates", "column a, matches a pattern"} {
 		if !strings.Contains(text, part) || strings.Contains(text, "secret") {
 			t.Errorf("%s lacks %s", text, part)
 		}

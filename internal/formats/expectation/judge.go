@@ -125,7 +125,7 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 			f.Status, f.Found = Undecided, fmt.Sprintf("not decided: the memory does not suffice for %s", setting.Count(n.Checked, "value"))
 		}
 	case Newest:
-		switch f.Found = of + " are no dates of the layout"; {
+		switch f.Found = of + " are not dates of the layout"; {
 		case bad:
 		case n.Newest == nil:
 			f.Found, bad = "no record has a date", true

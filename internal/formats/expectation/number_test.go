@@ -22,7 +22,7 @@ func TestFloat(t *testing.T) {
 		n, ok := ParseNumber([]byte(text), &digits)
 		exact, ok2 := new(big.Rat).SetString(text)
 		if !ok || !ok2 {
-			t.Fatalf("%s is no number", text)
+			t.Fatalf("%s is not a number", text)
 		}
 		want, _ := exact.Float64()
 		want = max(min(want, math.MaxFloat64), -math.MaxFloat64)

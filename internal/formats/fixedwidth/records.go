@@ -72,12 +72,12 @@ func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (
 		if p.Kind != "" {
 			ok := false
 			if out, ok = appendDecimal(buf[:used], buf[from:to], p); !ok {
-				return buf, used, i, fmt.Sprintf("%s that are no %s decimal", setting.Count(to-from, "byte"), p.Kind)
+				return buf, used, i, fmt.Sprintf("%s that are not a %s decimal", setting.Count(to-from, "byte"), p.Kind)
 			}
 		} else if t.set != nil {
 			bad := 0
 			if out, bad = t.set.Append(buf[:used], buf[from:to]); bad >= 0 {
-				return buf, used, i, "bytes that are no character of the character set"
+				return buf, used, i, "bytes that are not a character of the character set"
 			}
 		}
 		if out != nil {

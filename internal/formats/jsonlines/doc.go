@@ -25,7 +25,7 @@
 //	object, array       its JSON text in the line, blanks and escapes included
 //
 // If a path goes through null or a missing member, the value is null. If it goes through another value that is not an
-// object, the line is an error: its members have changed, and a null would hide that. It is no error if the line has
+// object, the line is an error: its members have changed, and a null would hide that. It is not an error if the line has
 // members whose names are the whole paths: {"a":1,"a.b":2}.
 //
 // # Errors

@@ -48,7 +48,7 @@ type (
 
 // tailError returns an error about a file that does not end like an ORC file.
 func tailError(format string, args ...any) error {
-	return fmt.Errorf("it is no ORC file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
+	return fmt.Errorf("it is not an ORC file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
 }
 
 // maxTail is the number of bytes read first. A post script has at most 255 bytes, and most footers fit into the rest.

@@ -97,7 +97,7 @@ func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 }
 
 func damagedFooter(format string, args ...any) error {
-	return fmt.Errorf("it is no Parquet file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
+	return fmt.Errorf("it is not a Parquet file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
 }
 
 // readAt fills b.

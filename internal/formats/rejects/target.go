@@ -22,7 +22,7 @@ func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	defer f.mu.Unlock()
 	info, err := os.Stat(filepath.Dir(f.path))
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory", filepath.Dir(f.path))
+		err = fmt.Errorf("%s is not a directory", filepath.Dir(f.path))
 	}
 	if err == nil {
 		f.target, err = f.replaceable(f.path)
@@ -57,7 +57,7 @@ func (f *File) replaceable(path string) (string, error) {
 		}
 	}
 	if !link.Mode().IsRegular() {
-		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrPath, f.name)
+		return "", setting.Errorf("%w: it is not a regular file (name another with %s)", ErrPath, f.name)
 	}
 	if link.Size() == 0 {
 		return path, nil
@@ -73,7 +73,7 @@ func (f *File) replaceable(path string) (string, error) {
 		return "", err
 	}
 	if !isRejects(head[:n]) {
-		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrPath, f.name)
+		return "", setting.Errorf("%w: there is a file, and it is not a reject file of an earlier run (name another with %s, or remove it)", ErrPath, f.name)
 	}
 	return path, nil
 }

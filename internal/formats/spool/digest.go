@@ -36,7 +36,7 @@ func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Sum) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 16, 32)
 	if err != nil || len(text) != 8 {
-		return fmt.Errorf("%q is no checksum", text)
+		return fmt.Errorf("%q is not a checksum", text)
 	}
 	*s = Sum(n)
 	return nil

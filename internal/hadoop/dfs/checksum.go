@@ -115,7 +115,7 @@ func parseSum(message []byte) (sum uint32, err error) {
 	case how != compositeCRC:
 		return 0, fmt.Errorf("%w: its DataNodes are older than Hadoop 3.1.1", ErrNoChecksum)
 	case kind != crc32cType:
-		return 0, fmt.Errorf("%w: its checksums are no CRC-32C (dfs.checksum.type)", ErrNoChecksum)
+		return 0, fmt.Errorf("%w: its checksums are not CRC-32C (dfs.checksum.type)", ErrNoChecksum)
 	case len(value) != 4:
 		return 0, fmt.Errorf("BLOCK_CHECKSUM: a checksum of %d bytes", len(value))
 	}

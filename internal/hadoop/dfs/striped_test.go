@@ -305,7 +305,7 @@ func TestStripedPlaces(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 	for what, change := range map[string]func(*Block){
-		"a block of no group": func(b *Block) { b.indices = nil }, "a positive number": func(b *Block) { b.id = blockID(16, 1) }, "a number that is no group's": func(b *Block) { b.id = blockID(firstGroup+1, 1) },
+		"a block of no group": func(b *Block) { b.indices = nil }, "a positive number": func(b *Block) { b.id = blockID(16, 1) }, "a number that is not a group's": func(b *Block) { b.id = blockID(firstGroup+1, 1) },
 	} {
 		b := Block{id: blockID(firstGroup, 1), indices: []byte{}}
 		change(&b)

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrTLS reports a server that accepts only TLS when the configuration has none.
-var ErrTLS = errors.New("the server wants TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
+var ErrTLS = errors.New("the server requires TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // dialTLS performs the TLS handshake if the options have TLS. A permanent failure is a *[LoginError].
 func dialTLS(ctx context.Context, nc net.Conn, host string, o Options) (net.Conn, error) {

@@ -12,7 +12,7 @@ import (
 
 // Errors of DIGEST-MD5 pieces.
 var (
-	errPiece   = errors.New("sasl: a piece of the server is no piece of DIGEST-MD5")
+	errPiece   = errors.New("sasl: the server's message is not one of DIGEST-MD5")
 	errMAC     = errors.New("sasl: the checksum of a piece of the server is wrong: it was changed on its way")
 	errPlaceOf = errors.New("sasl: a piece of the server is missing, or came twice")
 )

@@ -73,7 +73,7 @@ func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err 
 		}
 		path := executable(l.Hadoop)
 		if path == "" {
-			return "", "", fmt.Errorf("%s is no program: %w", l.Hadoop, ErrNoClient)
+			return "", "", fmt.Errorf("%s is not a program: %w", l.Hadoop, ErrNoClient)
 		}
 		if strings.HasPrefix(filepath.Base(path), "mapred") {
 			return "", path, nil

@@ -77,7 +77,7 @@ func (j Job) Validate() error {
 	case j.Name == "" || strings.ContainsAny(j.Name, "\n\r"):
 		return fmt.Errorf("a job's name is %q: one line is needed", j.Name)
 	case j.Queue != "" && !plainWord.MatchString(j.Queue):
-		return fmt.Errorf("%q is no name of a queue", j.Queue)
+		return fmt.Errorf("%q is not a queue name", j.Queue)
 	case j.Reduces < 1:
 		return fmt.Errorf("%d reduce tasks: at least 1 is needed", j.Reduces)
 	case j.Reduces > 1 && j.Partitions == "":
@@ -95,7 +95,7 @@ func (j Job) Validate() error {
 	}
 	for _, uri := range append(slices.Clone(j.FileSystems), j.Partitions) {
 		if uri != "" && (!plainWord.MatchString(uri) || strings.Contains(uri, ",")) {
-			return fmt.Errorf("%q is no URI that Hadoop takes", uri)
+			return fmt.Errorf("%q is not a URI that Hadoop takes", uri)
 		}
 	}
 	for _, tag := range j.Tags {

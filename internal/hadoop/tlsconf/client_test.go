@@ -187,9 +187,9 @@ func TestDial(t *testing.T) {
 			want: "this side offers TLS 1.1 to TLS 1.1: compare hbase.rpc.tls.enabledProtocols"},
 		"a certificate of clients, 1.2":   {cert: good, keys: shows, conf: &tls.Config{MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}},
 		"a certificate of clients, 1.3":   {cert: good, keys: shows, conf: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}},
-		"no certificate, 1.2":             {cert: good, conf: &tls.Config{MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, want: "wants a certificate of its clients"},
+		"no certificate, 1.2":             {cert: good, conf: &tls.Config{MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, want: "requires a client certificate"},
 		"no certificate, 1.3":             {cert: good, conf: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, want: "set hbase.rpc.tls.keystore.location"},
-		"no accepted certificate":         {cert: good, keys: shows, conf: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: strangers}, want: "takes none of those in testdata/client.pem"},
+		"no accepted certificate":         {cert: good, keys: shows, conf: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: strangers}, want: "accepts none in testdata/client.pem"},
 		"no certificate, and none needed": {cert: good, conf: &tls.Config{ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: clients}},
 	} {
 		if tt.conf == nil {

@@ -65,9 +65,9 @@ func (h *handshake) explain(err error) error {
 func (h *handshake) certificateError(text string) error {
 	switch {
 	case h.stores.keyFile == "":
-		return fmt.Errorf("the server wants a certificate of its clients (%s): set %s to a store with this client's key and certificate", text, keyStore+location)
+		return fmt.Errorf("the server requires a client certificate (%s): set %s to a store with this client's key and certificate", text, keyStore+location)
 	case !h.shown:
-		return fmt.Errorf("the server wants a certificate of its clients, and takes none of those in %s (%s): it names other authorities or algorithms than theirs", h.stores.keyFile, text)
+		return fmt.Errorf("the server requires a client certificate, and accepts none in %s (%s): its list of authorities or algorithms excludes them", h.stores.keyFile, text)
 	}
 	leaf := h.stores.keys[0].Leaf
 	return fmt.Errorf("the server refuses the certificate in %s (%s; of %s, from %s, until %s): its authority is not trusted, it has expired, or it is not for clients", h.stores.keyFile, text, subject(leaf), short(leaf.Issuer.String()), day(leaf.NotAfter))

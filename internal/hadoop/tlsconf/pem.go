@@ -43,7 +43,7 @@ func parsePEM(text []byte, pass string, keys bool) (held, error) {
 	}
 	switch {
 	case blocks == 0 && len(text) > 0 && text[0] == 0x30:
-		return held{}, errors.New("it is no PEM, but most likely PKCS12 or DER")
+		return held{}, errors.New("it is not PEM, but most likely PKCS12 or DER")
 	case blocks == 0:
 		return held{}, errors.New("it has no PEM block, or a damaged one")
 	case len(found) > 1:

@@ -122,7 +122,7 @@ func testMistakes(s site, c *testcluster.Cluster) {
 		want    string
 		clients bool // whether client certificates are required
 	}{
-		"no TLS":             {map[string]string{"hbase.client.netty.tls.enabled": "false"}, "the server wants TLS, the configuration does not have it: set hbase.client.netty.tls.enabled", false},
+		"no TLS":             {map[string]string{"hbase.client.netty.tls.enabled": "false"}, "the server requires TLS, the configuration does not have it: set hbase.client.netty.tls.enabled", false},
 		"another authority":  {map[string]string{prefix + "truststore.location": stranger}, "that is not in the trust store", false},
 		"no trust store":     {map[string]string{prefix + "truststore.location": ""}, "hbase.rpc.tls.truststore.location is not set", false},
 		"another version":    {map[string]string{prefix + "enabledProtocols": "TLSv1.3"}, "compare hbase.rpc.tls.enabledProtocols", false},
@@ -146,7 +146,7 @@ func testMistakes(s site, c *testcluster.Cluster) {
 	keys := maps.Clone(pem)
 	keys["hbase.security.authentication"] = "simple"
 	out, err := s.run([]string{"HBASE_CONF_DIR=" + confOf(s.T, c, keys)}, "table", "regions", "check")
-	if err == nil || !strings.Contains(out, "the server wants a Kerberos login") {
+	if err == nil || !strings.Contains(out, "the server requires a Kerberos login") {
 		s.Errorf("TLS without a login: %v %s", err, out)
 	}
 }

@@ -98,7 +98,7 @@ const fewer = "resourceRequests"
 // Application returns an application by its id. The error is ErrUnknown if the ResourceManager has forgotten it.
 func (c *Client) Application(ctx context.Context, id string) (Application, error) {
 	if !applicationID.MatchString(id) {
-		return Application{}, fmt.Errorf("%q is no id of an application", id)
+		return Application{}, fmt.Errorf("%q is not an application id", id)
 	}
 	var out struct{ App wireApp }
 	a, err := c.get(ctx, "/ws/v1/cluster/apps/"+id, url.Values{"deSelects": {fewer}}, &out)
@@ -142,7 +142,7 @@ func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 // another user's application the error is ErrDenied.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	if !applicationID.MatchString(id) {
-		return fmt.Errorf("%q is no id of an application", id)
+		return fmt.Errorf("%q is not an application id", id)
 	}
 	a, err := c.manager(ctx, request{
 		method: http.MethodPut, path: "/ws/v1/cluster/apps/" + id + "/state", body: []byte(`{"state":"KILLED"}`),

@@ -141,7 +141,7 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 		return a, err
 	}
 	if c.o.Kerberos == nil {
-		return a, &Error{URL: address, Status: a.status, Why: "it wants Kerberos, which is not configured", Err: ErrDenied}
+		return a, &Error{URL: address, Status: a.status, Why: "it requires Kerberos, which is not configured", Err: ErrDenied}
 	}
 	u, err := url.Parse(base)
 	if err != nil {
@@ -232,7 +232,7 @@ func (a answer) decode(out any) error {
 	}
 	if err := json.Unmarshal(a.body, out); err != nil {
 		// The decoder's error could quote the response.
-		return &Error{URL: a.url, Status: a.status, Why: "the answer is no JSON of the kind asked for", Err: ErrUnreachable}
+		return &Error{URL: a.url, Status: a.status, Why: "the answer is not the JSON that was asked for", Err: ErrUnreachable}
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) 
 // Attempts returns the attempts of a task, by number.
 func (c *Client) Attempts(ctx context.Context, application, task string) ([]Attempt, error) {
 	if !taskID.MatchString(task) {
-		return nil, fmt.Errorf("%q is no id of a task", task)
+		return nil, fmt.Errorf("%q is not a task id", task)
 	}
 	type wire struct {
 		ID, State, Status, AssignedContainerID, NodeHTTPAddress, Diagnostics string
@@ -187,7 +187,7 @@ func (c *Client) Counters(ctx context.Context, application string) ([]Counter, e
 func (c *Client) mapreduce(ctx context.Context, application, below string, out any) error {
 	job := JobID(application)
 	if job == "" {
-		return fmt.Errorf("%q is no id of an application", application)
+		return fmt.Errorf("%q is not an application id", application)
 	}
 	a, live := c.manager(ctx, request{path: "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + job + below})
 	if live == nil {

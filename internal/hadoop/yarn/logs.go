@@ -22,7 +22,7 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 		return nil, fmt.Errorf("%s has no container (%q): %w", a.ID, a.Container, ErrUnknown)
 	}
 	if file == "" || strings.ContainsAny(file, "/?#%\\ ") || strings.HasPrefix(file, ".") {
-		return nil, fmt.Errorf("%q is no name of a log", file)
+		return nil, fmt.Errorf("%q is not the name of a log", file)
 	}
 	if most <= 0 {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Rows describes the rows to read: for each head, the keys that begin with it and
-// continue within [Lo, Hi). A nil bound is no bound.
+// continue within [Lo, Hi). A nil bound means no bound.
 type Rows struct {
 	Heads  [][]byte // distinct, in order, none a prefix of another
 	Lo, Hi []byte

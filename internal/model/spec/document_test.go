@@ -8,7 +8,7 @@ import (
 )
 
 // TestOneDocument checks that a second document of a file is refused with its line, since the decoder would silently ignore it. A byte order mark,
-// leading dashes, trailing dots, a directive and comments are no second document.
+// leading dashes, trailing dots, a directive and comments are not a second document.
 func TestOneDocument(t *testing.T) {
 	for text, line := range map[string]string{
 		"memory: 1GiB\n":                                "",

@@ -58,7 +58,7 @@ func TestReadingOfAJobFile(t *testing.T) {
 		"cell_ttl: {~: 1}":                   "line 1: unknown field \"~\"",
 		`null_value: NULL`:                   "write the text in quotes",
 		`null_value: [a, ~]`:                 "write the text in quotes",
-		`dialect: informix`:                  "dialect: \"informix\" is no dialect",
+		`dialect: informix`:                  "dialect: \"informix\" is not a dialect",
 		`{dialect: mysql, format: parquet}`:  "dialect: mysql is text, and format says parquet",
 		`{dialect: mysql-csv, quotes: odd}`:  "quotes: \"odd\" is invalid: want",
 		`{charset: klingon}`:                 "charset: ",

@@ -85,7 +85,7 @@ func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 }
 
 // fileKept reports whether the records file that an earlier attempt wrote is at the path that this attempt uses. It is also true if there
-// are no records.
+// are not records.
 func fileKept(records int64, file string, f *source.RejectFile) bool {
 	if records == 0 || f == nil {
 		return true

@@ -67,7 +67,7 @@ failed column flag, values (1 are allowed): 3 of 3 values are others`
 		"expect: [{column: n, nulls: 0}]":                           "1 expectation of the job is not met: column n, nulls at most 0: 1 of 4 records; nothing was loaded",
 		"expect: [{rows: {max: 2}}, {column: n, max: 2}]":           "2 expectations of the job are not met: rows at most 2: 4 records; column n, max 2: 1 of 3 values are others",
 		"expect: [{column: n, values: ['1', '2', '3', x]}]":         "",
-		"expect: [{column: id, newest_within: 1d}]":                 "column id, newest within 1d: 4 of 4 values are no dates of the layout",
+		"expect: [{column: id, newest_within: 1d}]":                 "column id, newest within 1d: 4 of 4 values are not dates of the layout",
 		"expect: [{column: flag, newest_within: 1d, layout: unix}]": "column flag, newest within 1d: all 4 dates are older",
 	} {
 		dir := t.TempDir()

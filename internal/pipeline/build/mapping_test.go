@@ -305,7 +305,7 @@ func TestBadValues(t *testing.T) {
 	}
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
 	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
-	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value of 1 byte is no whole number (type int)`) {
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value of 1 byte is not a whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"

@@ -124,7 +124,7 @@ func keptRecords(t testing.TB, s spec.Spec) (inputs []string, lost int64) {
 		if fields := bytes.Split(r, []byte{1}); len(fields) == len(tablesColumns) {
 			key := string(fields[1]) + "|" + string(fields[0])
 			if s.Filter != "" && string(fields[0]) < "000100" {
-				key += fmt.Sprint(i) // it is filtered, so it is no duplicate
+				key += fmt.Sprint(i) // it is filtered, so it is not a duplicate
 			}
 			if _, had := at[key]; had {
 				lost++

@@ -21,7 +21,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, expr, json and rest"}},
 		{"cells: [{qualifier: q}]", []string{"say one of column"}},
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
-		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is no whole number`}},
+		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is not a whole number`}},
 		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
 		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},

@@ -73,7 +73,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		case err != nil:
 			err = celltype.ValueError(text, "is "+err.Error())
 		case ms < 0 || ms == hfile.LatestTimestamp:
-			err = celltype.ValueError(text, "is no timestamp of HBase, whose time begins in 1970")
+			err = celltype.ValueError(text, "is not a timestamp of HBase, whose time begins in 1970")
 		}
 		if err != nil {
 			return data, &keygen.FieldError{Column: m.plan.Columns[t.stamp], Err: err}
@@ -90,7 +90,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		v, why := celltype.ParseLong(text)
 		switch {
 		case why == "" && v <= 0:
-			why = "is no time to live: it must be above 0"
+			why = "is not a time to live: it must be above 0"
 		case why == "" && v > math.MaxInt64/t.unit:
 			why = "is out of range"
 		case why == "" && v*t.unit > math.MaxInt64-stamp: // HBase adds them, and takes an overflowing sum for a time in the past

@@ -132,7 +132,7 @@ func TestCheckedReader(t *testing.T) {
 	}
 }
 
-// TestCheckedReaderFails checks that the first error of the file system is kept, that the end of the file is no error, and that
+// TestCheckedReaderFails checks that the first error of the file system is kept, that the end of the file is not an error, and that
 // the end of the context is one.
 func TestCheckedReaderFails(t *testing.T) {
 	broken, stop := errors.New("no DataNode answers"), errors.New("the job was stopped")

@@ -48,7 +48,7 @@ func TestProbeOfKilledJob(t *testing.T) {
 	l := hdfsio.Location{Path: "/tmp/bulkload-tina"}
 	probe := staging.ProbeOf(l.Join("ns_check-1700000000000-0123456789abcdef").Path)
 	if !staging.IsProbe(probe) {
-		t.Errorf("%q is no name of a probe", probe)
+		t.Errorf("%q is not the name of a probe", probe)
 	}
 	left := l.Join(probe).Path
 	if err := m.MkdirAll(t.Context(), left, 0o711); err != nil {

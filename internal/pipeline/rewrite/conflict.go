@@ -21,7 +21,7 @@ const maxOverlapping = 256
 
 // Conflict reads files whose row ranges overlap, and returns an error if two have different values for one cell: the same row,
 // family, qualifier, timestamp and type. Files of one load have the same sequence id in HBase, so the visible value depends on
-// their sizes and names, and changes with a merge or a compaction. Cells that are equal in value and tags too are no conflict.
+// their sizes and names, and changes with a merge or a compaction. Cells that are equal in value and tags too are not a conflict.
 func Conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) error {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b loader.HFile) int {

@@ -231,7 +231,7 @@ func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	return spool.NewFS(one.file, one.name, one.below), one.name, nil
 }
 
-// Left returns a limit of local disk without what the copies take; 0 is no limit.
+// Left returns a limit of local disk without what the copies take; 0 means no limit.
 func (s *Inputs) Left(limit spec.Size) spec.Size {
 	if s == nil || limit == 0 {
 		return limit

@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 	if !exists(t, env, table, own) {
 		t.Error("closing has deleted a snapshot that was there")
 	}
-	for range 2 { // a deleted snapshot is no error
+	for range 2 { // a deleted snapshot is not an error
 		if err := src.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ const MinRate = Rate(uploadPiece)
 // String formats the rate as it is written.
 func (r Rate) String() string { return spec.Size(r).String() }
 
-// Set makes a Rate a flag value; 0 is no limit.
+// Set makes a Rate a flag value; 0 means no limit.
 func (r *Rate) Set(text string) error {
 	var s spec.Size
 	if err := s.Set(strings.TrimSuffix(strings.TrimSpace(text), "/s")); err != nil {

@@ -77,16 +77,16 @@ func TestJudge(t *testing.T) {
 		today, before []float64
 		want          string
 	}{
-		"apart":                               {[]float64{80, 81, 82, 83}, []float64{90, 91, 92, 93}, "faster"},
-		"apart the other way":                 {[]float64{90, 91, 92, 93}, []float64{80, 81, 82, 83}, "slower"},
-		"one disturbed round of five":         {[]float64{80, 81, 200, 83, 82}, []float64{90, 91, 92, 93, 94}, same}, // U is 5: p is 0.15
-		"one disturbed round of seven":        {[]float64{80, 81, 200, 83, 82, 84, 85}, []float64{90, 91, 92, 93, 94, 95, 96}, "faster"},
-		"one a little disturbed":              {[]float64{80, 81, 91.5, 83, 82}, []float64{90, 91, 92, 93, 94}, "faster"},
-		"three rounds are too few":            {[]float64{1, 2, 3}, []float64{7, 8, 9}, same},
-		"apart by a hundredth":                {[]float64{1001, 1002, 1003, 1004}, []float64{1011, 1012, 1013, 1014}, same},
-		"within each other":                   {[]float64{80, 95, 85, 90}, []float64{81, 94, 86, 89}, same},
-		"nothing measured":                    {nil, []float64{1, 2}, same},
-		"what takes nothing is no difference": {[]float64{0, 0, 0, 0}, []float64{0, 0, 0, 0}, same},
+		"apart":                                  {[]float64{80, 81, 82, 83}, []float64{90, 91, 92, 93}, "faster"},
+		"apart the other way":                    {[]float64{90, 91, 92, 93}, []float64{80, 81, 82, 83}, "slower"},
+		"one disturbed round of five":            {[]float64{80, 81, 200, 83, 82}, []float64{90, 91, 92, 93, 94}, same}, // U is 5: p is 0.15
+		"one disturbed round of seven":           {[]float64{80, 81, 200, 83, 82, 84, 85}, []float64{90, 91, 92, 93, 94, 95, 96}, "faster"},
+		"one a little disturbed":                 {[]float64{80, 81, 91.5, 83, 82}, []float64{90, 91, 92, 93, 94}, "faster"},
+		"three rounds are too few":               {[]float64{1, 2, 3}, []float64{7, 8, 9}, same},
+		"apart by a hundredth":                   {[]float64{1001, 1002, 1003, 1004}, []float64{1011, 1012, 1013, 1014}, same},
+		"within each other":                      {[]float64{80, 95, 85, 90}, []float64{81, 94, 86, 89}, same},
+		"nothing measured":                       {nil, []float64{1, 2}, same},
+		"what takes nothing is not a difference": {[]float64{0, 0, 0, 0}, []float64{0, 0, 0, 0}, same},
 	} {
 		if got := judge(c.today, c.before, "faster", "slower"); got.Word != c.want {
 			t.Errorf("%s: %s, not %s: %+v", name, got.Word, c.want, got)

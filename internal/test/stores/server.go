@@ -77,7 +77,7 @@ func (s *S3) Delete(key string) {
 	delete(s.objects, key)
 }
 
-// Fail makes requests fail with the result of f, which gets an empty key for a list. A status of 0 is no failure.
+// Fail makes requests fail with the result of f, which gets an empty key for a list. A status of 0 is not a failure.
 func (s *S3) Fail(f func(key string) (status int, code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

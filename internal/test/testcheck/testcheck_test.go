@@ -92,7 +92,7 @@ func TestSeed(t *testing.T) {
 	}
 	t.Setenv(EnvSeed, "x")
 	if r := run(t, func(t testing.TB) { Seed(t) }); !strings.Contains(r.failed, EnvSeed) {
-		t.Errorf("a seed that is no number gives %q", r.failed)
+		t.Errorf("a seed that is not a number gives %q", r.failed)
 	}
 }
 

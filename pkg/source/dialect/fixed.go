@@ -71,11 +71,11 @@ func ParsePosition(text string) (p Position, err error) {
 	}
 	if typed && err == nil {
 		if err = p.setKind(strings.TrimSpace(kind)); err != nil {
-			return p, fmt.Errorf("%q is no position of a number: %w", text, err)
+			return p, fmt.Errorf("%q is not a number's position: %w", text, err)
 		}
 	}
 	if err != nil || p.Name == "" || p.To != 0 && p.To < p.From {
-		return p, fmt.Errorf("%q is no position of a column: write name=1-10, name=5 or name=20-, counted in bytes from 1", text)
+		return p, fmt.Errorf("%q is not a column position: write name=1-10, name=5 or name=20-, counted in bytes from 1", text)
 	}
 	return p, nil
 }
@@ -123,11 +123,11 @@ func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 	for _, p := range d.Positions {
 		switch {
 		case p.Name == "" || p.From < 1 || p.To != 0 && p.To < p.From:
-			bad("positions", "%s is no position of a column", p)
+			bad("positions", "%s is not a column position", p)
 		case seen[p.Name]:
 			bad("positions", "column %q stands twice", p.Name)
 		case p.Kind != "" && (p.To == 0 || p.To-p.From >= MostNumber):
-			bad("positions", "%s is no place of a number, which has 1 to %d bytes", p, MostNumber)
+			bad("positions", "%s is not a number's position, which has 1 to %d bytes", p, MostNumber)
 		case p.Kind == Packed && !d.Unseparated && len(d.RecordSep) < maxSep:
 			bad("record_sep", "column %s is packed, and may have the bytes of a record's end: give record_sep none, and record_length with what is between records", p.Name)
 		case p.To > n, p.To == 0 && p.From > n+1:

@@ -23,8 +23,8 @@ func TestParsePosition(t *testing.T) {
 		t.Errorf("with blanks: %v, %v", p, err)
 	}
 	for text, says := range map[string]string{
-		"id": "no position of a column", "=1-2": "no position of a column", "id=0-3": "no position of a column", "id=4-3": "no position of a column", "id=x": "no position of a column",
-		"id=1-9999999": "no position of a column", "n=1-3:binary": "packed or zoned", "n=1-3:packed(x)": "digits up to 64", "n=1-3:packed(65)": "digits up to 64", "n=1-3:packed(2": "digits up to 64",
+		"id": "not a column position", "=1-2": "not a column position", "id=0-3": "not a column position", "id=4-3": "not a column position", "id=x": "not a column position",
+		"id=1-9999999": "not a column position", "n=1-3:binary": "packed or zoned", "n=1-3:packed(x)": "digits up to 64", "n=1-3:packed(65)": "digits up to 64", "n=1-3:packed(2": "digits up to 64",
 	} {
 		if _, err := ParsePosition(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", text, err, says)

@@ -75,7 +75,7 @@ func Separated() []string {
 func Preset(name string) (Dialect, error) {
 	i := slices.Index(Presets(), name)
 	if i < 0 {
-		return Dialect{}, fmt.Errorf("%q is no dialect: there are %s", name, strings.Join(Presets(), ", "))
+		return Dialect{}, fmt.Errorf("%q is not a dialect: there are %s", name, strings.Join(Presets(), ", "))
 	}
 	d := presets[i]
 	d.Null = slices.Clone(d.Null)

@@ -12,7 +12,7 @@ func Parse(text string) (string, error) {
 	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok && hex != "" {
 		n, err := strconv.ParseUint(hex, 16, 8)
 		if err != nil {
-			return "", fmt.Errorf("%q is no byte: write it as 0x01, \\x01 or a character", text)
+			return "", fmt.Errorf("%q is not a byte: write it as 0x01, \\x01 or a character", text)
 		}
 		return string([]byte{byte(n)}), nil
 	}

@@ -57,7 +57,7 @@ func wantError(t *testing.T, what string, err error, say ...string) {
 func wantRefused(t *testing.T, what string, err error, say ...string) {
 	t.Helper()
 	if !errors.Is(err, ErrSelection) {
-		t.Errorf("%s: error %v is no ErrSelection", what, err)
+		t.Errorf("%s: error %v is not an ErrSelection", what, err)
 	}
 	wantError(t, what, err, say...)
 }

@@ -56,7 +56,7 @@ func parseInputs(r io.Reader) ([]string, error) {
 			text = bytes.TrimPrefix(text, []byte("\ufeff"))
 		}
 		if bytes.IndexByte(text, 0) >= 0 {
-			return nil, fmt.Errorf("line %d has a NUL byte: it is no text in UTF-8", line)
+			return nil, fmt.Errorf("line %d has a NUL byte: it is not UTF-8 text", line)
 		}
 		input := strings.TrimSpace(string(text))
 		if input == "" || input[0] == '#' {

@@ -25,7 +25,7 @@ func ParseWhere(texts []string) ([]Condition, error) {
 	for _, text := range texts {
 		c, ok := parseCondition(text)
 		if !ok {
-			return nil, fmt.Errorf("where %q is no condition such as dt>=2026-11-01: a partition column, one of = != < <= > >=, and a value", text)
+			return nil, fmt.Errorf("where %q is not a condition such as dt>=2026-11-01: a partition column, one of = != < <= > >=, and a value", text)
 		}
 		list = append(list, c)
 	}

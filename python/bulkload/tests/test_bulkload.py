@@ -30,11 +30,11 @@ def records():
 
 
 def frame_of(module, rows):
-    """A frame of text columns; an empty text is no value, as in CSV."""
+    """A frame of text columns; an empty text is not a value, as in CSV."""
     columns = {name: [row[name] or None for row in rows] for name in rows[0]}
     if module == "pyarrow":
         return importlib.import_module(module).table(columns)
-    if module == "pandas":  # with an index, which is no column
+    if module == "pandas":  # with an index, which is not a column
         return importlib.import_module(module).DataFrame(columns, index=[f"i{i}" for i in range(len(rows))])
     return importlib.import_module(module).DataFrame(columns)
 

@@ -2,7 +2,7 @@
 // shared with the Go code under test. "Adm help" lists the commands.
 //
 // Row keys and split points are written as HBase's shell writes them (Bytes.toBytesBinary: \x00 for a
-// byte that is no printable ASCII).
+// byte that is not a printable ASCII).
 
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;

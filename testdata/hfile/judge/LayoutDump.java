@@ -87,7 +87,7 @@ class LayoutDump {
 
   private static List<BytesBytesPair> info(byte[] payload) throws IOException {
     ByteArrayInputStream in = new ByteArrayInputStream(payload);
-    if (!Arrays.equals(in.readNBytes(PROTOBUF_MAGIC.length), PROTOBUF_MAGIC)) throw new IOException("the file info is no message");
+    if (!Arrays.equals(in.readNBytes(PROTOBUF_MAGIC.length), PROTOBUF_MAGIC)) throw new IOException("the file info is not a message");
     return FileInfoProto.parseDelimitedFrom(in).getMapEntryList();
   }
 

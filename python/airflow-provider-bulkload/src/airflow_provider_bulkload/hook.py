@@ -53,7 +53,7 @@ class BulkloadHook(BaseHook):
         try:
             extra = dict(json.loads(extra) if isinstance(extra, str) else extra)
         except (ValueError, TypeError) as error:
-            raise AirflowException(f"the connection's env is no JSON object: {error}") from error
+            raise AirflowException(f"the connection's env is not a JSON object: {error}") from error
         given = {
             "HADOOP_CONF_DIR": self.fields.get("hadoop_conf_dir"),
             "HBASE_CONF_DIR": self.fields.get("hbase_conf_dir"),

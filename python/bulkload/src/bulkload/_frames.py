@@ -28,12 +28,12 @@ def reader(frame: Any) -> Any:
     if isinstance(frame, pa.RecordBatchReader):
         return frame
     library = type(frame).__module__.partition(".")[0]
-    if library == "pandas":  # whose index is no column
+    if library == "pandas":  # whose index is not a column
         return pa.Table.from_pandas(frame, preserve_index=False).to_reader()
     if library == "polars" and hasattr(frame, "to_arrow"):  # its stream has types that pyarrow does not write, such as categories of views
         return frame.to_arrow().to_reader()
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise TypeError(f"{type(frame).__name__} is no data frame: want pyarrow, pandas, polars or another with __arrow_c_stream__")
+        raise TypeError(f"{type(frame).__name__} is not a data frame: want pyarrow, pandas, polars or another with __arrow_c_stream__")
     return pa.RecordBatchReader.from_stream(frame)
 
 
