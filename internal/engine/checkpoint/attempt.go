@@ -3,9 +3,10 @@ package checkpoint
 import (
 	"context"
 	"maps"
-	"os"
 	"slices"
+	"time"
 
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -17,9 +18,9 @@ import (
 
 // Begin records that this process begins to work on the job, and returns the number of its attempt, from 1. version is the version of the program.
 func (st *Job) Begin(version string) (attempt int, err error) {
-	host, _ := os.Hostname()
+	o, _ := journal.Self(time.Now())
 	attempt = len(st.Attempts) + 1
-	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: os.Getpid(), Host: host, Version: version})
+	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: o.PID, Host: o.Host, Start: o.Start, Version: version})
 }
 
 // BeginStep returns the step that begins an attempt, for jobs that need no other information about it.

@@ -144,7 +144,7 @@ func (t *Trace) mayRun(left *Leftover) {
 	if a.State != JobInterrupted {
 		return
 	}
-	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began}.Running()
+	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began, Start: a.Start}.Running()
 	switch {
 	case runs:
 		left.Status, left.Because = JobRunning, setting.Textf("it is running: process %d on %s, with its state elsewhere", a.PID, a.Host)

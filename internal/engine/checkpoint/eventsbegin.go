@@ -91,7 +91,7 @@ func (h *History) rekey(k RekeyRecord) {
 }
 
 func (h *History) attempt(r journal.Record, a AttemptRecord) error {
-	h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version,
+	h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Start: a.Start, Version: a.Version,
 		Began: r.Time, Ended: r.Time, State: JobInterrupted, Steps: []DoneStep{}})
 	h.phase = cmp.Or(h.phase, "read")
 	return nil

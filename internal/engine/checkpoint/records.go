@@ -149,6 +149,7 @@ type AttemptRecord struct {
 	Attempt int    `json:"attempt"`
 	PID     int    `json:"pid"`
 	Host    string `json:"host"`
+	Start   int64  `json:"start,omitempty"` // of the process, as in journal.Owner
 	Version string `json:"version,omitempty"`
 }
 

@@ -85,6 +85,7 @@ type Attempt struct {
 	Attempt int        `json:"attempt"`
 	PID     int        `json:"pid"`
 	Host    string     `json:"host"`
+	Start   int64      `json:"-"` // of the process, as in journal.Owner
 	Version string     `json:"version,omitempty"`
 	Began   time.Time  `json:"began"`
 	Ended   time.Time  `json:"ended"` // time of the last record of the attempt

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,7 +150,8 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 // The fields seq, time, event and check are the journal's own.
 //
 // An error about data does not change the journal. A failed write may have left a
-// torn line, which nothing may follow: every later call returns the same error.
+// torn line, which nothing may follow: every later call returns the same error. So does a journal that was
+// removed or replaced, which a record that is not [Later] notices.
 func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
@@ -177,12 +179,27 @@ func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	}
 	j.seq++
 	if d != Later && j.share == nil {
-		if err := j.f.Sync(); err != nil {
+		if err := cmp.Or(j.f.Sync(), j.inPlace()); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
 		}
 	}
 	return r, nil
+}
+
+// errMoved means that the next process would not read this journal.
+var errMoved = errors.New("it was removed or replaced while this job ran: repeat the command if no other process works on the job")
+
+// inPlace returns errMoved unless the open file is the one that its path names.
+func (j *Journal) inPlace() error {
+	mine, err := j.f.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(j.f.Name()); err != nil || !os.SameFile(mine, there) {
+		return errMoved
+	}
+	return nil
 }
 
 // NewRecord returns a record as a journal would store it, without storing it.

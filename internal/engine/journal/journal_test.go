@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
@@ -294,6 +295,30 @@ func TestLastOwner(t *testing.T) {
 		if o, err := LastOwner(dir); err == nil {
 			t.Errorf("%q: %+v", text, o)
 		}
+	}
+}
+
+// TestRemovedJournal checks that a journal whose file or directory is removed, renamed or replaced fails the next durable record and all later ones.
+func TestRemovedJournal(t *testing.T) {
+	for name, change := range map[string]func(dir string) error{
+		"file removed":       func(dir string) error { return os.Remove(filepath.Join(dir, FileName)) },
+		"directory removed":  os.RemoveAll,
+		"directory renamed":  func(dir string) error { return os.Rename(dir, dir+".old") },
+		"replaced by a copy": func(dir string) error { return durable.Replace(filepath.Join(dir, FileName), []byte("copy\n")) },
+	} {
+		dir := filepath.Join(t.TempDir(), "job")
+		testcheck.Must(t, os.Mkdir(dir, 0o700))
+		j, _, err := Open(dir)
+		testcheck.Must(t, err)
+		_, err = j.Append("first", nil, First)
+		testcheck.Must(t, err)
+		testcheck.Must(t, change(dir))
+		for range 2 {
+			if _, err := j.Append("next", nil, OnDisk); !errors.Is(err, errMoved) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		_ = j.Close()
 	}
 }
 

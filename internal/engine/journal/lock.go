@@ -43,7 +43,8 @@ func TryLock(dir string) (*Lock, error) {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			holder, _ := io.ReadAll(io.LimitReader(f, 1<<10))
-			return nil, errors.Join(&BusyError{Dir: dir, Holder: strings.TrimSpace(string(holder))}, f.Close())
+			first, _, _ := strings.Cut(string(holder), "\n")
+			return nil, errors.Join(&BusyError{Dir: dir, Holder: first}, f.Close())
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
@@ -73,14 +74,14 @@ func TryLock(dir string) (*Lock, error) {
 
 // sign writes this process to the lock file as the holder.
 func sign(f *os.File) error {
-	host, err := os.Hostname()
+	o, err := Self(time.Now())
 	if err != nil {
-		host = "unknown host"
+		o.Host = "unknown host"
 	}
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(fmt.Appendf(nil, "process %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339)), 0)
+	_, err = f.WriteAt(fmt.Appendf(nil, "process %d on %s since %s\nstart %d\n", o.PID, o.Host, o.Since.Format(time.RFC3339), o.Start), 0)
 	return err
 }
 

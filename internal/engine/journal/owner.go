@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Owner struct {
 	PID   int
 	Host  string    // host name as the machine reports it
 	Since time.Time // UTC, to the second
+	Start int64     // start of the process in ticks since boot, which steps of the clock do not change; 0 if unknown
 }
 
 // LastOwner reads the owner that last signed the lock of a directory, without
@@ -32,9 +34,11 @@ func LastOwner(dir string) (Owner, error) {
 	}
 	var o Owner
 	var since string
-	if _, err := fmt.Sscanf(string(b), "process %d on %s since %s", &o.PID, &o.Host, &since); err != nil {
+	first, second, _ := strings.Cut(string(b), "\n")
+	if _, err := fmt.Sscanf(first, "process %d on %s since %s", &o.PID, &o.Host, &since); err != nil {
 		return Owner{}, fmt.Errorf("lock of %s: %q is not a process", dir, b)
 	}
+	_, _ = fmt.Sscanf(second, "start %d", &o.Start) // absent in a lock of version 0.1
 	if o.Since, err = time.Parse(time.RFC3339, since); err != nil {
 		return Owner{}, fmt.Errorf("lock of %s: %w", dir, err)
 	}

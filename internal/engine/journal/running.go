@@ -13,7 +13,8 @@ import (
 // Self returns this process as an owner, since now.
 func Self(now time.Time) (Owner, error) {
 	host, err := os.Hostname()
-	return Owner{PID: os.Getpid(), Host: host, Since: now.UTC().Truncate(time.Second)}, err
+	start, _ := startTicks(os.Getpid())
+	return Owner{PID: os.Getpid(), Host: host, Since: now.UTC().Truncate(time.Second), Start: start}, err
 }
 
 // Running reports whether the owner's process runs. Only processes of this host can be found: here reports whether the owner is one.
@@ -22,34 +23,41 @@ func (o Owner) Running() (runs, here bool) {
 	if err != nil || host != o.Host {
 		return false, false
 	}
-	return sameProcess(o.PID, o.Since), true
+	return o.exists(), true
 }
 
-// sameProcess reports whether a process with the pid exists and began before the
-// given time: pids are reused.
-func sameProcess(pid int, before time.Time) bool {
-	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
+// exists reports whether a process with the owner's pid exists and is the owner: pids are reused.
+func (o Owner) exists() bool {
+	if err := unix.Kill(o.PID, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
 	}
-	began, ok := processBegan(pid)
-	return !ok || began.Before(before.Add(2*time.Second))
+	start, ok := startTicks(o.PID)
+	if !ok {
+		return true
+	}
+	if o.Start != 0 {
+		return start == o.Start
+	}
+	boot, ok := bootTime()
+	return !ok || boot.Add(time.Duration(start)*10*time.Millisecond).Before(o.Since.Add(2*time.Second))
 }
 
-// processBegan returns the start time of a process, if /proc has it: field 22 of
-// its stat, in ticks of 10 ms since boot.
-func processBegan(pid int) (time.Time, bool) {
+// startTicks returns the start of a process in ticks of 10 ms since boot, if /proc has it: field 22 of its stat.
+func startTicks(pid int) (int64, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return time.Time{}, false
+		return 0, false
 	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {
-		return time.Time{}, false
+		return 0, false
 	}
 	ticks, err := strconv.ParseInt(string(fields[19]), 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
+	return ticks, err == nil
+}
+
+// bootTime returns the time of the machine's boot by the clock of today, if /proc has it.
+func bootTime() (time.Time, bool) {
 	all, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return time.Time{}, false
@@ -57,8 +65,5 @@ func processBegan(pid int) (time.Time, bool) {
 	_, rest, ok := bytes.Cut(all, []byte("\nbtime "))
 	boot, _, _ := bytes.Cut(rest, []byte("\n"))
 	seconds, err := strconv.ParseInt(string(boot), 10, 64)
-	if !ok || err != nil {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0).Add(time.Duration(ticks) * 10 * time.Millisecond), true
+	return time.Unix(seconds, 0), ok && err == nil
 }

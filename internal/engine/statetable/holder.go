@@ -16,9 +16,10 @@ type Holder struct {
 	Generation int64     `json:"generation"` // of the records: those of earlier generations are discarded
 	PID        int       `json:"pid"`
 	Host       string    `json:"host"`
-	Space      string    `json:"space"` // scope of the PID: the machine's boot, and the PID namespace
-	Since      time.Time `json:"since"` // by the holder's clock
-	Mark       string    `json:"mark"`  // random, so that no two holders are equal
+	Space      string    `json:"space"`           // scope of the PID: the machine's boot, and the PID namespace
+	Since      time.Time `json:"since"`           // by the holder's clock
+	Start      int64     `json:"start,omitempty"` // start of the process in ticks since boot, which steps of the clock do not change; 0 in records of version 0.1
+	Mark       string    `json:"mark"`            // random, so that no two holders are equal
 	Released   bool      `json:"released,omitempty"`
 }
 
@@ -32,7 +33,7 @@ func thisProcess() (Holder, error) {
 	if err != nil {
 		return Holder{}, fmt.Errorf("name of this host: %w", err)
 	}
-	return Holder{PID: o.PID, Host: o.Host, Since: o.Since, Space: processSpace(), Mark: rand.Text()}, nil
+	return Holder{PID: o.PID, Host: o.Host, Since: o.Since, Start: o.Start, Space: processSpace(), Mark: rand.Text()}, nil
 }
 
 // processSpace returns the scope in which PIDs are unique: the machine since its boot, and one PID namespace. Empty if the system does not provide
@@ -54,6 +55,6 @@ func (h Holder) ended(self Holder) bool {
 	if h.Space == "" || h.Space != self.Space {
 		return false
 	}
-	runs, here := journal.Owner{PID: h.PID, Host: h.Host, Since: h.Since}.Running()
+	runs, here := journal.Owner{PID: h.PID, Host: h.Host, Since: h.Since, Start: h.Start}.Running()
 	return here && !runs
 }
