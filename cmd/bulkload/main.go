@@ -78,10 +78,14 @@ func run(args []string) int {
 	return g.End(ctx, g.out, cmd, err)
 }
 
-// stopOnSignal cancels at the first SIGINT or SIGTERM. The second one ends the process at once.
+// stopOnSignal cancels at the first SIGINT or SIGTERM, or SIGHUP unless the caller ignores it, as nohup does. The next SIGINT or SIGTERM ends the
+// process at once; a terminal that closes may send SIGHUP twice.
 func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	go func() {
 		sig, _ := (<-c).(syscall.Signal)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // the signals of pausing stay caught: by default they kill

@@ -90,7 +90,7 @@ func TestResultOfStop(t *testing.T) {
 	}
 	dir := t.TempDir()
 	input := bigInput(t, dir)
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		result := filepath.Join(dir, "result.json")
 		cmd := exec.Command("bulkload", "build", "--key=id", "--table=t", "--input="+input, "--out="+filepath.Join(dir, "out"), "--workers=1",
 			"--output=json", "--result-file="+result, "--report="+filepath.Join(dir, "report.html"))

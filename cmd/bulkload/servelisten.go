@@ -119,9 +119,10 @@ func (a *appendFile) Close() error {
 	return a.f.Close()
 }
 
-// onHangup calls act on SIGHUP until stop is called.
+// onHangup calls act on SIGHUP, in place of the stop by stopOnSignal, until stop is called.
 func onHangup(ctx context.Context, act func()) (stop func()) {
 	hangup := make(chan os.Signal, 1)
+	signal.Reset(syscall.SIGHUP)
 	signal.Notify(hangup, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

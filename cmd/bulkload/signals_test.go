@@ -48,3 +48,43 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	}
 	fmt.Println("still here")
 }
+
+// TestHangup checks that SIGHUP stops a run, also if it is sent twice, that it does not under nohup, and that a service receives it instead.
+func TestHangup(t *testing.T) {
+	mode := os.Getenv("BULKLOAD_TEST_HANGUP")
+	if mode == "" {
+		for mode, want := range map[string]string{"stop": "hangup", "nohup": "terminated", "service": "reloads"} {
+			cmd := exec.Command("sh", "-c", `if [ "$BULKLOAD_TEST_HANGUP" = nohup ]; then trap "" HUP; fi; exec "$0" -test.run='^TestHangup$'`, os.Args[0])
+			cmd.Env = append(os.Environ(), "BULKLOAD_TEST_HANGUP="+mode)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("%s: %v: %s", mode, err, out)
+			}
+		}
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stopOnSignal(cancel, &ui.Console{File: os.Stderr})
+	reloaded := make(chan struct{}, 2)
+	if mode == "service" {
+		defer onHangup(ctx, func() { reloaded <- struct{}{} })()
+	}
+	for range 2 {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch mode {
+	case "service":
+		<-reloaded
+		if ctx.Err() == nil {
+			fmt.Println("reloads")
+		}
+		return
+	case "nohup":
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ctx.Done()
+	fmt.Println(context.Cause(ctx)) // the first signal that was received
+}

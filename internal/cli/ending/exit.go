@@ -15,7 +15,7 @@ import (
 const (
 	done     = 0
 	already  = 99
-	bySignal = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
+	bySignal = 128 // plus the signal's number: 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM
 )
 
 // Exit is one row of the table of exit codes.
@@ -31,6 +31,7 @@ func Exits() []Exit {
 	list := []Exit{
 		{done, "done", "nothing"},
 		{already, "nothing to do, the job was done before (with --skip-exit-code)", "nothing"},
+		{bySignal + 1, "stopped by SIGHUP: its terminal was closed (nohup prevents it)", "the same command resumes the job"},
 		{bySignal + 2, "stopped by SIGINT", "the same command resumes the job"},
 		{bySignal + 15, "stopped by SIGTERM", "the same command resumes the job"},
 	}

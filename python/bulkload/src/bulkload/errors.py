@@ -84,11 +84,11 @@ class BusyError(BulkloadError):
 
 
 class StoppedError(BulkloadError):
-    """Exit codes 130 and 143: SIGINT or SIGTERM has stopped the program. Ctrl-C raises KeyboardInterrupt instead."""
+    """Exit codes 129, 130 and 143: SIGHUP, SIGINT or SIGTERM has stopped the program. Ctrl-C raises KeyboardInterrupt instead."""
 
     kind, retry = "stopped", True
 
 
 BY_CODE = {
     1: UnexpectedError, 2: ConfigError, 3: CheckError, 4: BadRowsError, 5: InputError, 6: HDFSError, 7: LoadError, 8: VerifyError,
-    9: StateError, 75: BusyError, 130: StoppedError, 143: StoppedError}
+    9: StateError, 75: BusyError, 129: StoppedError, 130: StoppedError, 143: StoppedError}
