@@ -39,9 +39,9 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 		if !d.IsDir() {
 			return nil, fail.Errorf(fail.Input, "%s is not the directory of a family: HFiles are in %s/FAMILY/", path.Join(dir, d.Name()), dir)
 		}
-		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
+		list, err := familyFiles(ctx, fsys, path.Join(dir, d.Name()))
 		if err != nil {
-			return nil, fail.With(fail.Input, err)
+			return nil, err
 		}
 		for _, x := range list {
 			f, err := describeFile(ctx, fsys, dir, d.Name(), x)
@@ -55,6 +55,16 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 		return nil, noHFiles(dir)
 	}
 	return files, nil
+}
+
+// familyFiles lists a family's directory, without the checksums and the marks of success that Hadoop's tools leave there. HBase's
+// BulkLoadHFilesTool skips the marks too.
+func familyFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]fs.FileInfo, error) {
+	files, err := fsys.ReadDir(ctx, dir)
+	return slices.DeleteFunc(files, func(f fs.FileInfo) bool {
+		kind := listing.HiddenKind(f.Name())
+		return kind == ".*.crc" || kind == "_SUCCESS"
+	}), fail.With(fail.Input, err)
 }
 
 // noHFiles returns the error of a directory without files.

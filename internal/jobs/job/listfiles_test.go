@@ -46,7 +46,7 @@ func TestListedFamilies(t *testing.T) {
 		}
 		return names, err
 	}
-	for _, entry := range []string{"_bulkload.json", "_SUCCESS", "_journal.jsonl", "_committed_17", "_started_17", ".crc", ".x/hfile", "._bulkload.json.ABCDEFGHIJ.writing", "_merge/merge-1.json"} {
+	for _, entry := range []string{"_bulkload.json", "_SUCCESS", "_journal.jsonl", "_committed_17", "_started_17", ".crc", ".x/hfile", "._bulkload.json.ABCDEFGHIJ.writing", "_merge/merge-1.json", "f/_SUCCESS", "f/.a.crc"} {
 		if names, err := list(t, entry); err != nil || !slices.Equal(names, []string{"f/a"}) {
 			t.Errorf("%s is not passed over: %v, %v", entry, names, err)
 		}

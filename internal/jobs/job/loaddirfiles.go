@@ -74,9 +74,9 @@ func (d *dirLoad) eachFile(ctx context.Context, do func(name string) error) erro
 			}
 			continue
 		}
-		files, err := d.out.FS.ReadDir(ctx, path.Join(d.at.Path, e.Name()))
+		files, err := familyFiles(ctx, d.out.FS, path.Join(d.at.Path, e.Name()))
 		if err != nil {
-			return fail.With(fail.Input, err)
+			return err
 		}
 		for _, f := range files {
 			if err := do(path.Join(d.at.Path, e.Name(), f.Name())); err != nil {
