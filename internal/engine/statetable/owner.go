@@ -24,7 +24,7 @@ type LostError struct{ Holder Holder }
 
 func (e *LostError) Error() string {
 	if e.Holder.Epoch == 0 {
-		return "this job was removed while this process worked on it: bulkload clean ran elsewhere"
+		return "the state of this job was removed while this process worked on it: bulkload clean ran elsewhere, or the state table was emptied"
 	}
 	return fmt.Sprintf("%s has taken over this job: this process was silent for %s", e.Holder, silentFor)
 }
