@@ -170,7 +170,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	if err := f.decode(); err != nil {
 		return err
 	}
-	if err := f.leaveLastLines(ctx, f.dialect.SkipEnd); err != nil {
+	if err := f.leaveLastLines(ctx, f.dialect.SkipEnd, o.MaxRecord); err != nil {
 		return err
 	}
 	for size := int64(detectSize); ; size *= 4 {

@@ -27,7 +27,8 @@ func (t delimitedText) splits(ctx context.Context, o *Options, add func(start, e
 const lineWindow = 64 << 10
 
 // planLines cuts a file where the neighbouring bytes show that a record begins: each split begins with the first record at or after its
-// nominal start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none.
+// nominal start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none. From a record
+// that may be longer than [Options.MaxRecord] on, the file is not cut: its reader decides.
 func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text []byte, at int) int) (starts []int64, err error) {
 	size := f.size()
 	starts = append(starts, f.dataStart)
@@ -43,7 +44,7 @@ func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text [
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := f.recordBehind(src, begin, at, starts[len(starts)-1])
+		next, err := f.recordBehind(src, begin, at, starts[len(starts)-1], int64(o.MaxRecord)+lineWindow)
 		if err != nil {
 			return nil, err
 		}
@@ -57,12 +58,12 @@ func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text [
 	return append(starts, size), nil
 }
 
-// recordBehind returns where the first record begins at or after a byte, -1 if none does. A record begins at from.
-func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int) int, at, from int64) (int64, error) {
+// recordBehind returns where the first record begins at or after a byte, -1 if none does within most bytes. A record begins at from.
+func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int) int, at, from, most int64) (int64, error) {
 	if at <= from {
 		return from, nil
 	}
-	for window := int64(lineWindow); ; window *= 4 {
+	for window := int64(lineWindow); ; window = min(4*window, most) {
 		first, end := max(from, at-window), min(at+window, f.size())
 		buf := make([]byte, end-first)
 		src.at = first
@@ -72,7 +73,7 @@ func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int
 		if next := begin(buf, int(at-first)); next >= 0 {
 			return first + int64(next), nil
 		}
-		if end == f.size() {
+		if end == f.size() || window == most {
 			return -1, nil
 		}
 	}

@@ -49,7 +49,7 @@ func (k fixedFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Optio
 		}
 		f.dataStart += int64(i) + 1
 	}
-	return k.text(f), f.leaveLastLines(ctx, f.dialect.SkipEnd)
+	return k.text(f), f.leaveLastLines(ctx, f.dialect.SkipEnd, o.MaxRecord)
 }
 
 // decodeFixed sets the character set. Positions count bytes of the file, so values are decoded one by one.

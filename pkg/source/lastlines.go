@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/setting"
 )
 
 // lastLines returns where the last n lines of a text begin in data, its end; -1 if data does not contain them whole. A line feed at the end
@@ -30,8 +32,13 @@ func lastLines(data []byte, n int, begins bool) int {
 	return -1
 }
 
-// leaveLastLines finds the length of the last lines of a file, which are not records.
-func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
+// errLastLines reports lines that are too long to be held in memory, where most is the limit of a record.
+func errLastLines(n, most int) error {
+	return fmt.Errorf("the last %s, which are left out, are longer than %s each", setting.Count(n, "line"), setting.Count(most, "byte"))
+}
+
+// leaveLastLines finds the length of the last n lines of a file, which are not records. None may be longer than most bytes.
+func (f *inputFile) leaveLastLines(ctx context.Context, n, most int) (err error) {
 	if n == 0 || f.sequential() {
 		return nil
 	}
@@ -50,6 +57,9 @@ func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
 			f.left = int64(len(data) - at)
 			return nil
 		}
+		if window > int64(n+1)*int64(most) {
+			return fmt.Errorf("%s: %w", f.Path, errLastLines(n, most))
+		}
 	}
 }
 
@@ -57,6 +67,7 @@ func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
 type withoutLastLines struct {
 	r    io.Reader
 	n    int
+	most int // the longest line in bytes
 	held []byte
 	free int // bytes of held that are not among the last lines
 	err  error
@@ -73,6 +84,8 @@ func (w *withoutLastLines) Read(p []byte) (int, error) {
 		w.free = max(0, lastLines(w.held, w.n, false))
 		if w.err != nil && w.err != io.EOF {
 			w.free = 0
+		} else if w.free == 0 && w.err == nil && len(w.held) > (w.n+1)*w.most {
+			w.err = errLastLines(w.n, w.most)
 		}
 	}
 	if w.free == 0 {

@@ -102,7 +102,7 @@ func (s *textStream) unpack() error {
 		text = transcoded{s.file.charset.NewReader(below{text}), s.file.Path}
 	}
 	if d := s.file.dialect; d != nil && d.SkipEnd > 0 {
-		text = &withoutLastLines{r: text, n: d.SkipEnd}
+		text = &withoutLastLines{r: text, n: d.SkipEnd, most: defaultMaxRecord}
 	}
 	ahead := compression.ReadAhead(text)
 	s.text = unpackReader{s, ahead}
