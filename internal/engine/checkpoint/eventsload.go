@@ -29,7 +29,7 @@ func loadEvents() []eventInfo {
 				return nil
 			}),
 		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's", func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).followedBy("load"),
-		of(EventLoading, journal.Later, "before HBase is asked to load the first file: all files",
+		of(EventLoading, journal.First, "before HBase is asked to load the first file: all files", // the copy next to the files shows it: the journal must not lose it
 			func(h *History, l FilesRecord) {
 				h.Loading = true
 				h.set(l.Files, FileReady)
