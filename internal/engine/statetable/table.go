@@ -62,7 +62,22 @@ type Content struct {
 
 // Read reads the content of a job. It is empty if the table does not have the job.
 func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
+	if err := t.mayRead(ctx); err != nil {
+		return nil, fmt.Errorf("read the state of job %s: %w", job, err)
+	}
 	return t.read(ctx, job, families()...)
+}
+
+// mayRead returns an error if the user may not read each family. A scan of both silently omits one that the user may not read, and a job without its
+// records would begin again. Each family is scanned separately, for a row that is no job. [loader.Cluster.MayRead] needs the master, this does not.
+func (t *Table) mayRead(ctx context.Context) error {
+	for _, family := range families() {
+		nothing := loader.ScanRequest{Table: t.name, Start: []byte{0}, Stop: []byte{0, 0}, Families: []string{family}, Prompt: true}
+		if err := t.c.Scan(ctx, nothing, func(loader.Row) error { return nil }); err != nil {
+			return t.unfit(err)
+		}
+	}
+	return nil
 }
 
 func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, error) {
@@ -79,9 +94,12 @@ func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, e
 
 // All reads the content of every job, in the order of the names. A table that does not exist has no jobs.
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
-		return fn(string(r.Key), contentOf(r))
-	})
+	err := t.mayRead(ctx)
+	if err == nil {
+		err = t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
+			return fn(string(r.Key), contentOf(r))
+		})
+	}
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
 	}

@@ -74,6 +74,23 @@ func testState(t *testing.T, s *site) {
 	if r := s.with("XDG_CACHE_HOME="+t.TempDir()).must(t, "status", "--state", "hbase:"+states); !strings.Contains(r.out, "done") {
 		t.Errorf("status prints %s", r.out)
 	}
+	testStateOfOneFamily(t, s.as(testcluster.Nobody).with("XDG_CACHE_HOME="+t.TempDir()), e, states, table)
+}
+
+// testStateOfOneFamily checks that a user who may not read each family of the table of states is refused: HBase shows that user a job without its
+// records, as if nothing had been done, and a job that is done would load its rows again.
+func testStateOfOneFamily(t *testing.T, other *site, e export, states, table string) {
+	other.adm(t, "grant", table, other.user, "RC")
+	for _, rights := range [][2]string{{"RW", "W"}, {"W", "RW"}} {
+		other.adm(t, "grant", states+"/o", other.user, rights[0])
+		other.adm(t, "grant", states+"/j", other.user, rights[1])
+		for _, args := range [][]string{other.loading(e, table), {"status"}, {"clean"}} {
+			if r := other.do(t, append(args, "--state", "hbase:"+states)...); r.code != 9 || !strings.Contains(r.err, "needs the right READ") {
+				t.Errorf("%s with the rights %s on the families o and j: exit code %d: %s", args[0], rights, r.code, r.err)
+			}
+		}
+	}
+	other.loadedOnce(t, table)
 }
 
 // tokens counts the delegation tokens that were issued to the user, and those that were canceled.
