@@ -123,35 +123,33 @@ func each(all []Events, tell func(Events)) {
 	}
 }
 
-func (e Events) Open(s Start) {
-	if e.OnOpen != nil {
-		e.OnOpen(s)
+// call calls a callback unless it is nil.
+func call[T any](on func(T), v T) {
+	if on != nil {
+		on(v)
 	}
 }
 
-func (e Events) Start(s Start) {
-	if e.OnStart != nil {
-		e.OnStart(s)
+// call2 is call for a callback with two arguments.
+func call2[A, B any](on func(A, B), a A, b B) {
+	if on != nil {
+		on(a, b)
 	}
 }
 
-func (e Events) Phase(name string) {
-	if e.OnPhase != nil {
-		e.OnPhase(name)
-	}
-}
-
-func (e Events) Total(phase string, a Amount) {
-	if e.OnTotal != nil {
-		e.OnTotal(phase, a)
-	}
-}
-
-func (e Events) Rows(rows, bytes int64) {
-	if e.OnRows != nil {
-		e.OnRows(rows, bytes)
-	}
-}
+func (e Events) Open(s Start)                  { call(e.OnOpen, s) }
+func (e Events) Start(s Start)                 { call(e.OnStart, s) }
+func (e Events) Phase(name string)             { call(e.OnPhase, name) }
+func (e Events) Total(phase string, a Amount)  { call2(e.OnTotal, phase, a) }
+func (e Events) Rows(rows, bytes int64)        { call2(e.OnRows, rows, bytes) }
+func (e Events) spill(rows, bytes int64)       { call2(e.OnSpill, rows, bytes) }
+func (e Events) Written(bytes int64)           { call(e.OnWritten, bytes) }
+func (e Events) Hfile(f HFile)                 { call(e.OnHFile, f) }
+func (e Events) Checked(bytes int64)           { call(e.OnChecked, bytes) }
+func (e Events) Load(region string, files int) { call2(e.OnLoad, region, files) }
+func (e Events) Read(rows int64)               { call(e.OnRead, rows) }
+func (e Events) Tasks(t Tasks)                 { call(e.OnTasks, t) }
+func (e Events) pause(p Pause)                 { call(e.OnPause, p) }
 
 func (e Events) Split() {
 	if e.OnSplit != nil {
@@ -159,57 +157,9 @@ func (e Events) Split() {
 	}
 }
 
-func (e Events) spill(rows, bytes int64) {
-	if e.OnSpill != nil {
-		e.OnSpill(rows, bytes)
-	}
-}
-
 func (e Events) Merged(rows int64) {
-	if e.OnMerged != nil && rows != 0 {
-		e.OnMerged(rows)
-	}
-}
-
-func (e Events) Written(bytes int64) {
-	if e.OnWritten != nil {
-		e.OnWritten(bytes)
-	}
-}
-
-func (e Events) Hfile(f HFile) {
-	if e.OnHFile != nil {
-		e.OnHFile(f)
-	}
-}
-
-func (e Events) Checked(bytes int64) {
-	if e.OnChecked != nil {
-		e.OnChecked(bytes)
-	}
-}
-
-func (e Events) Load(region string, files int) {
-	if e.OnLoad != nil {
-		e.OnLoad(region, files)
-	}
-}
-
-func (e Events) Read(rows int64) {
-	if e.OnRead != nil {
-		e.OnRead(rows)
-	}
-}
-
-func (e Events) Tasks(t Tasks) {
-	if e.OnTasks != nil {
-		e.OnTasks(t)
-	}
-}
-
-func (e Events) pause(p Pause) {
-	if e.OnPause != nil {
-		e.OnPause(p)
+	if rows != 0 {
+		call(e.OnMerged, rows)
 	}
 }
 
