@@ -1,6 +1,7 @@
 package abilities
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func Verifies(r Row, mode string, modes ...string) error {
 	}
 	err := setting.Errorf("%s %q is invalid: want %s", setting.Verify, mode, strings.Join(modes, " or "))
 	for _, c := range []Column{Sample, Files, Full} {
-		if why := Of(r, c).Why; mode == c.mode() && !why.IsZero() {
+		if why := Of(r, c).Why; mode == columnFacts[c].value && !why.IsZero() {
 			return setting.Errorf("%w (%s)", err, why)
 		}
 	}
@@ -105,65 +106,63 @@ func upTo[T ~int](n T) (all []T) {
 	return all
 }
 
-func (r Row) String() string {
-	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare", "run for several clusters"}[r]
+// works has the name of each kind of work, and its command if that is not run.
+var works = [rows]struct{ name, command string }{
+	Run:      {name: "run"},
+	Tables:   {name: "run of several tables"},
+	Replace:  {name: "run that replaces in place"},
+	Into:     {name: "run that replaces into a new table"},
+	Rekey:    {"rekey", "rekey"},
+	Undo:     {"undo", "undo"},
+	Load:     {"load of a directory", "load"},
+	Export:   {"export", "export"},
+	Input:    {name: "run that reads a table"},
+	Compare:  {"compare", "compare"},
+	Clusters: {name: "run for several clusters"},
 }
+
+func (r Row) String() string { return works[r].name }
 
 // Command returns the command for the kind of work.
-func (r Row) Command() string {
-	switch r {
-	case Rekey, Undo, Load, Export, Compare:
-		return [rows]string{Rekey: "rekey", Undo: "undo", Load: "load", Export: "export", Compare: "compare"}[r]
-	}
-	return "run"
+func (r Row) Command() string { return cmp.Or(works[r].command, "run") }
+
+// columnFacts has the name of each ability, and the setting that requests it with a value that it accepts.
+var columnFacts = [columns]struct {
+	name    string
+	setting setting.Name
+	value   string
+}{
+	Process:      {name: "this process"},
+	Several:      {name: "several tables"},
+	Shares:       {"shares", setting.Share, "1/2"},
+	YARN:         {"YARN", setting.Engine, "yarn"},
+	SplitBy:      {"a job for each directory", setting.SplitBy, "directory"},
+	Resume:       {name: "resume"},
+	Host:         {"another host", setting.State, "hbase:states"},
+	Sample:       {"verify sample", setting.Verify, "sample"},
+	Files:        {"verify files", setting.Verify, "files"},
+	Full:         {"verify full", setting.Verify, "full"},
+	Plan:         {name: "plan"},
+	Pause:        {"pause and window", setting.OnlyBetween, "22:00-06:00"},
+	Report:       {"report", setting.Report, "report.html"},
+	Metrics:      {"metrics", setting.MetricsFile, "run.prom"},
+	Lineage:      {"lineage", setting.OpenLineage, "events.jsonl"},
+	Status:       {name: "status"},
+	Clean:        {name: "clean"},
+	Kerberos:     {name: "Kerberos"},
+	Unreplicated: {"without replication", setting.Replicate, "no"},
+	Quiet:        {"quiet table", setting.QuietTable, "true"},
+	Filtered:     {"filtered file", setting.FilteredFile, "filtered.jsonl"},
+	Duplicates:   {"duplicates file", setting.DuplicatesFile, "duplicates.jsonl"},
+	Filter:       {"filter and computed cells", setting.Filter, "id != ''"},
+	Part:         {"part of a table", setting.StartRow, "m"},
 }
 
-func (c Column) String() string {
-	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
-		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells", "part of a table"}[c]
-}
-
-// mode returns the name of a mode of verification, for the columns that are one.
-func (c Column) mode() string {
-	mode, _ := strings.CutPrefix(c.String(), "verify ")
-	return mode
-}
+func (c Column) String() string { return columnFacts[c].name }
 
 // Setting returns the setting that requests an ability, empty if there is none, with a value that it accepts.
 func (c Column) Setting() (name setting.Name, value string) {
-	switch c {
-	case Shares:
-		return setting.Share, "1/2"
-	case YARN:
-		return setting.Engine, "yarn"
-	case SplitBy:
-		return setting.SplitBy, "directory"
-	case Host:
-		return setting.State, "hbase:states"
-	case Sample, Files, Full:
-		return setting.Verify, c.mode()
-	case Pause:
-		return setting.OnlyBetween, "22:00-06:00"
-	case Report:
-		return setting.Report, "report.html"
-	case Metrics:
-		return setting.MetricsFile, "run.prom"
-	case Lineage:
-		return setting.OpenLineage, "events.jsonl"
-	case Unreplicated:
-		return setting.Replicate, "no"
-	case Quiet:
-		return setting.QuietTable, "true"
-	case Filtered:
-		return setting.FilteredFile, "filtered.jsonl"
-	case Duplicates:
-		return setting.DuplicatesFile, "duplicates.jsonl"
-	case Filter:
-		return setting.Filter, "id != ''"
-	case Part:
-		return setting.StartRow, "m"
-	}
-	return "", ""
+	return columnFacts[c].setting, columnFacts[c].value
 }
 
 // Lacks returns an error with the reason why a command lacks a setting, nil if the table has none. It is always nil for run.

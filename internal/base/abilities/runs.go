@@ -21,15 +21,9 @@ func runCells() [columns]Cell {
 		Lineage: by("cmd/bulkload: TestClusterScripts/telemetry"),
 		Status:  by("cmd/bulkload: TestClusterScripts/result"),
 		Clean:   by("internal/jobs/job: TestCleanKilled"),
-		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-
-		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
-
 		Filter: by("internal/jobs/job: TestRunComputed", "cmd/bulkload: TestSharesAreOneBuild/a filter and computed cells", "internal/test/onyarn: TestYARN/expressions").
 			but("%s is a file of this host, which tasks on YARN do not have: build with %s local, or in shares", setting.SaltFile, setting.Engine),
-		Part:     notOfFiles(),
-		Kerberos: by("internal/test/secured: TestLevels"),
-
+		Kerberos:   by("internal/test/secured: TestLevels"),
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns", "internal/pipeline/mapreduce: TestBadRecordsOfAllMaps", "cmd/bulkload: TestScripts/leftout"),
 		Duplicates: by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns").but("processes that each read a part of the input do not know which records of a key lose: build with %s local, without shares", setting.Engine),
 	}
@@ -38,31 +32,20 @@ func runCells() [columns]Cell {
 func tablesCells() [columns]Cell {
 	const index = "several processes build an index only with %s fail: with another policy build in one process"
 	return [columns]Cell{
-		Process: by("internal/jobs/job: TestTablesOnACluster"),
-		Several: by("internal/jobs/job: TestTablesOnACluster"),
-		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a table and an index").but(index, setting.Duplicates),
-		YARN:    by("internal/test/onyarn: TestQuick/several tables").but(index, setting.Duplicates),
-		SplitBy: by("internal/jobs/job: TestTablesByDirectory"),
-		Resume:  by("internal/jobs/job: TestTablesOnACluster/killed"),
-		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/tables"),
-		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/tables"),
-		Files:   by("internal/jobs/job: TestTablesOnACluster/verified by files"),
-		Full:    by("internal/jobs/job: TestTablesOnACluster/one run"),
-		Plan:    by("internal/pipeline/estimate: TestEstimateTables", "internal/pipeline/estimate: TestSuggestTables", "cmd/bulkload: TestScripts/tables"),
-		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/tables"),
-		Report:  seen(),
-		Metrics: seen(),
-		Lineage: by("internal/cli/lineage: TestLineageOfTables"),
-		Status:  seen(),
-		Clean:   seen(),
-		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-
-		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
-
-		Filter:   by("internal/jobs/job: TestTablesFiltered/killed", "internal/jobs/job: TestTablesFiltered/by directory", "cmd/bulkload: TestSharesAreOneBuild/a table and an index", "internal/test/onyarn: TestQuick/several tables"),
-		Part:     notOfFiles(),
-		Kerberos: by("internal/test/secured: TestLevels/commands"),
-
+		Process:    by("internal/jobs/job: TestTablesOnACluster"),
+		Several:    by("internal/jobs/job: TestTablesOnACluster"),
+		Shares:     by("cmd/bulkload: TestSharesAreOneBuild/a table and an index").but(index, setting.Duplicates),
+		YARN:       by("internal/test/onyarn: TestQuick/several tables").but(index, setting.Duplicates),
+		SplitBy:    by("internal/jobs/job: TestTablesByDirectory"),
+		Resume:     by("internal/jobs/job: TestTablesOnACluster/killed"),
+		Host:       by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/tables"),
+		Sample:     by("internal/jobs/job: TestKindsOfRunsVerified/tables"),
+		Files:      by("internal/jobs/job: TestTablesOnACluster/verified by files"),
+		Full:       by("internal/jobs/job: TestTablesOnACluster/one run"),
+		Plan:       by("internal/pipeline/estimate: TestEstimateTables", "internal/pipeline/estimate: TestSuggestTables", "cmd/bulkload: TestScripts/tables"),
+		Pause:      by("internal/jobs/job: TestKindsOfWorkAskTheirGate/tables"),
+		Lineage:    by("internal/cli/lineage: TestLineageOfTables"),
+		Filter:     by("internal/jobs/job: TestTablesFiltered/killed", "internal/jobs/job: TestTablesFiltered/by directory", "cmd/bulkload: TestSharesAreOneBuild/a table and an index", "internal/test/onyarn: TestQuick/several tables"),
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
 		Duplicates: by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
 	}
@@ -82,21 +65,7 @@ func replaceCells() [columns]Cell {
 		Full:    by("internal/jobs/job: TestReplaceTable"),
 		Plan:    by("internal/jobs/job: TestReplaceTable", "cmd/bulkload: TestClusterScripts/fresh"),
 		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/replace"),
-		Report:  seen(),
-		Metrics: seen(),
-		Lineage: seen(),
-		Status:  seen(),
-		Clean:   seen(),
-		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-
-		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
-
-		Filter:   by("internal/jobs/job: TestRunComputed"),
-		Part:     notOfFiles(),
-		Kerberos: by("internal/test/secured: TestLevels/commands"),
-
-		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
-		Duplicates: by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Filter:  by("internal/jobs/job: TestRunComputed"),
 	}
 }
 
@@ -114,57 +83,28 @@ func intoCells() [columns]Cell {
 		Full:    by("internal/jobs/job: TestFreshTable"),
 		Plan:    by("cmd/bulkload: TestClusterScripts/fresh"),
 		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/replace"),
-		Report:  seen(),
-		Metrics: seen(),
 		Lineage: by("internal/cli/lineage: TestLineageOfTables"),
-		Clean:   seen(),
-		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-
-		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
-		Status:       by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
-
-		Filter:   by("internal/jobs/job: TestRunComputed"),
-		Part:     notOfFiles(),
-		Kerberos: by("internal/test/secured: TestLevels/commands"),
-
-		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
-		Duplicates: by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
+		Filter:  by("internal/jobs/job: TestRunComputed"),
 	}
 }
 
 func inputCells() [columns]Cell {
 	return [columns]Cell{
-		Process: by("internal/jobs/job: TestTableAsInput"),
-		Several: seen(),
-		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/test/onyarn: TestQuick/a table as input").but("shares need a snapshot: take one (hbase shell: snapshot 'TABLE', 'NAME') and give snapshot:NAME as input"),
-		YARN:    by("internal/test/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table and cannot scan it: leave %s out, or give %s local", setting.ReadBy, setting.Engine),
-		SplitBy: no("a table has no directories: load it as one job"),
-		Resume:  by("internal/jobs/job: TestTableAsInput/hbase", "internal/jobs/job: TestTableAsInput/snapshot", "internal/jobs/job: TestTableAsInput/scan"),
-		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/table"),
-		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/table"),
-		Files:   by("internal/jobs/job: TestKindsOfRunsVerified/table"),
-		Full:    by("internal/jobs/job: TestTableAsInput"),
-		Plan:    seen(),
-		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/table"),
-		Report:  seen(),
-		Metrics: seen(),
-		Lineage: seen(),
-		Status:  seen(),
-		Clean:   seen(),
-		Quiet:   by("internal/jobs/job: TestQuietKinds"),
-
-		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
-
-		Filter:   by("internal/test/onyarn: TestYARN/expressions"),
-		Part:     by("internal/pipeline/tablesource: TestChoice", "cmd/bulkload: TestExportOnCluster"),
-		Kerberos: by("internal/test/secured: TestLevels/commands"),
-
-		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Process:    by("internal/jobs/job: TestTableAsInput"),
+		Several:    seen(),
+		Shares:     by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/test/onyarn: TestQuick/a table as input").but("shares need a snapshot: take one (hbase shell: snapshot 'TABLE', 'NAME') and give snapshot:NAME as input"),
+		YARN:       by("internal/test/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table and cannot scan it: leave %s out, or give %s local", setting.ReadBy, setting.Engine),
+		SplitBy:    no("a table has no directories: load it as one job"),
+		Resume:     by("internal/jobs/job: TestTableAsInput/hbase", "internal/jobs/job: TestTableAsInput/snapshot", "internal/jobs/job: TestTableAsInput/scan"),
+		Host:       by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/table"),
+		Sample:     by("internal/jobs/job: TestKindsOfRunsVerified/table"),
+		Files:      by("internal/jobs/job: TestKindsOfRunsVerified/table"),
+		Full:       by("internal/jobs/job: TestTableAsInput"),
+		Plan:       seen(),
+		Pause:      by("internal/jobs/job: TestKindsOfWorkAskTheirGate/table"),
+		Filter:     by("internal/test/onyarn: TestYARN/expressions"),
+		Part:       by("internal/pipeline/tablesource: TestChoice", "cmd/bulkload: TestExportOnCluster"),
 		Duplicates: no("%s has records of files: rows of a table have no place from which they can be read again", setting.DuplicatesFile),
 	}
-}
-
-// notOfFiles returns the cell of [Part] for jobs that read records of files.
-func notOfFiles() Cell {
-	return no("rows and cells of input tables alone, hbase:TABLE and snapshot:NAME, are bounded: %s chooses records of files", setting.Filter)
 }

@@ -17,18 +17,35 @@ func (c Cell) but(why string, names ...any) Cell {
 	return c
 }
 
-// table returns all cells. Those with neither tests nor a reason are zero.
-func table() (t [rows][columns]Cell) {
-	t[Run] = runCells()
-	t[Tables] = tablesCells()
-	t[Replace] = replaceCells()
-	t[Into] = intoCells()
-	t[Rekey] = rekeyCells()
-	t[Undo] = undoCells()
-	t[Load] = loadCells()
-	t[Export] = exportCells()
-	t[Input] = inputCells()
-	t[Compare] = compareCells()
-	t[Clusters] = clustersCells()
+// usual returns the cells of the abilities that most kinds of work have by the same tests, or lack for the same reason.
+func usual() [columns]Cell {
+	return [columns]Cell{
+		Host:         by("internal/jobs/job: TestEveryCommandOnAnotherHost"),
+		Report:       seen(),
+		Metrics:      seen(),
+		Lineage:      seen(),
+		Status:       seen(),
+		Clean:        seen(),
+		Kerberos:     by("internal/test/secured: TestLevels/commands"),
+		Unreplicated: by("internal/jobs/job: TestKindsOfRunsReplicated"),
+		Quiet:        by("internal/jobs/job: TestQuietKinds"),
+		Filtered:     by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Duplicates:   by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Part:         no("rows and cells of input tables alone, hbase:TABLE and snapshot:NAME, are bounded: %s chooses records of files", setting.Filter),
+	}
+}
+
+// table returns all cells: the usual one where a kind of work names none of its own. Those with neither tests nor a reason are zero.
+func table() [rows][columns]Cell {
+	t := [rows][columns]Cell{
+		Run: runCells(), Tables: tablesCells(), Replace: replaceCells(), Into: intoCells(), Rekey: rekeyCells(), Undo: undoCells(), Load: loadCells(), Export: exportCells(), Input: inputCells(), Compare: compareCells(), Clusters: clustersCells(),
+	}
+	for r := range t {
+		for c, cell := range usual() {
+			if len(t[r][c].Tests) == 0 && t[r][c].Why.IsZero() {
+				t[r][c] = cell
+			}
+		}
+	}
 	return t
 }
