@@ -122,12 +122,12 @@ func testMistakes(s site, c *testcluster.Cluster) {
 		want    string
 		clients bool // whether client certificates are required
 	}{
-		"no TLS":             {map[string]string{"hbase.client.netty.tls.enabled": "false"}, "the server requires TLS, the configuration does not have it: set hbase.client.netty.tls.enabled", false},
+		"no TLS":             {map[string]string{"hbase.client.netty.tls.enabled": "false"}, "the server requires TLS: set hbase.client.netty.tls.enabled", false},
 		"another authority":  {map[string]string{prefix + "truststore.location": stranger}, "that is not in the trust store", false},
 		"no trust store":     {map[string]string{prefix + "truststore.location": ""}, "hbase.rpc.tls.truststore.location is not set", false},
 		"another version":    {map[string]string{prefix + "enabledProtocols": "TLSv1.3"}, "compare hbase.rpc.tls.enabledProtocols", false},
 		"no certificate":     {map[string]string{prefix + "keystore.location": ""}, "set hbase.rpc.tls.keystore.location", true},
-		"a strange one":      {map[string]string{prefix + "keystore.location": stranger}, "takes none of those in", true},
+		"a strange one":      {map[string]string{prefix + "keystore.location": stranger}, "accepts none in", true},
 		"the wrong password": {map[string]string{prefix + "truststore.location": c.TrustStore(testcluster.JKS), prefix + "truststore.type": "JKS", prefix + "truststore.password": "no-such-word"}, "does not open it", false},
 	} {
 		if tt.clients && !c.Security().TLSClients {
