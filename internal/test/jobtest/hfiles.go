@@ -9,6 +9,7 @@ import (
 	"path"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -18,14 +19,10 @@ import (
 func ReadWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return b
 }
 
@@ -76,25 +73,15 @@ func TreeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
 // WriteCells writes an HFile like one of another program.
 func WriteCells(t testing.TB, fsys hdfsio.FS, name string, cells []hfile.Cell, o hfile.Options) loader.HFile {
 	t.Helper()
-	if err := fsys.MkdirAll(t.Context(), path.Dir(name), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), path.Dir(name), 0o777))
 	f, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	w, err := hfile.NewWriter(f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	for i := range cells {
-		if err := w.Append(&cells[i]); err != nil {
-			t.Fatal(err)
-		}
+		testcheck.Must(t, w.Append(&cells[i]))
 	}
 	stats, err := w.Finish()
-	if err := errors.Join(err, f.Finish()); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, errors.Join(err, f.Finish()))
 	return loader.HFile{Family: "f", Path: RewriteURI + name, First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}
 }

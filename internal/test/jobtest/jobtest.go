@@ -31,10 +31,14 @@ import (
 // Env returns an environment without a cluster, which is closed at the end of the test.
 func Env(t testing.TB) *cluster.Env {
 	t.Helper()
-	conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	return env(t, func(string) (string, bool) { return "", false })
+}
+
+// env returns an environment with the configuration that variables name, which is closed at the end of the test.
+func env(t testing.TB, lookup func(variable string) (string, bool)) *cluster.Env {
+	t.Helper()
+	conf, err := hdfsio.LoadConf(lookup)
+	testcheck.Must(t, err)
 	env := &cluster.Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		if err := env.Close(); err != nil {
@@ -48,13 +52,9 @@ func Env(t testing.TB) *cluster.Env {
 func Spec(t testing.TB, name string) spec.Spec {
 	t.Helper()
 	b, err := os.ReadFile(testcheck.Path(t, "examples", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	s, err := spec.ParseSpec(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return *s
 }
 
@@ -65,9 +65,7 @@ var Family = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encodi
 func Absolute(t testing.TB, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return abs
 }
 
@@ -84,9 +82,7 @@ func Hashes(t testing.TB, dir string) map[string]string {
 		sums[rel] = fmt.Sprintf("%x", sha256.Sum256(b))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return sums
 }
 
@@ -101,9 +97,7 @@ func DigestLine(t testing.TB, table, empty string) string {
 func SaltedDigestLine(t testing.TB, table, empty string, salts int) string {
 	t.Helper()
 	b, err := os.ReadFile(Export(t, table+".digest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	for line := range strings.Lines(string(b)) {
 		if rest, found := strings.CutPrefix(strings.TrimSpace(line), fmt.Sprintf("%s %d ", empty, salts)); found {
 			return rest
@@ -135,9 +129,7 @@ func ManyRecords(t testing.TB, n int) string {
 		b.WriteByte(0x10)
 	}
 	name := filepath.Join(t.TempDir(), "check.dump")
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, os.WriteFile(name, b.Bytes(), 0o600))
 	return name
 }
 
@@ -150,7 +142,7 @@ func ClusterEnv(t testing.TB, c *testcluster.Cluster) *cluster.Env {
 // ClusterEnvAs returns the environment of a user on the test cluster.
 func ClusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *cluster.Env {
 	t.Helper()
-	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
+	return env(t, func(name string) (string, bool) {
 		switch name {
 		case "HADOOP_CONF_DIR", "HBASE_CONF_DIR":
 			return c.ConfDir(), true
@@ -159,16 +151,6 @@ func ClusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *cluster.En
 		}
 		return "", false
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &cluster.Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
-	t.Cleanup(func() {
-		if err := env.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return env
 }
 
 // FreshTable creates a new salted table for a test.
@@ -181,15 +163,11 @@ func FreshTable(t testing.TB, env *cluster.Env, salts int, change func(*loader.F
 func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*loader.Family)) string {
 	t.Helper()
 	c, err := env.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	defer c.Close()
 	name := "test:" + testcheck.Name(t)
 	parsed, err := loader.ParseTableName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
 	if change != nil {
 		change(&f)
@@ -202,9 +180,7 @@ func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*
 // MakeTable creates a table that is deleted at the end of the test.
 func MakeTable(t testing.TB, env *cluster.Env, c *loader.Cluster, spec loader.TableSpec) {
 	t.Helper()
-	if err := c.CreateTable(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, c.CreateTable(t.Context(), spec))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // the test's own context has ended by now
 		defer cancel()
@@ -221,9 +197,7 @@ func MakeTable(t testing.TB, env *cluster.Env, c *loader.Cluster, spec loader.Ta
 func UserFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
 	t.Helper()
 	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: user})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	t.Cleanup(func() { _ = h.Close() })
 	return h
 }
@@ -248,8 +222,6 @@ func Resolve(t testing.TB, s spec.Spec) spec.Job {
 		resolve = s.ResolveTable
 	}
 	j, err := resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return j
 }

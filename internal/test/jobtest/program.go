@@ -22,9 +22,7 @@ import (
 func Program(t testing.TB) string {
 	t.Helper()
 	name, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return name
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -35,9 +36,7 @@ func WideInput(t testing.TB, rows int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "wide.csv")
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	defer f.Close()
 	var b strings.Builder
 	b.WriteString("id,a,b\n")
@@ -117,9 +116,7 @@ func WriteRecords(t testing.TB, name string, records [][]string) {
 	for _, r := range records {
 		b.WriteString(strings.Join(r, "\x01") + "\x10")
 	}
-	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, os.WriteFile(name, []byte(b.String()), 0o600))
 }
 
 // recordCells computes the cells of records as documented, one by one.
@@ -134,16 +131,12 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 		stamp, tags := s.Timestamp, []byte(nil)
 		if c := s.CellTimestamp; c != nil {
 			at, err := time.ParseInLocation("20060102150405", value[c.Column], time.FixedZone("", 8*3600))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testcheck.Must(t, err)
 			stamp = at.UnixMilli()
 		}
 		if c := s.CellTTL; c != nil && value[c.Column] != "" {
 			n, err := strconv.ParseInt(value[c.Column], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testcheck.Must(t, err)
 			if c.Unit != "ms" {
 				n *= 1000
 			}
@@ -160,16 +153,12 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 		for _, c := range entries {
 			convert := func(text string) []byte {
 				convert, err := c.CellType().Converter()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testcheck.Must(t, err)
 				if convert == nil {
 					return []byte(text)
 				}
 				b, err := convert(nil, []byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testcheck.Must(t, err)
 				return b
 			}
 			if c.QualifierFrom != "" {

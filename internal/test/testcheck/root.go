@@ -12,9 +12,7 @@ import (
 func Path(t testing.TB, below ...string) string {
 	t.Helper()
 	root, err := Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return filepath.Join(append([]string{root}, below...)...)
 }
 

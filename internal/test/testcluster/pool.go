@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/test/testcheck"
 )
 
 // EnvPool names a directory of clusters that test processes pass on to each other: one of each kind, started by the first test that
@@ -33,9 +34,7 @@ func Own(t testing.TB, o Options) *Cluster {
 	}
 	// Not the test's context, which ends before its cleanup.
 	c, release, err := own(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	t.Cleanup(func() {
 		if err := release(); err != nil {
 			t.Error(err)

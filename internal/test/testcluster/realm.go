@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // StartKDC starts a KDC without a cluster, for tests of logins and of Kerberos-authenticated exchanges. It ends with the
@@ -20,27 +22,19 @@ func StartKDC(t testing.TB, s Security) *Cluster {
 		t.Skip(err)
 	}
 	ports, err := pickPorts(0, 1, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	c := &Cluster{layout: layout{t.TempDir()}, log: Options{}.withDefaults().Log, timeout: defaultStartTimeout, spawner: newSpawner()}
 	argv, err := kdcCommand(c.layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	c.state = &state{Version: stateVersion, Dir: c.layout.dir, Security: s.withDefaults(), Ports: ports,
 		Roles: []Role{KDC}, Daemons: map[Role]*daemonState{KDC: {Command: argv}}}
-	if err := os.MkdirAll(c.layout.logs(), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, os.MkdirAll(c.layout.logs(), 0o755))
 	t.Cleanup(func() {
 		if err := c.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := c.startKDC(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, c.startKDC(t.Context(), s))
 	return c
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // maxMountTries is the number of attempts to add a mount point to a router that is starting.
@@ -19,9 +21,7 @@ const maxMountTries = 20
 func (c *Cluster) Router(t testing.TB, mounts map[string]string) string {
 	t.Helper()
 	address, err := c.router(t, mounts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return address
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // SecondKMS starts another KMS with the keys of the cluster's KMS, on the same port at another address of this machine, such as 127.0.0.2.
@@ -15,9 +17,7 @@ import (
 func (c *Cluster) SecondKMS(t testing.TB, host string, tls bool) (address, trust string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(c.layout.kms())); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, os.CopyFS(dir, os.DirFS(c.layout.kms())))
 	scheme, further := "http", map[string]string{"hadoop.kms.http.host": host}
 	if tls {
 		scheme, further["hadoop.kms.ssl.enabled"] = "https", "true"
@@ -34,26 +34,18 @@ func (c *Cluster) SecondKMS(t testing.TB, host string, tls bool) (address, trust
 			if err == nil {
 				err = runTool(t.Context(), keytool, append(args, common...)...)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testcheck.Must(t, err)
 		}
 		ssl := map[string]string{"ssl.server.keystore.location": keys, "ssl.server.keystore.password": StorePassword, "ssl.server.keystore.keypassword": StorePassword,
 			"ssl.server.keystore.type": "jks", "ssl.server.truststore.location": trust, "ssl.server.truststore.password": StorePassword, "ssl.server.truststore.type": "jks"}
-		if err := os.WriteFile(filepath.Join(dir, "ssl-server.xml"), []byte(siteXML(ssl, nil)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testcheck.Must(t, os.WriteFile(filepath.Join(dir, "ssl-server.xml"), []byte(siteXML(ssl, nil)), 0o600))
 	}
 	// The last value of a property counts.
 	name := filepath.Join(dir, "kms-site.xml")
 	site, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	_, more, _ := strings.Cut(siteXML(further, nil), "<configuration>\n")
-	if err := os.WriteFile(name, []byte(strings.Replace(string(site), "</configuration>\n", more, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, os.WriteFile(name, []byte(strings.Replace(string(site), "</configuration>\n", more, 1)), 0o600))
 	var argv []string
 	for _, arg := range c.command(KMS) {
 		argv = append(argv, strings.ReplaceAll(arg, c.layout.kms(), dir))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // EnvSecure set to 1 makes tests run on every kind of secured cluster instead of one, and makes a machine without a
@@ -37,17 +39,13 @@ func Secured(t testing.TB, s Security) *Cluster {
 		if c.state.Security == s {
 			return c
 		}
-		if err := endSecured(); err != nil {
-			t.Fatal(err)
-		}
+		testcheck.Must(t, endSecured())
 	}
 	// Not the test's context: the cluster outlives the test.
 	ctx := context.Background()
 	if conf := os.Getenv(EnvConf); conf != "" {
 		c, err := Attach(ctx, conf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testcheck.Must(t, err)
 		if c.state.Security == s {
 			shared.secured, shared.releaseSecured = c, func() error { c.Close(); return nil }
 			return c
@@ -55,9 +53,7 @@ func Secured(t testing.TB, s Security) *Cluster {
 		c.Close()
 	}
 	c, release, err := own(ctx, Options{Security: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	shared.secured, shared.releaseSecured = c, release
 	return c
 }
@@ -84,8 +80,6 @@ func endSecured() error {
 func (c *Cluster) AdminAsT(t testing.TB, user string) *Admin {
 	t.Helper()
 	a, err := c.AdminAs(t.Context(), user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testcheck.Must(t, err)
 	return a
 }
