@@ -200,8 +200,10 @@ func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	return name, os.MkdirAll(filepath.Dir(name), 0o755) // with the mode of the output directory's parents
 }
 
+// workOptions returns the options that the flags give, with absolute names of files.
 func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
-	o := build.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: w.rejectFile, FilteredFile: w.filtered, DuplicatesFile: w.duplicates, SpillLimit: w.spillLimit, Events: e}
+	o := w.work
+	o.Events = e
 	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
 		if abs, err := filepath.Abs(*file); err == nil && *file != "" {
 			*file = abs

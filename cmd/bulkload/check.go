@@ -21,10 +21,8 @@ type checkOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
-	staging string
+	options preflight.Options
 	stage   string
-	timeout time.Duration
-	grants  bool
 }
 
 func newCheckCmd(g *globals) *cobra.Command {
@@ -48,7 +46,7 @@ needs instead, as one command for an administrator per line.`,
 	o.workFlags.add(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfLoad)
 	o.clusterFlags.addReading(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout, "grants": &o.grants})
+	settings.Bind(cmd.Flags(), settings.To{"staging": &o.options.Staging, "load-mode": &o.stage, "timeout": &o.options.Timeout, "grants": &o.options.Grants})
 	return cmd
 }
 
@@ -62,7 +60,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
+	o.options.Stage, _ = loader.ParseStage(o.stage) // the setting accepts only valid values
 	env, err := o.open(g)
 	if err != nil {
 		return err
@@ -76,16 +74,17 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 			return err
 		}
 	}
-	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(session.LogEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout, Grants: o.grants})
+	o.options.WorkOptions = o.workOptions(session.LogEvents(env.Log))
+	r, err := preflight.RunTables(cmd.Context(), env, spec, o.options)
 	if err != nil {
 		return err
 	}
 	r.Checks = spokenChecks(r.Checks)
 	show := func(w io.Writer) { printChecks(w, r) }
-	if o.grants {
+	if o.options.Grants {
 		show = func(w io.Writer) { fmt.Fprintln(w, strings.Join(r.Grants, "\n")) }
 	}
-	if err := g.Print(cmd.OutOrStdout(), r, show); err != nil || o.grants {
+	if err := g.Print(cmd.OutOrStdout(), r, show); err != nil || o.options.Grants {
 		return err
 	}
 	if r.Errors > 0 {

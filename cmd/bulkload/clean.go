@@ -20,12 +20,8 @@ import (
 
 type cleanOptions struct {
 	clusterFlags
-	state     string
-	staging   string
-	id        string
+	options   checkpoint.CleanOptions
 	olderThan age
-	force     bool
-	yes       bool
 }
 
 func newCleanCmd(g *globals) *cobra.Command {
@@ -47,8 +43,8 @@ starts a new job.`,
 	}
 	f := cmd.Flags()
 	o.add(f)
-	addState(f, &o.state)
-	settings.Bind(f, settings.To{"staging": &o.staging, "job": &o.id, "older-than": &o.olderThan, "force": &o.force, "yes": &o.yes})
+	addState(f, &o.options.State)
+	settings.Bind(f, settings.To{"staging": &o.options.Staging, "job": &o.options.Job, "older-than": &o.olderThan, "force": &o.options.Force, "yes": &o.options.Remove})
 	return cmd
 }
 
@@ -58,14 +54,13 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	state, err := currentState(cmd.Context(), env, o.state)
-	if err != nil {
+	if o.options.State, err = currentState(cmd.Context(), env, o.options.State); err != nil {
 		return err
 	}
-	r, err := clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
-		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
+	o.options.OlderThan = max(time.Duration(o.olderThan), 1)
+	r, err := clean(cmd.Context(), env, o.options)
 	if r != nil {
-		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.id) }); e != nil {
+		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.options.Job) }); e != nil {
 			return e
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/compare"
 	"bulkload/internal/model/choice"
@@ -86,8 +85,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	o.limitFlags.add(f)
 	settings.Bind(f, settings.To{"all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
 		"b-conf": &o.bConf, "digests": &o.options.Digests, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
-	addState(f, &o.options.State.Dir)
-	settings.Bind(f, settings.To{"job-id": &o.options.State.JobID, "lock-wait": &o.options.State.LockWait, "restart": &o.options.State.Restart})
+	addOwnState(f, &o.options.State)
 	return cmd
 }
 
@@ -116,10 +114,9 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	if o.request.Choice, err = o.chosen(cmd); err != nil {
 		return err
 	}
-	if o.options.State.Dir, err = checkpoint.StateDir(env, o.options.State.Dir); err != nil {
+	if err := ownState(env, &o.options.State); err != nil {
 		return err
 	}
-	o.options.State.Version = version
 	o.options.WorkOptions = o.workOptions(session.LogEvents(env.Log))
 	defer o.hold(cmd.Context(), env, &o.options.WorkOptions)()
 	r, err := compare.Run(cmd.Context(), o.request, o.options)

@@ -32,10 +32,8 @@ type exportOptions struct {
 	state   checkpoint.Options
 	to      string
 	columns string
-	format  string
 	readBy  string
-	workers int
-	memory  spec.Size
+	options export.Options
 }
 
 func newExportCmd(g *globals) *cobra.Command {
@@ -81,19 +79,17 @@ that are already written. SIGUSR1 pauses it between two regions, SIGUSR2 resumes
 	}
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
-	settings.Bind(f, settings.To{"job": &o.jobFile, "columns": &o.columns, "to": &o.to, "format": &o.format})
+	settings.Bind(f, settings.To{"job": &o.jobFile, "columns": &o.columns, "to": &o.to, "format": (*string)(&o.options.Format)})
 	settings.AddField(f, "family", "read_by")
 	o.choiceFlags.add(f)
-	settings.Bind(f, settings.To{"workers": &o.workers})
-	o.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &o.memory, "only-between": &o.onlyBetween, "versions": &o.asked.Versions})
-	addState(f, &o.state.Dir)
-	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart})
+	o.options.Memory = spec.DefaultMemory
+	settings.Bind(f, settings.To{"workers": &o.options.Workers, "memory": &o.options.Memory, "only-between": &o.onlyBetween, "versions": &o.asked.Versions})
+	addOwnState(f, &o.state)
 	return cmd
 }
 
 func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error {
-	if o.to == "" || o.format == "" {
+	if o.to == "" || o.options.Format == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format"))
 	}
 	o.readBy, _ = cmd.Flags().GetString("read-by")
@@ -117,10 +113,9 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	}
 	defer env.Close()
 	start := time.Now()
-	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+	if err := ownState(env, &o.state); err != nil {
 		return err
 	}
-	o.state.Version = version
 	work := build.WorkOptions{Events: session.LogEvents(env.Log)}
 	defer o.hold(cmd.Context(), env, &work)()
 	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: tablesource.ReadBy(o.readBy), To: o.to, Plan: plan},
@@ -146,8 +141,8 @@ func exportRef(name string) (tablesource.Ref, error) {
 
 // plan returns the export that the flags and the job file specify.
 func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
-	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
-	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
+	e := o.options
+	e.Choice, e.Workers = o.choice(), cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
 	if cmd.Flags().Changed("columns") {
 		e.Columns = settings.SplitList(o.columns)
 	}

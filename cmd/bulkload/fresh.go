@@ -121,7 +121,7 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	state, err := currentState(cmd.Context(), env, o.state.Dir)
+	state, err := currentState(cmd.Context(), env, o.job.State.Dir)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	d.LockWait, d.Events = o.state.LockWait, session.LogEvents(env.Log)
+	d.LockWait, d.Events = o.job.State.LockWait, session.LogEvents(env.Log)
 	r, err := fresh.Drop(cmd.Context(), env, dir, d)
 	if err != nil {
 		return err

@@ -4,11 +4,9 @@ import (
 	"errors"
 
 	"bulkload/internal/base/abilities"
-	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -20,10 +18,9 @@ import (
 
 func newLoadCmd(g *globals) *cobra.Command {
 	c, watch, limits, fresh := &clusterFlags{}, &session.Watch{}, &limitFlags{}, &freshFlags{}
-	var table, verify, staging, way, phoenix, replicate, compact, snapshot string
-	var maxFiles, keepSnapshots int
-	var trust, skipCode, quiet bool
-	var state checkpoint.Options
+	var table, way, replicate string
+	var skipCode bool
+	var o job.LoadOptions
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
@@ -50,13 +47,13 @@ other files.`,
 			if table == "" {
 				return fail.Usage(errors.New("no table: name it with --table"))
 			}
-			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
+			if err := abilities.Verifies(abilities.Load, o.Verify, "full", "off"); err != nil {
 				return fail.Usage(settings.AboutFlags(settings.SpokenError(cmd, err), "verify"))
 			}
-			if err := checkKept(snapshot, keepSnapshots); err != nil {
+			if err := checkKept(o.Snapshot, o.KeepSnapshots); err != nil {
 				return err
 			}
-			stage, _ := loader.ParseStage(way) // the setting accepts only valid values
+			o.Stage, _ = loader.ParseStage(way) // the setting accepts only valid values
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
@@ -64,37 +61,29 @@ other files.`,
 			if err != nil {
 				return err
 			}
-			state.Version = version
 			env, err := c.open(g)
 			if err != nil {
 				return err
 			}
-			if state.Dir, err = checkpoint.StateDir(env, state.Dir); err != nil {
-				return errors.Join(err, env.Close())
-			}
 			defer env.Close()
+			if err := ownState(env, &o.State); err != nil {
+				return err
+			}
 			s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "load", Spec: spec.Spec{Table: table, Inputs: args}, Into: fresh.into, Env: env}, watch)
 			if err != nil {
 				return err
 			}
 			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.Events()}
 			defer limits.hold(cmd.Context(), env, &work)()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Snapshot: snapshot, KeepSnapshots: keepSnapshots, TrustFiles: trust, CompactAfter: compact, Quiet: quiet, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
-				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events,
-				Replace: asked.Replace, MaxDeletes: asked.MaxDeletes, ReplaceRejected: asked.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
+			o.Unreplicated, o.LoadConcurrency = replicate == "no", limits.calls
+			o.Uploads, o.Gate, o.Events = work.Uploads, work.Gate, work.Events
+			o.Replace, o.MaxDeletes, o.ReplaceRejected = asked.Replace, asked.MaxDeletes, asked.ReplaceRejected
+			o.Into, o.Splits = fresh.into, fresh.splitsOfFiles(env, args[0], points)
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], o)
 			if err := s.End(r, err); err != nil {
 				return err
 			}
-			if err := s.Summarize(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			if g.ForPeople() {
-				printSwitch(cmd.OutOrStdout(), r, "")
-			}
-			if r.Already && skipCode {
-				return ending.ErrAlready
-			}
-			return nil
+			return loaded(cmd, g, s, r, "", skipCode)
 		},
 	}
 	c.add(cmd.Flags())
@@ -103,11 +92,11 @@ other files.`,
 	watch.AddLoad(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	fresh.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &staging})
-	addState(cmd.Flags(), &state.Dir)
+	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &o.Staging})
+	addOwnState(cmd.Flags(), &o.State)
 	settings.Bind(cmd.Flags(), settings.To{
-		"job-id": &state.JobID, "lock-wait": &state.LockWait, "restart": &state.Restart, "skip-exit-code": &skipCode, "trust-files": &trust, "compact-after": &compact, "quiet-table": &quiet, "max-files": &maxFiles, "snapshot": &snapshot, "keep-snapshots": &keepSnapshots, "load-mode": &way,
-		"replicate": &replicate, "phoenix-indexes": &phoenix, "verify": &verify,
+		"skip-exit-code": &skipCode, "trust-files": &o.TrustFiles, "compact-after": &o.CompactAfter, "quiet-table": &o.Quiet, "max-files": &o.MaxFiles, "snapshot": &o.Snapshot, "keep-snapshots": &o.KeepSnapshots, "load-mode": &way,
+		"replicate": &replicate, "phoenix-indexes": &o.PhoenixIndexes, "verify": &o.Verify,
 	})
 	return cmd
 }

@@ -154,7 +154,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		if n := len(now.Splits); w.Suggest == 0 && n > 0 {
 			w.Suggest = n + 1
 		}
-	} else if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
+	} else if cmd.Flags().Changed("splits") || spec.Table == "" || o.estimate.Suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
 	w.Events.OnRows = logRows(env.Log)
@@ -184,7 +184,7 @@ func (o *planOptions) check() error {
 	if o.out != "" && o.into != "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--out plans shares, which make no table: give --into to the load of their files"), "out", "into"))
 	}
-	if o.out != "" && o.suggest > 0 {
+	if o.out != "" && o.estimate.Suggest > 0 {
 		return fail.Usage(settings.AboutFlags(errors.New("--out needs known regions, and --suggest looks for them: give --splits instead"), "out", "suggest"))
 	}
 	if len(o.tables) > 0 && o.splits == "" {

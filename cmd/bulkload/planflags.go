@@ -7,7 +7,6 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/keygen/rowkey"
@@ -20,16 +19,13 @@ import (
 // planFlags are the flags of every command that has a plan. They select the regions of the plan, its warnings, and
 // its output.
 type planFlags struct {
-	exact   bool
-	suggest int
-	skew    float64
-	maxSize spec.Size
-	svg     string
+	estimate estimate.Options
+	svg      string
 }
 
 // add registers the flags. The text with precedes each flag's usage.
 func (o *planFlags) add(f *pflag.FlagSet, with string) {
-	own := settings.To{"exact": &o.exact, "suggest": &o.suggest, "skew": &o.skew, "max-file-size": &o.maxSize, "svg": &o.svg}
+	own := settings.To{"exact": &o.estimate.Exact, "suggest": &o.estimate.Suggest, "skew": &o.estimate.Skew, "max-file-size": &o.estimate.MaxRegion, "svg": &o.svg}
 	settings.Bind(f, own)
 	for flag := range own {
 		f.Lookup(flag).Usage = with + f.Lookup(flag).Usage
@@ -37,8 +33,8 @@ func (o *planFlags) add(f *pflag.FlagSet, with string) {
 }
 
 func (o *planFlags) check() error {
-	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest"))
+	if n := o.estimate.Suggest; n < 0 || n == 1 || n > 100_000 {
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", n), "suggest"))
 	}
 	return nil
 }
@@ -57,7 +53,9 @@ func (o *planFlags) goWith(cmd *cobra.Command, but string) (err error) {
 }
 
 func (o *planFlags) options(w build.WorkOptions) estimate.Options {
-	return estimate.Options{WorkOptions: w, Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+	e := o.estimate
+	e.WorkOptions = w
+	return e
 }
 
 // show draws a plan and prints it: the text, followed by the output of more, or the object as JSON. If split points were suggested,
@@ -78,7 +76,7 @@ func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, o
 		}
 	}
 	out := cmd.OutOrStdout()
-	if o.suggest == 0 || g.JSON() {
+	if o.estimate.Suggest == 0 || g.JSON() {
 		return g.Print(out, object, func(w io.Writer) { text(w, out) })
 	}
 	if g.ForPeople() {

@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
 	"bulkload/internal/model/choice"
@@ -35,15 +34,12 @@ type rekeyOptions struct {
 	engineFlags
 	session.Watch
 
-	request        rekey.Request
-	from, to       string
-	splits, way    string
-	staging        string
-	keep, skipCode bool
-	plan           bool
-	out            string
-	maxFiles       int
-	state          checkpoint.Options
+	request     rekey.Request
+	job         rekey.RunOptions
+	from, to    string
+	splits, way string
+	skipCode    bool
+	plan        bool
 }
 
 func newRekeyCmd(g *globals) *cobra.Command {
@@ -88,7 +84,7 @@ yarn, one MapReduce job builds them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	settings.Bind(f, settings.To{"plan": &o.plan, "out": &o.out})
+	settings.Bind(f, settings.To{"plan": &o.plan, "out": &o.job.PlanTo})
 	o.planFlags.add(f, "with --plan, ")
 	settings.Bind(f, settings.To{
 		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "versions": &o.request.Versions, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
@@ -102,9 +98,9 @@ yarn, one MapReduce job builds them.`,
 	o.limitFlags.addLoad(f)
 	o.engineFlags.add(f)
 	o.Watch.AddResult(f)
-	settings.Bind(f, settings.To{"staging": &o.staging, "keep-staging": &o.keep, "max-files": &o.maxFiles, "load-mode": &o.way})
-	addState(f, &o.state.Dir)
-	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode})
+	settings.Bind(f, settings.To{"staging": &o.job.Staging, "keep-staging": &o.job.Keep, "max-files": &o.job.MaxFiles, "load-mode": &o.way})
+	addOwnState(f, &o.job.State)
+	settings.Bind(f, settings.To{"skip-exit-code": &o.skipCode})
 	return cmd
 }
 
@@ -128,13 +124,12 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.request.Splits, err = splitsFlag(o.splits); err != nil {
 		return err
 	}
-	o.state.Version = version
 	switch {
-	case !o.plan && o.out != "":
+	case !o.plan && o.job.PlanTo != "":
 		err = fail.Usage(settings.AboutFlags(errors.New("--out needs --plan: it names the file for the plan for shares"), "out", "plan"))
 	case !o.plan:
 		err = o.goWith(cmd, "")
-	case o.out != "":
+	case o.job.PlanTo != "":
 		err = o.goWith(cmd, ", and not with --out: a plan for shares has no estimates")
 	}
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
@@ -144,20 +139,21 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.resolve(cmd); err != nil {
 		return err
 	}
-	onYARN, err := o.engineFlags.settings(cmd.Flags())
-	if err == nil && onYARN != nil && o.plan && settings.Of(cmd).Given("engine") {
+	var err error
+	o.job.YARN, err = o.engineFlags.settings(cmd.Flags())
+	if err == nil && o.job.YARN != nil && o.plan && settings.Of(cmd).Given("engine") {
 		err = fail.Usage(settings.AboutFlags(errors.New("--plan is for a build by this process or by shares: leave --engine out"), "plan", "engine"))
 	}
 	if err != nil {
 		return err
 	}
-	stage, _ := loader.ParseStage(o.way) // the setting accepts only valid values
+	o.job.Stage, _ = loader.ParseStage(o.way) // the setting accepts only valid values
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	if o.out != "" {
+	if o.job.PlanTo != "" {
 		return o.writePlan(cmd, g, env)
 	}
 	if o.plan {
@@ -169,16 +165,16 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 		return o.show(cmd, g, e, e)
 	}
-	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+	if err := ownState(env, &o.job.State); err != nil {
 		return err
 	}
 	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "rekey", Spec: spec.Spec{Table: o.to, Key: o.request.Key}, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.Events())
-	defer o.hold(cmd.Context(), env, &work)()
-	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls, YARN: onYARN})
+	o.job.WorkOptions, o.job.LoadConcurrency = o.workOptions(s.Events()), o.calls
+	defer o.hold(cmd.Context(), env, &o.job.WorkOptions)()
+	r, err := rekey.Run(cmd.Context(), env, o.request, o.job)
 	if err := s.End(r, err); err != nil {
 		return err
 	}
@@ -192,12 +188,12 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // writePlan takes the snapshot, creates the table, and writes the plan for shares.
-func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.Env) (err error) {
-	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.Env) error {
+	if err := ownState(env, &o.job.State); err != nil {
 		return err
 	}
 	work := o.workOptions(session.LogEvents(env.Log))
-	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, PlanTo: o.out})
+	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.job.State, Staging: o.job.Staging, PlanTo: o.job.PlanTo})
 	if err != nil || !g.ForPeople() {
 		return err
 	}
@@ -209,7 +205,7 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 1. bulkload build --plan %[1]s --share K/N --out DIR, for each share
 2. bulkload merge --plan %[1]s --shares DIR
 3. this command again, without --plan and --out: it loads the HFiles and verifies table %[2]s
-`, o.out, o.request.To)
+`, o.job.PlanTo, o.request.To)
 	return err
 }
 

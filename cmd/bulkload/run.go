@@ -8,9 +8,9 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
 
@@ -25,18 +25,10 @@ type runOptions struct {
 	session.Watch
 	engineFlags
 	freshFlags
-	staging       string
-	keep          bool
-	stage         string
-	maxFiles      int
-	snapshot      string
-	keepSnapshots int
-	quiet         bool
-	compact       string // compactions to request at the end
-	state         checkpoint.Options
-	skipCode      bool
-	splitBy       string   // directory: one job for each subdirectory
-	also          []string // configuration directories of further clusters
+	job      job.RunOptions
+	stage    string
+	skipCode bool
+	splitBy  string // directory: one job for each subdirectory
 }
 
 func newRunCmd(g *globals) *cobra.Command {
@@ -88,9 +80,9 @@ and hours below.`,
 	o.Watch.Add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "keep-snapshots": &o.keepSnapshots, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also, "split-by": &o.splitBy})
-	addState(cmd.Flags(), &o.state.Dir)
-	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.job.Staging, "max-files": &o.job.MaxFiles, "load-mode": &o.stage, "snapshot": &o.job.Snapshot, "keep-snapshots": &o.job.KeepSnapshots, "compact-after": &o.job.CompactAfter, "quiet-table": &o.job.Quiet, "also": &o.job.Also, "split-by": &o.splitBy})
+	addOwnState(cmd.Flags(), &o.job.State)
+	settings.Bind(cmd.Flags(), settings.To{"skip-exit-code": &o.skipCode, "keep-staging": &o.job.Keep})
 	return cmd
 }
 
@@ -98,7 +90,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.dropOld != "" {
 		return o.drop(cmd, g)
 	}
-	if err := checkKept(o.snapshot, o.keepSnapshots); err != nil {
+	if err := checkKept(o.job.Snapshot, o.job.KeepSnapshots); err != nil {
 		return err
 	}
 	points, err := o.splitKeys()
@@ -115,8 +107,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := needInputs(spec); err != nil {
 		return err
 	}
-	onYARN, err := o.engineFlags.settings(cmd.Flags())
-	if err != nil {
+	if o.job.YARN, err = o.engineFlags.settings(cmd.Flags()); err != nil {
 		return err
 	}
 	env, err := o.open(g)
@@ -127,40 +118,44 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	for i, dir := range o.also {
-		if o.also[i], err = filepath.Abs(dir); err != nil {
+	for i, dir := range o.job.Also {
+		if o.job.Also[i], err = filepath.Abs(dir); err != nil {
 			return fail.Usage(err)
 		}
 	}
-	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
-	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+	o.job.Stage, _ = loader.ParseStage(o.stage) // the setting accepts only valid values
+	if err := ownState(env, &o.job.State); err != nil {
 		return err
 	}
-	o.state.Version = version
 	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "run", Spec: spec.Spec(), Into: o.into, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.Events())
-	defer o.hold(cmd.Context(), env, &work)()
+	o.job.WorkOptions = o.workOptions(s.Events())
+	defer o.hold(cmd.Context(), env, &o.job.WorkOptions)()
+	o.job.LoadConcurrency, o.job.JobFile, o.job.Into, o.job.Splits = o.calls, o.describedBy(), o.into, o.splitsOf(env, spec, o.job.WorkOptions, points)
 	runJob := job.Run
 	if o.splitBy == "directory" {
 		runJob = job.RunParts
-	} else if len(o.also) > 0 {
+	} else if len(o.job.Also) > 0 {
 		runJob = job.RunOnClusters
 	}
-	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, KeepSnapshots: o.keepSnapshots, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
+	r, err := runJob(cmd.Context(), env, spec, o.job)
 	if err := s.End(r, err); err != nil {
 		return errors.Join(err, s.Summarize(cmd.OutOrStdout()))
 	}
+	return loaded(cmd, g, s, r, o.jobFile, o.skipCode)
+}
+
+// loaded prints the result of a run or a load that has succeeded. With skipCode it returns an error if the job was done before.
+func loaded(cmd *cobra.Command, g *globals, s *session.Session, r *result.Result, jobFile string, skipCode bool) error {
 	if err := s.Summarize(cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if g.ForPeople() {
-		printSwitch(cmd.OutOrStdout(), r, o.jobFile)
+		printSwitch(cmd.OutOrStdout(), r, jobFile)
 	}
-	if r.Already && o.skipCode {
+	if r.Already && skipCode {
 		return ending.ErrAlready
 	}
 	return nil

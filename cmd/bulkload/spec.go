@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -72,34 +73,26 @@ func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
 }
 
 // workFlags are the flags of a build's resources and of its files of records.
-type workFlags struct {
-	memory     spec.Size
-	workers    int
-	spillDir   string
-	spillLimit spec.Size
-	rejectFile string
-	filtered   string
-	duplicates string
-}
+type workFlags struct{ work build.WorkOptions }
 
 func (w *workFlags) add(f *pflag.FlagSet) {
-	w.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit})
+	w.addMerge(f)
+	settings.Bind(f, settings.To{"spill-dir": &w.work.SpillDir, "spill-limit": &w.work.SpillLimit})
 }
 
 // addRejects registers the flag of the file for rejected records.
 func (w *workFlags) addRejects(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"reject-file": &w.rejectFile})
+	settings.Bind(f, settings.To{"reject-file": &w.work.RejectFile})
 }
 
 // addLeftOut registers the flags of all files for records that are left out.
 func (w *workFlags) addLeftOut(f *pflag.FlagSet) {
 	w.addRejects(f)
-	settings.Bind(f, settings.To{"filtered-file": &w.filtered, "duplicates-file": &w.duplicates})
+	settings.Bind(f, settings.To{"filtered-file": &w.work.FilteredFile, "duplicates-file": &w.work.DuplicatesFile})
 }
 
 // addMerge registers the flags of work without an input.
 func (w *workFlags) addMerge(f *pflag.FlagSet) {
-	w.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers})
+	w.work.Memory = spec.DefaultMemory
+	settings.Bind(f, settings.To{"memory": &w.work.Memory, "workers": &w.work.Workers})
 }

@@ -17,6 +17,19 @@ func addState(f *pflag.FlagSet, state *string) {
 	settings.Bind(f, settings.To{"state": state})
 }
 
+// addOwnState registers the flags of the command's own job in the state directory.
+func addOwnState(f *pflag.FlagSet, o *checkpoint.Options) {
+	addState(f, &o.Dir)
+	settings.Bind(f, settings.To{"job-id": &o.JobID, "lock-wait": &o.LockWait, "restart": &o.Restart})
+}
+
+// ownState finds the state directory of the command's own job.
+func ownState(env *cluster.Env, o *checkpoint.Options) (err error) {
+	o.Version = version
+	o.Dir, err = checkpoint.StateDir(env, o.Dir)
+	return err
+}
+
 // addJobOfState registers the flags that select a job of the state directory.
 func addJobOfState(f *pflag.FlagSet, state, job *string) {
 	addState(f, state)

@@ -21,19 +21,10 @@ import (
 
 type undoOptions struct {
 	clusterFlags
-	state      string
-	job        string
-	staging    string
-	stage      string
-	verify     string
-	by         string
-	snapshot   string
-	into       string
-	discard    bool
-	dryRun     bool
-	insertOnly bool
-	calls      int
-	lockWait   time.Duration
+	state   string
+	job     string
+	stage   string
+	options undo.Options
 }
 
 func newUndoCmd(g *globals) *cobra.Command {
@@ -67,19 +58,21 @@ table: run refuses it.`,
 	f := cmd.Flags()
 	o.add(f)
 	addJobOfState(f, &o.state, &o.job)
-	settings.Bind(f, settings.To{"staging": &o.staging, "load-mode": &o.stage, "load-concurrency": &o.calls, "verify": &o.verify, "dry-run": &o.dryRun, "by": &o.by, "snapshot": &o.snapshot, "into": &o.into, "discard-writes": &o.discard, "insert-only": &o.insertOnly, "lock-wait": &o.lockWait})
+	u := &o.options
+	settings.Bind(f, settings.To{"staging": &u.Staging, "load-mode": &o.stage, "load-concurrency": &u.LoadConcurrency, "verify": &u.Verify, "dry-run": &u.DryRun, "by": &u.By, "snapshot": &u.Snapshot, "into": &u.Into, "discard-writes": &u.Discard, "insert-only": &u.InsertOnly, "lock-wait": &u.LockWait})
 	return cmd
 }
 
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
-	stage, _ := loader.ParseStage(o.stage) // the setting accepts only valid values
-	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
+	u := &o.options
+	u.Stage, _ = loader.ParseStage(o.stage) // the setting accepts only valid values
+	if err := abilities.Verifies(abilities.Undo, u.Verify, "full", "range"); err != nil {
 		return fail.Usage(settings.AboutFlags(settings.SpokenError(cmd, err), "verify"))
 	}
-	if o.by != undo.BySnapshot && (o.snapshot != "" || o.into != "" || o.discard) {
+	if u.By != undo.BySnapshot && (u.Snapshot != "" || u.Into != "" || u.Discard) {
 		return fail.Usage(settings.AboutFlags(errors.New("--snapshot, --into and --discard-writes need --by snapshot"), "by", "snapshot", "into", "discard-writes"))
 	}
-	if o.by == undo.BySnapshot && o.insertOnly {
+	if u.By == undo.BySnapshot && u.InsertOnly {
 		return fail.Usage(settings.AboutFlags(errors.New("--insert-only is about markers: --by snapshot compares the table with the snapshot"), "by", "insert-only"))
 	}
 	env, err := o.open(g)
@@ -91,8 +84,8 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, By: o.by, Snapshot: o.snapshot, Into: o.into, Discard: o.discard, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
-		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: session.LogEvents(env.Log)})
+	u.Version, u.Events = version, session.LogEvents(env.Log)
+	r, err := undo.Run(cmd.Context(), env, dir, *u)
 	if r != nil {
 		for i, why := range r.Refused {
 			r.Refused[i] = settings.Spoken(why)
