@@ -140,36 +140,20 @@ func parseSpaceQuota(row loader.Row) (q spaceQuota) {
 			if len(value) > 4 && string(value[:4]) == "PBUF" {
 				value = value[4:]
 			}
-			if limit := varint(field(value, 3), 1); limit > 0 {
+			if limit := int64(frames.Number(within(value, 3), 1)); limit > 0 {
 				q.limit = limit
 			}
 		case "u:p":
-			q.used = varint(cell.Value, 2)
-			q.violated = varint(field(cell.Value, 1), 2) != 0
+			q.used = int64(frames.Number(cell.Value, 2))
+			q.violated = frames.Number(within(cell.Value, 1), 2) != 0
 		}
 	}
 	return q
 }
 
-// field returns a message within a message, nil if it is missing.
-func field(message []byte, number protowire.Number) []byte {
-	var found []byte
-	frames.Fields(message, func(n protowire.Number, _ uint64, data []byte) {
-		if n == number && data != nil {
-			found = data
-		}
-	})
-	return found
-}
-
-// varint returns a number in a message, 0 if it is missing.
-func varint(message []byte, number protowire.Number) int64 {
-	var found int64
-	frames.Fields(message, func(n protowire.Number, v uint64, data []byte) {
-		if n == number && data == nil {
-			found = int64(v)
-		}
-	})
+// within returns a message within a message, nil if it is missing.
+func within(message []byte, number protowire.Number) []byte {
+	found, _ := frames.Bytes(message, number)
 	return found
 }
 
