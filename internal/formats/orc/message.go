@@ -43,6 +43,16 @@ func fields(message []byte, each func(f field) error) error {
 	return nil
 }
 
+// into returns a function for [fields] that sets the numbers to the values of fields 1, 2 and so on.
+func into(numbers ...*uint64) func(field) error {
+	return func(f field) error {
+		if f.number > 0 && int(f.number) <= len(numbers) {
+			*numbers[f.number-1] = f.value
+		}
+		return nil
+	}
+}
+
 // numbers calls each for the numbers of a repeated field, packed or not.
 func (f field) numbers(each func(v uint64)) error {
 	if f.data == nil {

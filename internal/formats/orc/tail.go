@@ -142,7 +142,7 @@ func (f *footer) field(m field) (err error) {
 		}
 		if m.number == 3 {
 			var s stripe
-			err = fields(m.data, s.field)
+			err = fields(m.data, into(&s.offset, &s.index, &s.data, &s.footer, &s.rows))
 			f.stripes = append(f.stripes, s)
 			return err
 		}
@@ -169,22 +169,6 @@ func (f *footer) field(m field) (err error) {
 		})
 	case 11:
 		f.calendar = m.value
-	}
-	return nil
-}
-
-func (s *stripe) field(m field) error {
-	switch m.number {
-	case 1:
-		s.offset = m.value
-	case 2:
-		s.index = m.value
-	case 3:
-		s.data = m.value
-	case 4:
-		s.footer = m.value
-	case 5:
-		s.rows = m.value
 	}
 	return nil
 }
@@ -266,17 +250,7 @@ func readStripe(r *source, s stripe) (*stripeFooter, error) {
 		case 1:
 			var key streamKey
 			var length uint64
-			err := fields(m.data, func(m field) error {
-				switch m.number {
-				case 1:
-					key.kind = m.value
-				case 2:
-					key.column = m.value
-				case 3:
-					length = m.value
-				}
-				return nil
-			})
+			err := fields(m.data, into(&key.kind, &key.column, &length))
 			if err != nil || length > uint64(end-at) {
 				return errStripe
 			}
@@ -286,15 +260,7 @@ func readStripe(r *source, s stripe) (*stripeFooter, error) {
 			at += int64(length)
 		case 2:
 			var e encoding
-			err := fields(m.data, func(m field) error {
-				switch m.number {
-				case 1:
-					e.kind = m.value
-				case 2:
-					e.entries = m.value
-				}
-				return nil
-			})
+			err := fields(m.data, into(&e.kind, &e.entries))
 			f.encodings = append(f.encodings, e)
 			return err
 		case 3:
