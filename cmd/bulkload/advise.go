@@ -2,21 +2,23 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -73,7 +75,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 			return fail.Usage(&spec.FieldError{Field: "key", Err: err})
 		}
 	}
-	if err := o.sizes(&options); err != nil {
+	if err := o.sizes(cmd.Context(), &options); err != nil {
 		return fail.Usage(err)
 	}
 	a, err := table.Advise(options)
@@ -97,11 +99,11 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // sizes determines the size of the table and its growth.
-func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
+func (o *adviseOptions) sizes(ctx context.Context, a *table.AdviceOptions) error {
 	rows, rowBytes := o.rows, o.rowBytes
 	if o.plan != "" {
 		var e estimate.Estimate
-		text, err := os.ReadFile(o.plan)
+		text, err := spool.ReadFile(ctx, o.plan)
 		if err == nil {
 			err = json.Unmarshal(text, &e)
 		}
@@ -137,7 +139,7 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 	if err != nil {
 		return "", err
 	}
-	points, err := readSplits(a.Splits)
+	points, err := partition.ParsePlan(a.Splits)
 	if err != nil {
 		return "", err
 	}

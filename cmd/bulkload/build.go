@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,7 +89,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if o.out == "" {
 		return fail.Usage(fmt.Errorf("no output directory: name one with --out"))
 	}
-	splits, err := splitsFlag(o.splits)
+	splits, err := splitsFlag(cmd.Context(), o.splits)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unmount(ctx)) }()
-	shapes, err := o.shapes(js, splits)
+	shapes, err := o.shapes(cmd.Context(), js, splits)
 	if err != nil {
 		return err
 	}
@@ -134,8 +135,8 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 }
 
 // shapes returns the shapes of the job's targets. Split points come from the flags, settings from the job file.
-func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, error) {
-	points, err := readTableSplits(o.tables, js)
+func (o *buildOptions) shapes(ctx context.Context, js spec.Job, splits [][]byte) ([]build.Shape, error) {
+	points, err := readTableSplits(ctx, o.tables, js)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, erro
 }
 
 // readTableSplits reads the split points of further tables, by name.
-func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
+func readTableSplits(ctx context.Context, list []string, js spec.Job) (map[string][][]byte, error) {
 	points := map[string][][]byte{}
 	for _, text := range list {
 		name, list, ok := strings.Cut(text, "=")
@@ -167,7 +168,7 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 		case twice:
 			err = fmt.Errorf("table %s is given twice", name)
 		default:
-			points[name], err = readSplits(list)
+			points[name], err = readSplits(ctx, list)
 		}
 		if err != nil {
 			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--table-splits %s: %w", text, err), "table-splits"))

@@ -43,11 +43,11 @@ func (o *freshFlags) add(f *pflag.FlagSet) {
 const autoSplits = "auto"
 
 // splitKeys returns the split points that the flag gives for the new table.
-func (o *freshFlags) splitKeys() ([][]byte, error) {
+func (o *freshFlags) splitKeys(ctx context.Context) ([][]byte, error) {
 	if o.splits == "" || o.splits == autoSplits {
 		return nil, nil
 	}
-	return splitsFlag(o.splits)
+	return splitsFlag(ctx, o.splits)
 }
 
 // splitsOf returns the split points of the new table, or nil for the split points of the old table.

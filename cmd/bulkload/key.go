@@ -66,7 +66,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	k := cells.KeyOptions{Unique: o.unique}
-	if k.Splits, err = splitsFlag(o.splits); err != nil {
+	if k.Splits, err = splitsFlag(cmd.Context(), o.splits); err != nil {
 		return err
 	}
 	stdin := bufio.NewReader(cmd.InOrStdin())

@@ -57,7 +57,7 @@ other files.`,
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
-			points, err := fresh.splitKeys()
+			points, err := fresh.splitKeys(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -120,11 +120,11 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if auto {
 		o.splits = ""
 	}
-	points, err := splitsFlag(o.splits)
+	points, err := splitsFlag(cmd.Context(), o.splits)
 	if err != nil {
 		return err
 	}
-	further, err := readTableSplits(o.tables, spec)
+	further, err := readTableSplits(cmd.Context(), o.tables, spec)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 }
 
 // splitsFlag reads the split points of the flag splits.
-func splitsFlag(list string) ([][]byte, error) {
-	points, err := readSplits(list)
+func splitsFlag(ctx context.Context, list string) ([][]byte, error) {
+	points, err := readSplits(ctx, list)
 	if err != nil {
 		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 	}
@@ -235,12 +235,12 @@ func splitsFlag(list string) ([][]byte, error) {
 }
 
 // readSplits parses a list of split points, or reads the file that is named after an @.
-func readSplits(list string) ([][]byte, error) {
+func readSplits(ctx context.Context, list string) ([][]byte, error) {
 	name, file := strings.CutPrefix(list, "@")
 	if !file {
 		return partition.ParsePlan(list)
 	}
-	b, err := os.ReadFile(name)
+	b, err := spool.ReadFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		return fail.Usage(errors.New("no key: give the spec of the new keys with --key"))
 	}
 	o.request.Choice = o.choice()
-	if o.request.Splits, err = splitsFlag(o.splits); err != nil {
+	if o.request.Splits, err = splitsFlag(cmd.Context(), o.splits); err != nil {
 		return err
 	}
 	switch {

@@ -93,7 +93,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := checkKept(o.job.Snapshot, o.job.KeepSnapshots); err != nil {
 		return err
 	}
-	points, err := o.splitKeys()
+	points, err := o.splitKeys(cmd.Context())
 	if err != nil {
 		return err
 	}

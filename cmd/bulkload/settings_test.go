@@ -108,6 +108,7 @@ func TestEveryFlag(t *testing.T) {
 				continue
 			}
 			key := settings.Name(f)
+			cmd.SetContext(t.Context())
 			s, err := settings.Settle(cmd, []string{settings.Variable(key) + "=" + value, "HOME=" + dir}, time.Now())
 			if err != nil || !f.Changed || s.Origins[name] != "environment variable "+settings.Variable(key) || strings.Trim(f.Value.String(), "[]") != value {
 				t.Errorf("%s --%s: %s=%s: %v, %s from %q", cmd.CommandPath(), name, settings.Variable(key), value, err, f.Value, s.Origins[name])
@@ -143,6 +144,7 @@ func TestSecrets(t *testing.T) {
 	if err := run.ParseFlags([]string{"--push=https://tina:" + hidden + "@host/x?job=a&token=" + hidden, "--push-token", hidden, "--push-password", hidden}); err != nil {
 		t.Fatal(err)
 	}
+	run.SetContext(t.Context())
 	s, err := settings.Settle(run, nil, time.Now())
 	if err != nil {
 		t.Fatal(err)

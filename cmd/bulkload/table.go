@@ -30,7 +30,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
   bulkload table splits salt:50 > splits.txt`,
 		Args: exactArgs("PLAN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			points, err := readSplits(args[0])
+			points, err := readSplits(cmd.Context(), args[0])
 			if err != nil {
 				return fail.Usage(err)
 			}

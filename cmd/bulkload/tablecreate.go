@@ -62,7 +62,7 @@ the families, attributes and split points of another table.`,
 }
 
 // spec returns the table that the flags describe. The template is the table of --like.
-func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
+func (o *createOptions) spec(ctx context.Context, name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salted && (o.salts < 1 || o.salts > partition.MaxRegions) {
 		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is outside 1..%d", o.salts, partition.MaxRegions), "salts")
@@ -71,7 +71,7 @@ func (o *createOptions) spec(name loader.TableName, like *table.Template) (loade
 		return spec, settings.AboutFlags(errors.New("--splits and --salts exclude each other"), "splits", "salts")
 	}
 	var err error
-	if spec.SplitKeys, err = readSplits(o.splits); err != nil {
+	if spec.SplitKeys, err = readSplits(ctx, o.splits); err != nil {
 		return spec, settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")
 	}
 	if o.salts > 0 {
@@ -154,14 +154,14 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	o.salted = cmd.Flags().Changed("salts")
 	ctx := cmd.Context()
 	if o.show && o.like == "" {
-		spec, err := o.spec(name, nil)
+		spec, err := o.spec(cmd.Context(), name, nil)
 		if err != nil {
 			return fail.Usage(err)
 		}
 		return o.print(cmd, g, spec)
 	}
 	if o.like == "" {
-		if _, err := o.spec(name, nil); err != nil { // before the cluster is contacted
+		if _, err := o.spec(cmd.Context(), name, nil); err != nil { // before the cluster is contacted
 			return fail.Usage(err)
 		}
 	}
@@ -210,7 +210,7 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: settings.AboutFlags(fmt.Errorf("--like %s: %w", o.like, err), "like")}
 		}
 	}
-	spec, err := o.spec(name, like)
+	spec, err := o.spec(ctx, name, like)
 	if err != nil {
 		return spec, fail.Usage(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/formats/spool"
 )
 
 // Local is the local disk. A file is written under a hidden temporary name in its directory, and renamed when it is
@@ -65,7 +66,7 @@ func (Local) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
+	f, err := spool.Open(ctx, name) // a named pipe has no writer yet
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ func TestOneEntry(t *testing.T) {
 		{[]string{"BULKLOAD_CONFIG=" + site, "BULKLOAD_FLY_PACE=fast"}, "fast", "environment variable BULKLOAD_FLY_PACE"},
 	} {
 		fly = flying(t, &pace)
+		fly.SetContext(t.Context())
 		s, err := Settle(fly, c.environ, time.Now())
 		if err != nil || pace != c.want || s.Origins["pace"] != c.origin {
 			t.Errorf("%q: %q from %q: %v", c.environ, pace, s.Origins["pace"], err)

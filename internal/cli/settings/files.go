@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"bulkload/internal/formats/spool"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		if _, err := os.Stat(place); err != nil && name == "" {
 			continue
 		}
-		b, err := os.ReadFile(place)
+		b, err := spool.ReadFile(cmd.Context(), place)
 		if err != nil {
 			if from != "" {
 				return nil, fmt.Errorf("configuration file of %s: %w", from, err)
@@ -87,7 +88,7 @@ func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []str
 	if s.jobFile == "" {
 		return nil
 	}
-	b, err := os.ReadFile(s.jobFile)
+	b, err := spool.ReadFile(cmd.Context(), s.jobFile)
 	if err != nil {
 		return fmt.Errorf("job file%s: %w", from, err)
 	}

@@ -2,14 +2,29 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 )
 
-// OpenPipe opens a named pipe, or an open one by its name below /dev/fd, for reading. It waits for a writer. If the context
-// ends first, a goroutine keeps waiting, and closes the pipe if it is opened.
-func OpenPipe(ctx context.Context, name string) (*os.File, error) {
+// ReadFile reads a whole file that may be a named pipe. It waits for the pipe's writer, and for what it writes, until ctx ends.
+func ReadFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
+	b, err := io.ReadAll(f)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return b, errors.Join(err, f.Close())
+}
+
+// Open opens a file for reading. If it is a named pipe, or an open one by its name below /dev/fd, Open waits for a writer. If the
+// context ends first, a goroutine keeps waiting, and closes the pipe if it is opened.
+func Open(ctx context.Context, name string) (*os.File, error) {
 	type result struct {
 		f   *os.File
 		err error

@@ -82,7 +82,7 @@ func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.F
 			if err := listing.CheckName(input); err != nil {
 				return nil, fail.With(fail.Input, fmt.Errorf("input %s: %w", input, err))
 			}
-			one.begin = func(ctx context.Context) (io.ReadCloser, error) { return spool.OpenPipe(ctx, name) }
+			one.begin = func(ctx context.Context) (io.ReadCloser, error) { return spool.Open(ctx, name) }
 		case was && errors.Is(err, fs.ErrNotExist):
 			one.absent = errors.New("it is not there")
 		default:

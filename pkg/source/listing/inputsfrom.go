@@ -38,7 +38,10 @@ func InputsFrom(ctx context.Context, resolve Resolve, name string) (inputs []str
 		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if inputs, err = parseInputs(f); err != nil {
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // ends the wait for what the writer of a pipe sends
+	if inputs, err = parseInputs(f); ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	} else if err != nil {
 		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
 	}
 	return inputs, nil

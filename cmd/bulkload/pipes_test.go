@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/test/testcheck"
+)
+
+// TestStopWhileAPipeIsAwaited checks that a signal ends a command that waits for the writer of a named pipe, or for what the writer sends.
+func TestStopWhileAPipeIsAwaited(t *testing.T) {
+	dir := t.TempDir()
+	input := testcheck.WriteFile(t, "in.csv", []byte("id\n1\n"))
+	for i, args := range []string{
+		"run --job PIPE", "build --config PIPE", "build --plan PIPE --share 1/2 --out OUT", "build --inputs-from PIPE --key id --out OUT --splits m",
+		"table advise --plan PIPE --table t --key id", "plan --input IN --key id --splits @PIPE --out OUT",
+	} {
+		for _, writer := range []bool{false, true} {
+			pipe := filepath.Join(dir, fmt.Sprintf("pipe%d%v", i, writer))
+			testcheck.Must(t, syscall.Mkfifo(pipe, 0o600))
+			if writer {
+				w, err := os.OpenFile(pipe, os.O_RDWR, 0)
+				testcheck.Must(t, err)
+				defer w.Close()
+			}
+			stop := errors.New("stopped")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				g := &globals{out: &ending.Output{Writer: io.Discard}}
+				_, err := execute(ctx, g, strings.Fields(strings.NewReplacer("PIPE", pipe, "IN", input, "OUT", dir+"/out").Replace(args)))
+				ended <- err
+			}()
+			cancel(stop)
+			testcheck.Eventually(t, time.Minute, "the end of "+args, func() (bool, any) { return len(ended) > 0, nil })
+			if err := <-ended; !errors.Is(err, stop) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", args, err)
+			}
+		}
+	}
+}
