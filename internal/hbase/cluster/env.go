@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"path"
@@ -223,4 +225,15 @@ func Place(l hdfsio.Location) string {
 		authority = strings.ToLower(l.Addresses[0]) // no nameservice: include the port
 	}
 	return l.Scheme + "://" + authority + l.Path
+}
+
+// Absent adds to the error of a name that does not exist where it was looked for, and how a name elsewhere begins.
+func Absent(l hdfsio.Location, err error) error {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case l.Local():
+		return fmt.Errorf("%w on this machine; a name of HDFS begins with hdfs://", err)
+	}
+	return fmt.Errorf("%w on hdfs://%s; a name of this machine begins with file:// or /", err, l.Authority)
 }

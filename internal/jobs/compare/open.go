@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -116,7 +117,8 @@ func openFiles(ctx context.Context, s Side) (*opened, error) {
 	}
 	files, err := job.ListHFiles(ctx, fsys, dir)
 	if err != nil {
-		return nil, err
+		at, _ := s.Env.Conf.Resolve(s.Dir)
+		return nil, cluster.Absent(at, err)
 	}
 	return looseOf(s, fsys, dir, files, "hfiles")
 }

@@ -110,6 +110,9 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.out.FS, err = d.env.FS(d.at); err != nil {
 		return err
 	}
+	if _, err := d.out.FS.Stat(ctx, d.at.Path); errors.Is(err, fs.ErrNotExist) {
+		return fail.With(fail.Input, cluster.Absent(d.at, err))
+	}
 	read := manifest.Read
 	if d.o.TrustFiles {
 		read = manifest.ReadUnchecked
