@@ -9,7 +9,8 @@ import (
 
 // connections limits the number of open connections. Further ones wait in the listener's backlog. If the limit is reached,
 // a connection between two requests is closed, the longest idle one first, so that no client can block others by staying
-// connected.
+// connected. If none is idle, an address that holds more than half of the places without having sent a request loses the
+// longest silent one. A proxy's connections have sent requests.
 type connections struct {
 	most int
 
@@ -18,6 +19,7 @@ type connections struct {
 	waiting  bool          // a connection waits for a place
 	evicting bool          // a connection is being closed
 	idle     []net.Conn    // longest idle first
+	silent   []net.Conn    // without a request yet, the oldest first
 	room     chan struct{} // wakes the one that waits
 }
 
@@ -49,23 +51,49 @@ func (c *connections) leave() {
 	}
 }
 
-// evict closes an idle connection if one waits for its place. The caller holds the lock.
+// evict closes an idle or silent connection if one waits for its place. The caller holds the lock.
 func (c *connections) evict() {
-	if !c.waiting || c.evicting || len(c.idle) == 0 {
+	if !c.waiting || c.evicting {
 		return
 	}
-	go c.idle[0].Close() // this frees its place; with TLS, Close writes first
-	c.idle, c.evicting = slices.Delete(c.idle, 0, 1), true
+	victim := c.greedy()
+	if len(c.idle) > 0 {
+		victim = c.idle[0]
+	}
+	if victim != nil {
+		go victim.Close() // this frees its place; with TLS, Close writes first
+		c.forget(victim)
+		c.evicting = true
+	}
+}
+
+// greedy returns the oldest silent connection of an address that has too many of them; nil if there is none.
+func (c *connections) greedy() net.Conn {
+	held := map[string][]net.Conn{}
+	for _, conn := range c.silent {
+		address, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+		if held[address] = append(held[address], conn); len(held[address]) > max(1, c.most/2) {
+			return held[address][0]
+		}
+	}
+	return nil
+}
+
+// forget removes a connection from the lists.
+func (c *connections) forget(conn net.Conn) {
+	same := func(other net.Conn) bool { return other == conn }
+	c.idle, c.silent = slices.DeleteFunc(c.idle, same), slices.DeleteFunc(c.silent, same)
 }
 
 // state tracks the state of a server's connections (http.Server.ConnState).
 func (c *connections) state(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if i := slices.Index(c.idle, conn); i >= 0 {
-		c.idle = slices.Delete(c.idle, i, i+1)
-	}
-	if state == http.StateIdle {
+	c.forget(conn)
+	switch state {
+	case http.StateNew:
+		c.silent = append(c.silent, conn)
+	case http.StateIdle:
 		c.idle = append(c.idle, conn)
 		c.evict()
 	}
