@@ -166,10 +166,6 @@ func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
 }
 
 func bytesField(msg []byte, field protowire.Number) (value []byte, ok bool) {
-	frames.Fields(msg, func(num protowire.Number, _ uint64, b []byte) {
-		if num == field && b != nil {
-			value, ok = b, true
-		}
-	})
-	return value, ok
+	frames.Into(msg, frames.To{field: &value})
+	return value, value != nil
 }

@@ -61,20 +61,7 @@ func parseMessage(data []byte) (m message, err error) {
 			m.text = string(data)
 		case 4:
 			var c cipherOption
-			frames.Fields(data, func(field protowire.Number, number uint64, data []byte) {
-				switch field {
-				case 1:
-					c.suite = number
-				case 2:
-					c.inKey = data
-				case 3:
-					c.inIV = data
-				case 4:
-					c.outKey = data
-				case 5:
-					c.outIV = data
-				}
-			})
+			frames.Into(data, frames.To{1: &c.suite, 2: &c.inKey, 3: &c.inIV, 4: &c.outKey, 5: &c.outIV})
 			m.ciphers = append(m.ciphers, c)
 		}
 	})

@@ -89,17 +89,6 @@ func parseBlock(m []byte) (b Block, err error) {
 func parseDataNode(info []byte) (n DataNode, ok bool) {
 	id, ok := frames.Bytes(info, 1)
 	n.info = info
-	ok = ok && frames.Fields(id, func(field protowire.Number, number uint64, data []byte) {
-		switch field {
-		case 1:
-			n.ip = string(data)
-		case 2:
-			n.Host = string(data)
-		case 3:
-			n.UUID = string(data)
-		case 4:
-			n.port = number
-		}
-	})
+	ok = ok && frames.Into(id, frames.To{1: &n.ip, 2: &n.Host, 3: &n.UUID, 4: &n.port})
 	return n, ok && n.UUID != "" && n.port > 0 && n.port < 1<<16
 }

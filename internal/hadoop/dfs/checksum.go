@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"bulkload/internal/hadoop/frames"
 )
 
@@ -96,19 +94,11 @@ func (c *Client) unsummed(ctx context.Context, b Block, n DataNode) bool {
 
 // parseSum parses the BlockOpResponseProto of a checksum.
 func parseSum(message []byte) (sum uint32, err error) {
-	var kind, how uint64
-	var value []byte
+	var kind uint64
+	var value, options []byte
 	answer, ok := frames.Bytes(message, 3)
-	ok = ok && frames.Fields(answer, func(field protowire.Number, number uint64, data []byte) {
-		switch field {
-		case 3:
-			value = data
-		case 4:
-			kind = number
-		case 5:
-			how = frames.Number(data, checksumType)
-		}
-	})
+	ok = ok && frames.Into(answer, frames.To{3: &value, 4: &kind, 5: &options})
+	how := frames.Number(options, checksumType)
 	switch {
 	case !ok:
 		return 0, errors.New("BLOCK_CHECKSUM: an answer is malformed")

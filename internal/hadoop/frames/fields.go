@@ -33,6 +33,24 @@ func Fields(message []byte, visit func(field protowire.Number, number uint64, da
 	return true
 }
 
+// To has variables for the fields of a message, by their numbers: *[]byte, *string and *uint64.
+type To map[protowire.Number]any
+
+// Into is [Fields] that sets variables. Bytes are not copied. The variable of a missing field keeps its value, and that of a repeated field gets
+// the last one.
+func Into(message []byte, to To) bool {
+	return Fields(message, func(field protowire.Number, number uint64, data []byte) {
+		switch v := to[field].(type) {
+		case *[]byte:
+			*v = data
+		case *string:
+			*v = string(data)
+		case *uint64:
+			*v = number
+		}
+	})
+}
+
 // Bytes returns the first field with a number, which must be length-delimited.
 func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
 	seen := false

@@ -1,6 +1,7 @@
 package hadooprpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,12 +75,9 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 
 // issued returns the token of a response.
 func issued(response []byte) (*kerberos.Token, error) {
-	t, whole := kerberos.Token{}, true
-	ok := frames.Fields(response, func(field protowire.Number, _ uint64, data []byte) {
-		if field == 1 {
-			t, whole = parseToken(data)
-		}
-	})
+	var message []byte
+	ok := frames.Into(response, frames.To{1: &message})
+	t, whole := parseToken(message)
 	switch {
 	case !ok || !whole:
 		return nil, errors.New("get a delegation token: the NameNode's answer is malformed")
@@ -106,18 +104,8 @@ func appendToken(dst []byte, t *kerberos.Token) []byte {
 }
 
 func parseToken(message []byte) (t kerberos.Token, ok bool) {
-	ok = frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
-		switch field {
-		case 1:
-			t.Identifier = append([]byte(nil), data...)
-		case 2:
-			t.Password = append([]byte(nil), data...)
-		case 3:
-			t.Kind = string(data)
-		case 4:
-			t.Service = string(data)
-		}
-	})
+	ok = frames.Into(message, frames.To{1: &t.Identifier, 2: &t.Password, 3: &t.Kind, 4: &t.Service})
+	t.Identifier, t.Password = bytes.Clone(t.Identifier), bytes.Clone(t.Password)
 	return t, ok
 }
 
@@ -138,29 +126,16 @@ func (c *Caller) EncryptionKey(ctx context.Context) (*EncryptionKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get a data encryption key: %w", err)
 	}
-	var k *EncryptionKey
-	ok := frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
-		if field != 1 {
-			return
-		}
-		k = new(EncryptionKey)
-		frames.Fields(data, func(field protowire.Number, n uint64, data []byte) {
-			switch field {
-			case 1:
-				k.ID = uint32(n)
-			case 2:
-				k.Pool = string(data)
-			case 3:
-				k.Nonce = append([]byte(nil), data...)
-			case 4:
-				k.Key = append([]byte(nil), data...)
-			case 5:
-				k.Expiry = time.UnixMilli(int64(n))
-			}
-		})
-	})
-	if !ok {
+	var message []byte
+	if !frames.Into(answer, frames.To{1: &message}) {
 		return nil, errors.New("get a data encryption key: the answer is malformed")
 	}
-	return k, nil
+	if message == nil {
+		return nil, nil
+	}
+	var k EncryptionKey
+	var id, expiry uint64
+	frames.Into(message, frames.To{1: &id, 2: &k.Pool, 3: &k.Nonce, 4: &k.Key, 5: &expiry})
+	k.ID, k.Nonce, k.Key, k.Expiry = uint32(id), bytes.Clone(k.Nonce), bytes.Clone(k.Key), time.UnixMilli(int64(expiry))
+	return &k, nil
 }

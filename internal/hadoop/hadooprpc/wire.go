@@ -84,20 +84,7 @@ func parseSASL(message []byte) (m saslMessage, err error) {
 			m.token = data
 		case 4:
 			var l login
-			frames.Fields(data, func(field protowire.Number, _ uint64, data []byte) {
-				switch field {
-				case 1:
-					l.method = string(data)
-				case 2:
-					l.mechanism = string(data)
-				case 3:
-					l.protocol = string(data)
-				case 4:
-					l.server = string(data)
-				case 5:
-					l.challenge = data
-				}
-			})
+			frames.Into(data, frames.To{1: &l.method, 2: &l.mechanism, 3: &l.protocol, 4: &l.server, 5: &l.challenge})
 			m.logins = append(m.logins, l)
 		}
 	})
@@ -164,23 +151,12 @@ func parseAnswer(packet []byte) (a answer, err error) {
 		return a, errors.New("an answer is malformed")
 	}
 	a.body = packet[n:]
-	var status uint64
+	var call, status uint64
 	e := new(Error)
-	ok := frames.Fields(head, func(field protowire.Number, number uint64, data []byte) {
-		switch field {
-		case 1:
-			a.call = int32(uint32(number))
-		case 2:
-			status = number
-		case 4:
-			e.Class = string(data)
-		case 5:
-			e.Message = string(data)
-		}
-	})
-	if !ok {
+	if !frames.Into(head, frames.To{1: &call, 2: &status, 4: &e.Class, 5: &e.Message}) {
 		return a, errors.New("the header of an answer is malformed")
 	}
+	a.call = int32(uint32(call))
 	if status != 0 {
 		e.Fatal = status == 2
 		return a, e

@@ -75,18 +75,11 @@ func (r *Region) family(b []byte) error {
 func parseStoreFile(b []byte) (storeFile, error) {
 	var f storeFile
 	var reference []byte
-	if !frames.Fields(b, func(field protowire.Number, number uint64, data []byte) {
-		switch field {
-		case 1:
-			f.name = string(data)
-		case 2:
-			reference = data
-		case 3:
-			f.size = int64(min(number, 1<<62))
-		}
-	}) {
+	var size uint64
+	if !frames.Into(b, frames.To{1: &f.name, 2: &reference, 3: &size}) {
 		return f, fmt.Errorf("%w: a store file's entry", ErrDamaged)
 	}
+	f.size = int64(min(size, 1<<62))
 	if reference == nil {
 		return f, nil
 	}

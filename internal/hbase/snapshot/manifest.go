@@ -119,18 +119,7 @@ func (s *Snapshot) open(ctx context.Context) error {
 // describe reads a SnapshotDescription (Snapshot.proto, 2.6).
 func (s *Snapshot) describe(b []byte) error {
 	var version, ttl, created uint64
-	if !frames.Fields(b, func(field protowire.Number, number uint64, data []byte) {
-		switch field {
-		case 2:
-			s.Table = string(data)
-		case 3:
-			created = number
-		case 5:
-			version = number
-		case 8:
-			ttl = number
-		}
-	}) {
+	if !frames.Into(b, frames.To{2: &s.Table, 3: &created, 5: &version, 8: &ttl}) {
 		return fmt.Errorf("%w: its message does not end where the file does", ErrDamaged)
 	}
 	if version != 2 {
