@@ -3,8 +3,8 @@ package query
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
+	"slices"
 	"sync"
 
 	"bulkload/internal/model/keyrange"
@@ -95,18 +95,18 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 			s.prefetch(ctx)
 		}
 	}
-	h := make(sourceHeap, 0, len(m.sources))
+	open := make([]*headScan, 0, len(m.sources)) // in the order of their next rows
 	for _, s := range m.sources {
 		if err := s.fill(ctx); err != nil {
 			return err
 		}
 		if len(s.rows) > 0 {
-			h = append(h, s)
+			open = append(open, s)
 		}
 	}
-	heap.Init(&h)
-	for len(h) > 0 {
-		s := h[0]
+	slices.SortFunc(open, (*headScan).compare)
+	for len(open) > 0 {
+		s := open[0]
 		if err := fn(s.rows[0]); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 		m.end.head, m.end.key = s.head, append(m.end.key[:0], s.key()...)
 		s.rows = s.rows[1:]
 		if m.limit > 0 && m.given == m.limit {
-			return m.seeMore(ctx, s, len(h) > 1)
+			return m.seeMore(ctx, s, len(open) > 1)
 		}
 		if left := int64(len(s.rows)); m.limit == 0 || m.limit-m.given > left {
 			s.prefetch(ctx)
@@ -123,10 +123,12 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 			return err
 		}
 		if len(s.rows) == 0 {
-			heap.Pop(&h)
-		} else {
-			heap.Fix(&h, 0)
+			open = open[1:]
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(open[1:], s, (*headScan).compare)
+		copy(open, open[1:at+1])
+		open[at] = s
 	}
 	return nil
 }
@@ -142,21 +144,7 @@ func (m *merge) seeMore(ctx context.Context, s *headScan, others bool) error {
 	return nil
 }
 
-// sourceHeap has the source with the least row at its top.
-type sourceHeap []*headScan
-
-func (h sourceHeap) Len() int { return len(h) }
-func (h sourceHeap) Less(i, j int) bool {
-	if c := bytes.Compare(h[i].key(), h[j].key()); c != 0 {
-		return c < 0
-	}
-	return bytes.Compare(h[i].head, h[j].head) < 0
-}
-func (h sourceHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *sourceHeap) Push(x any)   { *h = append(*h, x.(*headScan)) }
-func (h *sourceHeap) Pop() any {
-	old := *h
-	s := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return s
+// compare orders sources by their next rows.
+func (s *headScan) compare(o *headScan) int {
+	return cmp.Or(bytes.Compare(s.key(), o.key()), bytes.Compare(s.head, o.head))
 }
