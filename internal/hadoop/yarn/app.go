@@ -21,9 +21,9 @@ type Application struct {
 	Name        string
 	User        string
 	Queue       string
-	Tags        []string
+	Tags        []string `json:"-"`
 	State       State
-	Final       Final
+	Final       Final  `json:"finalStatus"`
 	Diagnostics string // why it failed or waits; may have several lines
 	// MemorySeconds is MiB × seconds of all containers so far.
 	MemorySeconds int64
@@ -58,28 +58,18 @@ func (a Application) Succeeded() bool { return a.State == Finished && a.Final ==
 
 // wireApp is ClusterApp of the ResourceManager's REST API.
 type wireApp struct {
-	ID              string
-	Name            string
-	User            string
-	Queue           string
-	State           State
-	FinalStatus     Final
-	Diagnostics     string
+	Application
 	ApplicationTags string
-	MemorySeconds   int64
 }
 
 func (w wireApp) application() Application {
-	var tags []string
 	for tag := range strings.SplitSeq(w.ApplicationTags, ",") {
 		if tag = strings.TrimSpace(tag); tag != "" {
-			tags = append(tags, tag)
+			w.Tags = append(w.Tags, tag)
 		}
 	}
-	return Application{
-		ID: w.ID, Name: w.Name, User: w.User, Queue: w.Queue, Tags: tags, State: w.State, Final: w.FinalStatus,
-		Diagnostics: strings.TrimSpace(w.Diagnostics), MemorySeconds: w.MemorySeconds,
-	}
+	w.Diagnostics = strings.TrimSpace(w.Diagnostics)
+	return w.Application
 }
 
 var (

@@ -16,32 +16,34 @@ type Job struct {
 	ID    string
 	State string // RUNNING, SUCCEEDED, FAILED, KILLED and others of JobState
 	// Maps and Reduces are the numbers of tasks, MapsDone and ReducesDone those of successful tasks.
-	Maps, MapsDone       int
-	Reduces, ReducesDone int
+	Maps        int `json:"mapsTotal"`
+	MapsDone    int `json:"mapsCompleted"`
+	Reduces     int `json:"reducesTotal"`
+	ReducesDone int `json:"reducesCompleted"`
 	// MapsRunning and ReducesRunning are the numbers of tasks with a running attempt; zero after the job has ended.
 	MapsRunning, ReducesRunning int
-	Failed                      int // number of attempts; their tasks may have succeeded
+	Failed                      int `json:"-"` // number of attempts; their tasks may have succeeded
 }
 
 // Task is one task of a job.
 type Task struct {
 	ID      string
-	Map     bool   // otherwise a reduce
-	Number  int    // from 0; the partition of a reduce
-	State   string // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
-	Elapsed time.Duration
+	Map     bool          `json:"-"` // otherwise a reduce
+	Number  int           `json:"-"` // from 0; the partition of a reduce
+	State   string        // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	Elapsed time.Duration `json:"-"`
 	// Successful is the attempt whose output was committed, empty if there is none.
-	Successful string
+	Successful string `json:"successfulAttempt"`
 }
 
 // Attempt is one attempt at a task.
 type Attempt struct {
 	ID        string
-	Number    int    // from 0
+	Number    int    `json:"-"` // from 0
 	State     string // RUNNING, COMMIT_PENDING, SUCCEEDED, FAILED, KILLED and others of TaskAttemptState
 	Status    string // the last reported status
-	Container string // its id; empty before it is allocated
-	Node      string // host:port of the NodeManager's web server
+	Container string `json:"assignedContainerId"` // its id; empty before it is allocated
+	Node      string `json:"nodeHttpAddress"`     // host:port of the NodeManager's web server
 	// Diagnostics is Java's description of a failure; [Client.Log] returns the program's output.
 	Diagnostics string
 }
@@ -71,17 +73,12 @@ func JobID(application string) string {
 // Job returns the job of an application: from the ApplicationMaster while it runs, afterwards from the history server.
 // Between the two, and before the ApplicationMaster runs, the error is ErrUnknown for a moment.
 func (c *Client) Job(ctx context.Context, application string) (Job, error) {
-	type wire struct {
-		ID, State                string
-		MapsTotal, MapsCompleted int
-		ReducesTotal             int
-		ReducesCompleted         int
-		MapsRunning              int
-		ReducesRunning           int
-		FailedMapAttempts        int
-		FailedReduceAttempts     int
+	var out struct {
+		Job struct {
+			Job
+			FailedMapAttempts, FailedReduceAttempts int
+		}
 	}
-	var out struct{ Job wire }
 	if err := c.mapreduce(ctx, application, "", &out); err != nil {
 		return Job{}, err
 	}
@@ -89,17 +86,16 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	if j.ID != JobID(application) {
 		return Job{}, fmt.Errorf("%s: the answer is of another job: %w", application, ErrUnreachable)
 	}
-	return Job{
-		ID: j.ID, State: j.State, Maps: j.MapsTotal, MapsDone: j.MapsCompleted, Reduces: j.ReducesTotal, ReducesDone: j.ReducesCompleted,
-		MapsRunning: j.MapsRunning, ReducesRunning: j.ReducesRunning, Failed: j.FailedMapAttempts + j.FailedReduceAttempts,
-	}, nil
+	j.Failed = j.FailedMapAttempts + j.FailedReduceAttempts
+	return j.Job, nil
 }
 
 // Tasks returns all tasks of a job, maps first, each kind by number.
 func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) {
 	type wire struct {
-		ID, State, Type, SuccessfulAttempt string
-		ElapsedTime                        int64
+		Task
+		Type        string
+		ElapsedTime int64
 	}
 	var out struct{ Tasks struct{ Task list[wire] } }
 	if err := c.mapreduce(ctx, application, "/tasks", &out); err != nil {
@@ -110,10 +106,8 @@ func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) 
 		if !taskID.MatchString(w.ID) {
 			continue
 		}
-		tasks = append(tasks, Task{
-			ID: w.ID, Map: w.Type == "MAP", Number: int(number(w.ID)), State: w.State,
-			Elapsed: milliseconds(w.ElapsedTime), Successful: w.SuccessfulAttempt,
-		})
+		w.Map, w.Number, w.Elapsed = w.Type == "MAP", int(number(w.ID)), milliseconds(w.ElapsedTime)
+		tasks = append(tasks, w.Task)
 	}
 	slices.SortFunc(tasks, func(a, b Task) int {
 		if a.Map != b.Map {
@@ -132,24 +126,18 @@ func (c *Client) Attempts(ctx context.Context, application, task string) ([]Atte
 	if !taskID.MatchString(task) {
 		return nil, fmt.Errorf("%q is not a task id", task)
 	}
-	type wire struct {
-		ID, State, Status, AssignedContainerID, NodeHTTPAddress, Diagnostics string
-	}
 	var out struct {
-		TaskAttempts struct{ TaskAttempt list[wire] }
+		TaskAttempts struct{ TaskAttempt list[Attempt] }
 	}
 	if err := c.mapreduce(ctx, application, "/tasks/"+task+"/attempts", &out); err != nil {
 		return nil, err
 	}
 	var attempts []Attempt
-	for _, w := range out.TaskAttempts.TaskAttempt {
-		if !attemptID.MatchString(w.ID) {
-			continue
+	for _, a := range out.TaskAttempts.TaskAttempt {
+		if attemptID.MatchString(a.ID) {
+			a.Number, a.Diagnostics = int(number(a.ID)), strings.TrimSpace(a.Diagnostics)
+			attempts = append(attempts, a)
 		}
-		attempts = append(attempts, Attempt{
-			ID: w.ID, Number: int(number(w.ID)), State: w.State, Status: w.Status,
-			Container: w.AssignedContainerID, Node: w.NodeHTTPAddress, Diagnostics: strings.TrimSpace(w.Diagnostics),
-		})
 	}
 	slices.SortFunc(attempts, func(a, b Attempt) int { return cmp.Compare(a.Number, b.Number) })
 	return attempts, nil
