@@ -100,22 +100,18 @@ func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
 
 // onYARN returns the description of a YARN job for a result.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
-	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
+	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: append([]result.Task{}, a.Tasks...)}
 	if s != nil {
 		y.Application = s.Application
 	}
 	for _, t := range a.Tasks {
-		kind := "reduce"
-		if t.Map {
-			kind = "map"
+		if t.Kind == "map" {
 			y.Shuffled += t.Shuffled
 		}
 		y.Failed += t.Attempts - 1
 		if t.Straggler {
 			y.Stragglers++
 		}
-		y.Tasks = append(y.Tasks, result.Task{Kind: kind, Number: t.Number, Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
-			Rejected: t.Rejected, Shuffled: t.Shuffled, Wall: t.Wall, Program: t.Program, Straggler: t.Straggler})
 	}
 	return y
 }

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/hdfsio"
@@ -21,7 +22,7 @@ type Adopted struct {
 	Regions   []build.WrittenRecord // regions with files, under their names in the staging directory
 	Maps      []*MapDone            // in the order of the input
 	Reduces   []*ReduceDone
-	Tasks     []TaskRun // maps, then reduces
+	Tasks     []result.Task // maps, then reduces
 }
 
 // committed reports whether the job's output is complete: its ApplicationMaster writes the _SUCCESS file last.

@@ -8,23 +8,14 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/model/result"
 )
 
-// TaskRun holds the statistics of one task of a job.
-type TaskRun struct {
-	Map      bool // a map, else a reduce
-	Number   int  // YARN's number, from 0
-	Attempts int  // up to the successful one; excludes later speculative attempts and attempts of an ApplicationMaster that is gone
-	Node     string
-	Rows     int64 // a map's records, or a reduce's rows
-	Bytes    int64 // a map's input, or a reduce's HFiles
-	Rejected int64
-	Shuffled int64         // bytes that a map wrote, or a reduce received
-	Wall     time.Duration // of the task including the program; of the program only if that is unknown
-	Program  time.Duration
-	// Straggler marks a task that took more than twice the median of its kind, and more than ten seconds longer.
-	Straggler bool
-}
+// Kinds of a [result.Task].
+const (
+	kindMap    = "map"
+	kindReduce = "reduce"
+)
 
 // stragglerTime is the minimum excess over the median for a straggler.
 const stragglerTime = 10 * time.Second
@@ -33,14 +24,15 @@ const stragglerTime = 10 * time.Second
 const clockTime = 10 * time.Second
 
 // runs collects the statistics of all tasks. Maps are in the order of the input and reduces in the order of the regions.
-func runs(a *Adopted) (all []TaskRun) {
+func runs(a *Adopted) (all []result.Task) {
 	for _, m := range a.Maps {
 		r := taskRun(m.Attempt, m.Ran)
-		r.Map, r.Rows, r.Rejected, r.Bytes = true, m.Records, m.Rejected, m.Ran.Read
+		r.Kind, r.Rows, r.Rejected, r.Bytes = kindMap, m.Records, m.Rejected, m.Ran.Read
 		all = append(all, r)
 	}
 	for _, d := range a.Reduces {
 		r := taskRun(d.Attempt, d.Ran)
+		r.Kind = kindReduce
 		for _, s := range d.streamed() {
 			r.Rows += s.Digest.Rows
 			for _, f := range s.Files {
@@ -52,10 +44,11 @@ func runs(a *Adopted) (all []TaskRun) {
 	return all
 }
 
-// taskRun parses the numbers of a task and of its attempt from the attempt's id: with the n-th ApplicationMaster, attempts are
+// taskRun returns the statistics of a task without its kind and its amounts. Attempts are counted up to the successful one, without later
+// speculative attempts and attempts of an ApplicationMaster that is gone. It parses the numbers of a task and of its attempt from the attempt's id: with the n-th ApplicationMaster, attempts are
 // numbered from 1000 (n-1).
-func taskRun(attempt string, ran Ran) TaskRun {
-	r := TaskRun{Node: ran.Node, Shuffled: ran.Shuffled, Program: max(ran.Ended.Sub(ran.Began), 0), Attempts: 1}
+func taskRun(attempt string, ran Ran) result.Task {
+	r := result.Task{Node: ran.Node, Shuffled: ran.Shuffled, Program: max(ran.Ended.Sub(ran.Began), 0), Attempts: 1}
 	r.Wall = r.Program
 	if parts := strings.Split(attempt, "_"); len(parts) == 6 {
 		r.Number, _ = strconv.Atoi(parts[4])
@@ -67,7 +60,7 @@ func taskRun(attempt string, ran Ran) TaskRun {
 
 // clock gets the time of each task from the servers that have monitored it: the ApplicationMaster, or the history server after its end. It is
 // not an error if they do not answer.
-func (e *Engine) clock(ctx context.Context, application string, all []TaskRun) {
+func (e *Engine) clock(ctx context.Context, application string, all []result.Task) {
 	ctx, cancel := context.WithTimeout(ctx, clockTime)
 	defer cancel()
 	if tasks, err := e.yarn.Tasks(ctx, application); err == nil {
@@ -76,7 +69,7 @@ func (e *Engine) clock(ctx context.Context, application string, all []TaskRun) {
 	markStragglers(all)
 }
 
-func timeTasks(tasks []yarn.Task, all []TaskRun) {
+func timeTasks(tasks []yarn.Task, all []result.Task) {
 	type id struct {
 		isMap  bool
 		number int
@@ -86,15 +79,15 @@ func timeTasks(tasks []yarn.Task, all []TaskRun) {
 		took[id{t.Map, t.Number}] = t.Elapsed
 	}
 	for i := range all {
-		all[i].Wall = max(took[id{all[i].Map, all[i].Number}], all[i].Wall)
+		all[i].Wall = max(took[id{all[i].Kind == kindMap, all[i].Number}], all[i].Wall)
 	}
 }
 
-func markStragglers(all []TaskRun) {
-	for _, isMap := range []bool{true, false} {
+func markStragglers(all []result.Task) {
+	for _, kind := range []string{kindMap, kindReduce} {
 		var walls []time.Duration
 		for _, r := range all {
-			if r.Map == isMap {
+			if r.Kind == kind {
 				walls = append(walls, r.Wall)
 			}
 		}
@@ -104,7 +97,7 @@ func markStragglers(all []TaskRun) {
 		slices.Sort(walls)
 		median := walls[(len(walls)-1)/2]
 		for i, r := range all {
-			if r.Map == isMap {
+			if r.Kind == kind {
 				all[i].Straggler = r.Wall > 2*median && r.Wall > median+stragglerTime
 			}
 		}

@@ -64,10 +64,10 @@ func TestTaskTable(t *testing.T) {
 	host, _ := os.Hostname()
 	var given, got, read, written, records, rows int64
 	for i, r := range a.Tasks {
-		if r.Map != (i < 2) || r.Number != i%2 || r.Attempts != 1 || r.Node != host || r.Program <= 0 || r.Shuffled == 0 || r.Straggler != (i == 1) {
+		if (r.Kind == kindMap) != (i < 2) || r.Number != i%2 || r.Attempts != 1 || r.Node != host || r.Program <= 0 || r.Shuffled == 0 || r.Straggler != (i == 1) {
 			t.Errorf("task %d: %+v", i, r)
 		}
-		if r.Map {
+		if r.Kind == kindMap {
 			given, read, records = given+r.Shuffled, read+r.Bytes, records+r.Rows
 		} else {
 			got, written, rows = got+r.Shuffled, written+r.Bytes, rows+r.Rows
