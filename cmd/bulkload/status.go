@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -128,10 +129,7 @@ func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 }
 
 func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cmp.Or(s, "-")
 }
 
 // hourText prints a time in the local zone, without the date if it is today.

@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -29,24 +30,16 @@ func (e *ChangedError) Error() string {
 }
 
 func final(err error) bool {
-	if _, ok := errors.AsType[finalError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*ChangedError](err); ok {
-		return true
-	}
-	return badCertificate(err)
+	_, last := errors.AsType[finalError](err)
+	_, changed := errors.AsType[*ChangedError](err)
+	return last || changed || badCertificate(err)
 }
 
 func badCertificate(err error) bool {
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[x509.CertificateInvalidError](err)
-	return ok
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, other := errors.AsType[x509.HostnameError](err)
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	return unknown || other || invalid
 }
 
 // maxSkew is the difference of clocks above which a denial is attributed to them.
@@ -94,10 +87,7 @@ func isDenial(status int) bool {
 }
 
 func orUnknown(region string) string {
-	if region == "" {
-		return "unknown"
-	}
-	return cut(region, 40)
+	return cut(cmp.Or(region, "unknown"), 40)
 }
 
 // unreachable returns the error for a request without an answer.

@@ -3,6 +3,7 @@ package keygen
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -125,12 +126,7 @@ func (l *layout) checkOutput() error {
 
 // offset reports whether dates of the layout have their own UTC offset.
 func (l *layout) offset() bool {
-	for _, f := range l.fields {
-		if f.kind == 'X' {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.fields, func(f layoutField) bool { return f.kind == 'X' })
 }
 
 // width returns the least and the greatest length of a written date, in

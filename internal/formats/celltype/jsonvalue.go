@@ -1,6 +1,7 @@
 package celltype
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
@@ -52,10 +53,7 @@ func (c Type) JSON() JSONForm {
 }
 
 func (c Type) layoutOr(layout string) string {
-	if c.Layout != "" {
-		return c.Layout
-	}
-	return layout
+	return cmp.Or(c.Layout, layout)
 }
 
 // Append appends a value. Bytes that are not a value of the type, or text that is not UTF-8, are written as {"base64":"…"} for every type.

@@ -32,12 +32,7 @@ func (c *Counts) Covers(checks []*Check) bool {
 	if c == nil {
 		return len(checks) == 0
 	}
-	for _, check := range checks {
-		if check.counted != "" && c.of(check) == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(checks, func(check *Check) bool { return check.counted != "" && c.of(check) == nil })
 }
 
 func (c *Counts) of(check *Check) *Count {

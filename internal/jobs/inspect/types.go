@@ -79,12 +79,7 @@ func shaped(v []byte, form string) bool {
 
 // tailOfTime reports whether the bytes may follow hours and minutes: seconds, a fraction and a zone.
 func tailOfTime(v []byte) bool {
-	for _, c := range v {
-		if (c < '0' || c > '9') && c != ':' && c != '.' && c != '+' && c != '-' && c != 'Z' && c != ' ' {
-			return false
-		}
-	}
-	return true
+	return len(bytes.Trim(v, "0123456789:.+-Z ")) == 0
 }
 
 func isNumber(v []byte) bool {

@@ -36,10 +36,7 @@ type destination struct {
 }
 
 func (d destination) String() string {
-	if d.conf == "" {
-		return "of the command"
-	}
-	return d.conf
+	return cmp.Or(d.conf, "of the command")
 }
 
 // clustersRun is the work of one process on a job for several clusters.

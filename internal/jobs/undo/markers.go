@@ -3,6 +3,7 @@ package undo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -77,11 +78,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := sc.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, sc.Close()) }()
 	again := newUncovered(snap, p, l.stamp, o.now)
 	marker := hfile.Cell{Family: []byte(p.family), Timestamp: l.stamp, Type: hfile.DeleteFamilyVersion}
 	written := int64(0)

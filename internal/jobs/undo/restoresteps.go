@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +36,7 @@ func (r *restore) begin(ctx context.Context) error {
 
 // recordStamp returns a nonzero timestamp, which marks that an undo has begun.
 func (r *restore) recordStamp() int64 {
-	if r.stamp == 0 {
-		return 1 // the cells have several timestamps
-	}
-	return r.stamp
+	return cmp.Or(r.stamp, 1) // without one the cells have several timestamps
 }
 
 // ask records the prediction and the request to the master.

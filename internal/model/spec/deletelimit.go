@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,10 +39,7 @@ func ParseDeleteLimit(text string) (DeleteLimit, error) {
 
 // String returns the limit as it was written.
 func (l DeleteLimit) String() string {
-	if l.text == "" {
-		return "5%"
-	}
-	return l.text
+	return cmp.Or(l.text, "5%")
 }
 
 // Allows reports whether the given number of a table's rows may be deleted.

@@ -104,12 +104,10 @@ func (r *Resume) complete(o Options) bool {
 	if r == nil || r.Sorted == nil || !r.usable(o) {
 		return false
 	}
-	for _, region := range r.Sorted.Regions {
-		if w, ok := r.Written[region]; !ok || o.Duplicates != nil && w.losers() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Sorted.Regions, func(region int) bool {
+		w, ok := r.Written[region]
+		return !ok || o.Duplicates != nil && w.losers()
+	})
 }
 
 // forgetLosing marks regions that left out duplicates to be written again, while files of indexes may be missing: an index has no

@@ -3,6 +3,7 @@ package encode
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -129,13 +130,7 @@ func (p *piece) add(key, payload, row []byte) error {
 // cannot if rows have times of their own or are joined from several records, or
 // if a family's settings require encoding cell by cell.
 func Helped(p *cells.Plan) bool {
-	if p.CellByCell() {
-		return false
-	}
-	for _, f := range p.Families {
-		if f.Bloom == hfile.BloomRowCol || f.Encoding != hfile.EncodingFastDiff && f.Encoding != hfile.EncodingNone {
-			return false
-		}
-	}
-	return true
+	return !p.CellByCell() && !slices.ContainsFunc(p.Families, func(f cells.FamilySpan) bool {
+		return f.Bloom == hfile.BloomRowCol || f.Encoding != hfile.EncodingFastDiff && f.Encoding != hfile.EncodingNone
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"time"
@@ -144,9 +145,7 @@ func (f *watcher) progress(ctx context.Context) error {
 		f.Events.Merged(since(counterMerged))
 		f.Events.Written(since(counterWritten))
 	}
-	for name, n := range now {
-		f.counted[name] = n
-	}
+	maps.Copy(f.counted, now)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -82,12 +83,7 @@ func (e *expansion) pruned(element string) bool {
 	if !ok {
 		return false
 	}
-	for i := range e.where {
-		if c := &e.where[i]; c.Name == v.Name && !c.Admits(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.where, func(c Condition) bool { return c.Name == v.Name && !c.Admits(v) })
 }
 
 // prunedPath checks all directories of a path, and counts them as one.
