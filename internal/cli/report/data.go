@@ -159,9 +159,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	w.endPart()
 	regions := w.regions
 	if m != nil {
-		r.Counts = &counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates, NoCells: m.NoCells,
-			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs, FilteredFile: m.FilteredFile, DuplicatesFile: m.DuplicatesFile}
-		r.RejectFile = m.RejectFile
+		r.Counts, r.RejectFile = m, m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // files of earlier attempts too
 			regions = map[int]region{}
@@ -170,7 +168,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 			}
 		}
 	} else if p := o.Progress; sampleOf(p).Read > 0 {
-		r.Counts = &counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
+		r.Counts = &manifest.Manifest{Records: sampleOf(p).Read, Digest: manifest.Digest{Rows: p.HFiles.Rows}, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
 	var files []manifest.File
 	if m != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 )
@@ -41,7 +42,7 @@ type document struct {
 	MoreLacking int              // further such files, not listed
 	PassedOver  []differingFiles // files with columns that the job does not read
 	MorePassed  int
-	Counts      *counts // nil: not known
+	Counts      *manifest.Manifest // totals of a build; nil: not known
 	Expected    []expected
 	Regions     []region
 	Phases      []phase
@@ -69,24 +70,6 @@ type differingFiles struct {
 	Columns string
 	Files   int
 	First   string // the first of them
-}
-
-// counts are the totals of a build.
-type counts struct {
-	Records    int64 // read
-	Rows       int64
-	Cells      int64
-	Rejected   int64
-	Filtered   int64 // left out by the filter
-	Duplicates int64
-	NoCells    int64 // rows left out because no value makes a cell
-	HFiles     int
-	Bytes      int64 // of the HFiles
-	SpillBytes int64
-	SpillRuns  int64
-
-	FilteredFile   string // file with the records of Filtered; empty: they are only counted
-	DuplicatesFile string // likewise for Duplicates
 }
 
 // expected is an expectation of the records, with its result.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 )
@@ -25,7 +26,7 @@ func goodReport() *document {
 		Timestamp: noon.UnixMilli(), Target: "hdfs://nn:8020/tmp/bulkload-tina/test_check-1",
 		Inputs:     []progress.InputFile{{Path: "hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", Bytes: 104_857_600}, {Path: "hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", Bytes: 105_082_124}},
 		InputFiles: 2, InputBytes: 209_939_724,
-		Counts: &counts{Records: 1_000_003, Rows: 999_997, Cells: 14_467_246, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, SpillRuns: 7},
+		Counts: &manifest.Manifest{Records: 1_000_003, Digest: manifest.Digest{Rows: 999_997, Cells: 14_467_246}, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, Runs: 7},
 		Phases: []phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
 			{Name: "write", Began: after(4.2), Ended: after(11.1), Rows: 1_000_000}, {Name: "load", Began: after(11.1), Ended: after(11.3), Files: 10},
 			{Name: "verify", Began: after(11.3), Ended: after(34.8), Rows: 1_000_000}},
