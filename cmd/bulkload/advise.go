@@ -32,10 +32,8 @@ type adviseOptions struct {
 	rowBytes   float64
 	bytes      spec.Size
 	rowsPerDay int64
-	days       int
-	servers    int
-	access     string
 	maxSize    spec.Size
+	options    table.AdviceOptions
 }
 
 func newTableAdviseCmd(g *globals) *cobra.Command {
@@ -54,8 +52,8 @@ takes them from the JSON of bulkload plan, or give --rows and --row-bytes, or --
 	}
 	f := cmd.Flags()
 	settings.Bind(f, settings.To{
-		"job": new(string), "key": &o.key, "table": &o.table, "plan": &o.plan, "rows": &o.rows, "row-bytes": &o.rowBytes, "bytes": &o.bytes, "rows-per-day": &o.rowsPerDay, "days": &o.days, "servers": &o.servers,
-		"access": &o.access, "max-file-size": &o.maxSize,
+		"job": new(string), "key": &o.key, "table": &o.table, "plan": &o.plan, "rows": &o.rows, "row-bytes": &o.rowBytes, "bytes": &o.bytes, "rows-per-day": &o.rowsPerDay, "days": &o.options.Days, "servers": &o.options.Servers,
+		"access": (*string)(&o.options.Access), "max-file-size": &o.maxSize,
 	})
 	return cmd
 }
@@ -68,7 +66,8 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.table != "" {
 		given.Table = o.table
 	}
-	options := table.AdviceOptions{Days: o.days, Servers: o.servers, Access: table.Access(o.access), MaxFileSize: int64(o.maxSize)}
+	options := o.options
+	options.MaxFileSize = int64(o.maxSize)
 	if given.Key != "" {
 		var err error
 		if options.Key, err = keygen.Parse(given.Key); err != nil {

@@ -25,13 +25,11 @@ import (
 )
 
 type hfileWriteOptions struct {
-	compression, level, encoding, bloom, checksum, task string
-	blockSize, bloomPrefix                              int
-	indexBlock, indexEntries, bloomBlock                int
-	ratio                                               float64
-	zstdBlocks                                          bool
-	now                                                 int64
-	settings                                            []string
+	compression, level, encoding, bloom, checksum string
+	hfile                                         hfile.Options // without those that the names above select
+	zstdBlocks                                    bool
+	now                                           int64
+	settings                                      []string
 }
 
 func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
@@ -59,9 +57,9 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 	}
 	f := cmd.Flags()
 	settings.Bind(f, settings.To{
-		"compression": &o.compression, "compression-level": &o.level, "zstd-blocks": &o.zstdBlocks, "encoding": &o.encoding, "bloom": &o.bloom, "bloom-prefix": &o.bloomPrefix, "blocksize": &o.blockSize,
-		"checksum": &o.checksum, "index-block-size": &o.indexBlock, "index-min-entries": &o.indexEntries, "bloom-block-size": &o.bloomBlock, "encoded-ratio": &o.ratio, "define": &o.settings, "now": &o.now,
-		"task": &o.task,
+		"compression": &o.compression, "compression-level": &o.level, "zstd-blocks": &o.zstdBlocks, "encoding": &o.encoding, "bloom": &o.bloom, "bloom-prefix": &o.hfile.BloomPrefix, "blocksize": &o.hfile.BlockSize,
+		"checksum": &o.checksum, "index-block-size": &o.hfile.IndexBlockSize, "index-min-entries": &o.hfile.IndexMinEntries, "bloom-block-size": &o.hfile.BloomBlockSize, "encoded-ratio": &o.hfile.EncodedRatio, "define": &o.settings, "now": &o.now,
+		"task": &o.hfile.Task,
 	})
 	f.Lookup("define").Usage += strings.Join(otherSettings, ", ")
 	return cmd
@@ -102,8 +100,8 @@ func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name stri
 
 func (o *hfileWriteOptions) options() (hfile.Options, error) {
 	o.now = cmp.Or(o.now, time.Now().UnixMilli())
-	h := hfile.Options{BloomPrefix: o.bloomPrefix, BlockSize: o.blockSize, IndexBlockSize: o.indexBlock, IndexMinEntries: o.indexEntries,
-		BloomBlockSize: o.bloomBlock, EncodedRatio: o.ratio, CreateTime: o.now, BulkloadTime: o.now, Task: o.task}
+	h := o.hfile
+	h.CreateTime, h.BulkloadTime = o.now, o.now
 	var errs [5]error
 	h.Compression, errs[0] = hfile.ParseCompression(o.compression)
 	h.Encoding, errs[1] = hfile.ParseEncoding(o.encoding)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -71,10 +72,7 @@ func writeSVG(name string, e *estimate.Estimate) (err error) {
 	if err = drawSVG(w, e); err == nil {
 		err = w.Flush()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }
 
 func drawSVG(w io.Writer, e *estimate.Estimate) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,13 +70,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	if st == nil {
 		return err
 	}
-	if flushed := out.Flush(); err == nil {
-		err = flushed
-	}
-	if perr := r.report(g, cmd.OutOrStdout(), os.Stderr, st); err == nil {
-		err = perr
-	}
-	return err
+	return cmp.Or(err, out.Flush(), r.report(g, cmd.OutOrStdout(), os.Stderr, st))
 }
 
 // read reads the rows of a query, through an index if one is named.

@@ -26,13 +26,9 @@ type createOptions struct {
 	salts       int
 	salted      bool // the flag salts is given
 	like        string
-	compression string
-	encoding    string
-	bloom       string
+	defaults    loader.Family // of all families, without blockSize
 	blockSize   spec.Size
 	maxFileSize spec.Size
-	versions    int
-	ttl         int64
 	ifMissing   bool
 	show        bool
 }
@@ -55,8 +51,8 @@ the families, attributes and split points of another table.`,
 	}
 	f := cmd.Flags()
 	settings.Bind(f, settings.To{
-		"family": &o.families, "splits": &o.splits, "salts": &o.salts, "like": &o.like, "compression": &o.compression, "encoding": &o.encoding, "bloom": &o.bloom, "block-size": &o.blockSize,
-		"max-file-size": &o.maxFileSize, "versions": &o.versions, "ttl": &o.ttl, "if-missing": &o.ifMissing, "print": &o.show,
+		"family": &o.families, "splits": &o.splits, "salts": &o.salts, "like": &o.like, "compression": &o.defaults.Compression, "encoding": &o.defaults.Encoding, "bloom": &o.defaults.Bloom, "block-size": &o.blockSize,
+		"max-file-size": &o.maxFileSize, "versions": &o.defaults.Versions, "ttl": &o.defaults.TTL, "if-missing": &o.ifMissing, "print": &o.show,
 	})
 	return cmd
 }
@@ -100,7 +96,8 @@ func (o *createOptions) spec(ctx context.Context, name loader.TableName, like *t
 // family parses NAME or NAME:setting=value,….
 func (o *createOptions) family(text string) (loader.Family, error) {
 	name, settings, _ := strings.Cut(text, ":")
-	f := loader.Family{Name: name, Compression: o.compression, Encoding: o.encoding, Bloom: o.bloom, BlockSize: int(o.blockSize), Versions: o.versions, TTL: o.ttl}
+	f := o.defaults
+	f.Name, f.BlockSize = name, int(o.blockSize)
 	if name == "" || strings.ContainsAny(name, "/,=") {
 		return f, fmt.Errorf("%q is not a family name: repeat --family for each family", name)
 	}
