@@ -31,10 +31,8 @@ func (b *budget) take(n int64) bool {
 	return false
 }
 
-// force reserves n bytes that are already in use.
+// force reserves n bytes that are already in use, or with n below 0 releases them.
 func (b *budget) force(n int64) { b.free.Add(-n) }
-
-func (b *budget) give(n int64) { b.free.Add(n) }
 
 // of returns a client's part of the budget.
 func (b *budget) of(c *caller) share { return share{b, c.key()} }

@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 	s.post("/v1/check/rows:batch", strings.Repeat("x", 1<<10)).refuses(t, "no memory for a body", badBody)
 	s.answers.memory.force(4 << 10)
 	s.post("/v1/check/rows:batch", strings.Repeat("x", 1<<10)).refuses(t, "no memory for a body", overloaded)
-	s.answers.memory.give(whole - 20<<10 + 19<<10)
+	s.answers.memory.force(20<<10 - whole - 19<<10)
 	if free := s.answers.memory.free.Load(); free != whole {
 		t.Errorf("%d bytes are missing", whole-free)
 	}

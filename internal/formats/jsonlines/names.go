@@ -17,19 +17,8 @@ const (
 
 // String returns the kind's name: null, bool, number, string, array or object.
 func (k Kind) String() string {
-	switch k {
-	case Null:
-		return "null"
-	case Bool:
-		return "bool"
-	case Number:
-		return "number"
-	case String:
-		return "string"
-	case Array:
-		return "array"
-	case Object:
-		return "object"
+	if names := [...]string{Null: "null", Bool: "bool", Number: "number", String: "string", Array: "array", Object: "object"}; k > 0 && int(k) < len(names) {
+		return names[k]
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

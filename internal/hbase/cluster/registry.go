@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -113,12 +112,4 @@ func origin(conf *hdfsio.Conf, key string) string {
 		return "not set"
 	}
 	return p.File
-}
-
-// String describes the registry, for logs.
-func (r Registry) String() string {
-	if len(r.Servers) > 0 {
-		return fmt.Sprintf("RPC registry of %s (%s)", strings.Join(r.Servers, ","), r.Key)
-	}
-	return "ZooKeeper " + r.Quorum
 }
