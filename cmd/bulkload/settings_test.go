@@ -121,6 +121,7 @@ func TestEveryFlag(t *testing.T) {
 			}
 			cmd = programs.with(t, n, name)
 			f = cmd.Flags().Lookup(name)
+			cmd.SetContext(t.Context())
 			s, err = settings.Settle(cmd, []string{"BULKLOAD_CONFIG=" + file}, time.Now())
 			if err != nil || !f.Changed || s.Origins[name] != "config file "+file+":2" || strings.Trim(f.Value.String(), "[]") != value {
 				t.Errorf("%s --%s in a file: %v, %s from %q", cmd.CommandPath(), name, err, f.Value, s.Origins[name])
