@@ -10,6 +10,9 @@ import (
 
 // ReadFile reads a whole file that may be a named pipe. It waits for the pipe's writer, and for what it writes, until ctx ends.
 func ReadFile(ctx context.Context, name string) ([]byte, error) {
+	if !waits(name) {
+		return os.ReadFile(name)
+	}
 	f, err := Open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -25,6 +28,9 @@ func ReadFile(ctx context.Context, name string) ([]byte, error) {
 // Open opens a file for reading. If it is a named pipe, or an open one by its name below /dev/fd, Open waits for a writer. If the
 // context ends first, a goroutine keeps waiting, and closes the pipe if it is opened.
 func Open(ctx context.Context, name string) (*os.File, error) {
+	if !waits(name) {
+		return os.Open(name)
+	}
 	type result struct {
 		f   *os.File
 		err error
@@ -48,6 +54,12 @@ func Open(ctx context.Context, name string) (*os.File, error) {
 		}()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// waits reports whether a process may wait for others when it opens or reads a file.
+func waits(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // StdinKind is the file type of standard input. It determines how standard input is read.
