@@ -110,9 +110,6 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.out.FS, err = d.env.FS(d.at); err != nil {
 		return err
 	}
-	if _, err := d.out.FS.Stat(ctx, d.at.Path); errors.Is(err, fs.ErrNotExist) {
-		return fail.With(fail.Input, cluster.Absent(d.at, err))
-	}
 	read := manifest.Read
 	if d.o.TrustFiles {
 		read = manifest.ReadUnchecked
@@ -132,7 +129,7 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 		return nil // refuseExport reports this
 	}
 	if d.files, err = ListHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
-		return err
+		return cluster.Absent(d.at, err)
 	}
 	if err := sameFiles(d.manifest, d.files); err != nil {
 		return fail.With(fail.Input, fmt.Errorf("%s: %w", d.given, err))
@@ -162,7 +159,7 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 	default:
 		info, err := d.out.FS.Stat(ctx, d.at.Path)
 		if err != nil {
-			return checkpoint.Identity{}, fail.With(fail.Input, err)
+			return checkpoint.Identity{}, fail.With(fail.Input, cluster.Absent(d.at, err))
 		}
 		inode, _ := hdfsio.FileID(info)
 		parts = append(parts, fmt.Sprint(inode))
