@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -74,12 +75,7 @@ func (t *Table) Family(name string) (Family, bool) {
 // DEFAULT.
 func (t *Table) FileTracker(f Family) string {
 	const key = "hbase.store.file-tracker.impl"
-	for _, m := range []map[string]string{f.Configuration, f.Attributes, t.Configuration, t.Attributes} {
-		if v := m[key]; v != "" {
-			return v
-		}
-	}
-	return "DEFAULT"
+	return cmp.Or(f.Configuration[key], f.Attributes[key], t.Configuration[key], t.Attributes[key], "DEFAULT")
 }
 
 // Describe reads the table's descriptor from the master. For a table that does not exist it returns ErrTableNotFound.
@@ -223,11 +219,9 @@ func (f Family) schema() *pb.ColumnFamilySchema {
 	set("BLOCKSIZE", strconv.Itoa(f.BlockSize))
 	set("TTL", strconv.FormatInt(f.TTL, 10))
 	set("VERSIONS", strconv.Itoa(f.Versions))
-	configuration := maps.Clone(f.Configuration)
+	configuration := map[string]string{}
+	maps.Copy(configuration, f.Configuration)
 	if f.BloomParam != "" {
-		if configuration == nil {
-			configuration = map[string]string{}
-		}
 		configuration[bloomPrefixLength] = f.BloomParam
 	}
 	return &pb.ColumnFamilySchema{Name: []byte(f.Name), Attributes: bytePairs(attributes), Configuration: stringPairs(configuration)}

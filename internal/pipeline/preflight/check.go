@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,13 +31,7 @@ const (
 
 // String returns ok, warning or error.
 func (s Severity) String() string {
-	switch s {
-	case SeverityOK:
-		return "ok"
-	case SeverityWarning:
-		return "warning"
-	}
-	return "error"
+	return [...]string{"ok", "warning", "error"}[min(s, SeverityError)]
 }
 
 // MarshalText returns the severity's text for a report.
@@ -283,13 +278,7 @@ func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 
 // present removes empty checks.
 func present(all []Check) []Check {
-	var checks []Check
-	for _, c := range all {
-		if c.Name != "" {
-			checks = append(checks, c)
-		}
-	}
-	return checks
+	return slices.DeleteFunc(all, func(c Check) bool { return c.Name == "" })
 }
 
 // oneLine joins a chain of errors into one line for a table.
