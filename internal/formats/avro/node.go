@@ -78,28 +78,17 @@ type timeType struct {
 	unit    int64
 }
 
-func timeOf(name string) (timeType, bool) {
-	switch name {
-	case "date":
-		return timeType{kindInt, logicalDate, 1}, true
-	case "time-millis":
-		return timeType{kindInt, logicalTime, 1e3}, true
-	case "time-micros":
-		return timeType{kindLong, logicalTime, 1e6}, true
-	case "timestamp-millis":
-		return timeType{kindLong, logicalInstant, 1e3}, true
-	case "timestamp-micros":
-		return timeType{kindLong, logicalInstant, 1e6}, true
-	case "timestamp-nanos":
-		return timeType{kindLong, logicalInstant, 1e9}, true
-	case "local-timestamp-millis":
-		return timeType{kindLong, logicalLocal, 1e3}, true
-	case "local-timestamp-micros":
-		return timeType{kindLong, logicalLocal, 1e6}, true
-	case "local-timestamp-nanos":
-		return timeType{kindLong, logicalLocal, 1e9}, true
-	}
-	return timeType{}, false
+// times has the logical types of times, by their names.
+var times = map[string]timeType{
+	"date":                   {kindInt, logicalDate, 1},
+	"time-millis":            {kindInt, logicalTime, 1e3},
+	"time-micros":            {kindLong, logicalTime, 1e6},
+	"timestamp-millis":       {kindLong, logicalInstant, 1e3},
+	"timestamp-micros":       {kindLong, logicalInstant, 1e6},
+	"timestamp-nanos":        {kindLong, logicalInstant, 1e9},
+	"local-timestamp-millis": {kindLong, logicalLocal, 1e3},
+	"local-timestamp-micros": {kindLong, logicalLocal, 1e6},
+	"local-timestamp-nanos":  {kindLong, logicalLocal, 1e9},
 }
 
 // setLogical sets the logical type from the library, or from the properties if the library does not know it. A logical type that does not fit the
@@ -113,7 +102,7 @@ func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 			precision, scale = d.Precision(), d.Scale()
 		}
 	}
-	if t, ok := timeOf(name); ok && t.kind == n.kind {
+	if t, ok := times[name]; ok && t.kind == n.kind {
 		n.logical, n.unit = t.logical, t.unit
 		return
 	}

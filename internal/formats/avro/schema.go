@@ -88,28 +88,9 @@ func bare(v any, depth int) (any, error) {
 // A builder converts the library's schema to nodes, one for each named type.
 type builder struct{ named map[string]*node }
 
-// primitive returns the kind of a primitive type.
-func primitive(t hamba.Type) (kind, bool) {
-	switch t {
-	case hamba.Null:
-		return kindNull, true
-	case hamba.Boolean:
-		return kindBoolean, true
-	case hamba.Int:
-		return kindInt, true
-	case hamba.Long:
-		return kindLong, true
-	case hamba.Float:
-		return kindFloat, true
-	case hamba.Double:
-		return kindDouble, true
-	case hamba.Bytes:
-		return kindBytes, true
-	case hamba.String:
-		return kindString, true
-	}
-	return 0, false
-}
+// primitives has the kinds of the primitive types.
+var primitives = map[hamba.Type]kind{hamba.Null: kindNull, hamba.Boolean: kindBoolean, hamba.Int: kindInt, hamba.Long: kindLong, hamba.Float: kindFloat, hamba.Double: kindDouble,
+	hamba.Bytes: kindBytes, hamba.String: kindString}
 
 func (b *builder) node(s hamba.Schema) (*node, error) {
 	var err error
@@ -122,7 +103,7 @@ func (b *builder) node(s hamba.Schema) (*node, error) {
 	case *hamba.NullSchema:
 		return &node{kind: kindNull}, nil
 	case *hamba.PrimitiveSchema:
-		k, ok := primitive(s.Type())
+		k, ok := primitives[s.Type()]
 		if !ok {
 			return nil, fmt.Errorf("the schema has an unknown type %s", printable(string(s.Type())))
 		}
