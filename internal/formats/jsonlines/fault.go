@@ -64,69 +64,44 @@ const (
 	faultBoth
 )
 
+// faultTexts has the messages of faults.
+var faultTexts = [...]string{
+	faultBlank:      "the line is blank",
+	faultWholeFile:  ErrWholeFile.Error(),
+	faultArray:      "the line is an array, not an object",
+	faultScalar:     "the line is a single value, not an object",
+	faultMark:       "a byte order mark stands before the object",
+	faultNoObject:   "the line does not begin with {",
+	faultEnd:        "the line ends within an object or an array",
+	faultEndString:  "the line ends within a string",
+	faultBehind:     "there is text after the object",
+	faultName:       "a member's name in quotes is missing",
+	faultColon:      "a colon is missing after a member's name",
+	faultComma:      "a comma or } is missing after a member",
+	faultCommaArray: "a comma or ] is missing after an array's element",
+	faultLastComma:  "nothing follows a comma",
+	faultValue:      "a value is missing, or begins with a character that none begins with",
+	faultWord:       "a word that is not true, false or null",
+	faultMinus:      "no digit follows the minus sign of a number",
+	faultZero:       "a number has a leading zero",
+	faultFraction:   "no digit follows the point of a number",
+	faultExponent:   "no digit follows the exponent sign of a number",
+	faultControl:    "a control character stands unescaped within a string",
+	faultEscape:     "a backslash escape that JSON does not have",
+	faultHex:        `four hex digits do not follow \u`,
+	faultSurrogate:  `a \u escape is half of a surrogate pair`,
+	faultUTF8:       "invalid UTF-8",
+	faultTwice:      "a member's name stands twice in an object",
+	faultMany:       fmt.Sprintf("an object has more than %d members", maxMembers),
+	faultDeep:       fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth),
+	faultThrough:    "the value is not an object, and a member of it is wanted",
+	faultBoth:       `the line has a member of this name, and one where its path leads: name both, a dot within a name as \.`,
+}
+
 // String returns the message of the fault.
 func (f fault) String() string {
-	switch f {
-	case faultBlank:
-		return "the line is blank"
-	case faultWholeFile:
-		return ErrWholeFile.Error()
-	case faultArray:
-		return "the line is an array, not an object"
-	case faultScalar:
-		return "the line is a single value, not an object"
-	case faultMark:
-		return "a byte order mark stands before the object"
-	case faultNoObject:
-		return "the line does not begin with {"
-	case faultEnd:
-		return "the line ends within an object or an array"
-	case faultEndString:
-		return "the line ends within a string"
-	case faultBehind:
-		return "there is text after the object"
-	case faultName:
-		return "a member's name in quotes is missing"
-	case faultColon:
-		return "a colon is missing after a member's name"
-	case faultComma:
-		return "a comma or } is missing after a member"
-	case faultCommaArray:
-		return "a comma or ] is missing after an array's element"
-	case faultLastComma:
-		return "nothing follows a comma"
-	case faultValue:
-		return "a value is missing, or begins with a character that none begins with"
-	case faultWord:
-		return "a word that is not true, false or null"
-	case faultMinus:
-		return "no digit follows the minus sign of a number"
-	case faultZero:
-		return "a number has a leading zero"
-	case faultFraction:
-		return "no digit follows the point of a number"
-	case faultExponent:
-		return "no digit follows the exponent sign of a number"
-	case faultControl:
-		return "a control character stands unescaped within a string"
-	case faultEscape:
-		return "a backslash escape that JSON does not have"
-	case faultHex:
-		return `four hex digits do not follow \u`
-	case faultSurrogate:
-		return `a \u escape is half of a surrogate pair`
-	case faultUTF8:
-		return "invalid UTF-8"
-	case faultTwice:
-		return "a member's name stands twice in an object"
-	case faultMany:
-		return fmt.Sprintf("an object has more than %d members", maxMembers)
-	case faultDeep:
-		return fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth)
-	case faultThrough:
-		return "the value is not an object, and a member of it is wanted"
-	case faultBoth:
-		return `the line has a member of this name, and one where its path leads: name both, a dot within a name as \.`
+	if f > 0 && int(f) < len(faultTexts) {
+		return faultTexts[f]
 	}
 	return fmt.Sprintf("fault %d", uint8(f))
 }
