@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,20 +43,12 @@ func (r Role) base() Role {
 
 // ofHBase reports whether only HBase needs a role.
 func (r Role) ofHBase() bool {
-	switch r.base() {
-	case ZooKeeper, Master, RegionServer:
-		return true
-	}
-	return false
+	return slices.Contains([]Role{ZooKeeper, Master, RegionServer}, r.base())
 }
 
 // ofHDFS reports whether a role is part of HDFS.
 func (r Role) ofHDFS() bool {
-	switch r.base() {
-	case JournalNode, NameNode, DataNode:
-		return true
-	}
-	return false
+	return slices.Contains([]Role{JournalNode, NameNode, DataNode}, r.base())
 }
 
 // index returns the number of the daemon in its kind, from 0.

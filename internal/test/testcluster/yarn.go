@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,11 +72,7 @@ const (
 
 // ofYARN reports whether a role uses YARN's jars.
 func (r Role) ofYARN() bool {
-	switch r.base() {
-	case ResourceManager, NodeManager, HistoryServer:
-		return true
-	}
-	return false
+	return slices.Contains([]Role{ResourceManager, NodeManager, HistoryServer}, r.base())
 }
 
 // hasYARN reports whether the cluster has YARN.
