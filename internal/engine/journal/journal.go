@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,7 +178,11 @@ func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	}
 	j.seq++
 	if d != Later && j.share == nil {
-		if err := cmp.Or(j.f.Sync(), j.inPlace()); err != nil {
+		if err := j.f.Sync(); err != nil {
+			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
+			return Record{}, j.err
+		}
+		if err := j.inPlace(); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
 		}
