@@ -69,7 +69,7 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 }
 
 // mayRead returns an error if the user may not read each family. A scan of both silently omits one that the user may not read, and a job without its
-// records would begin again. Each family is scanned separately, for a row that is no job. [loader.Cluster.MayRead] needs the master, this does not.
+// records would begin again. Each family is scanned separately, for a row that is not a job. [loader.Cluster.MayRead] needs the master, this does not.
 func (t *Table) mayRead(ctx context.Context) error {
 	for _, family := range families() {
 		nothing := loader.ScanRequest{Table: t.name, Start: []byte{0}, Stop: []byte{0, 0}, Families: []string{family}, Prompt: true}
