@@ -1,6 +1,10 @@
 package frames
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Fields visits the fields of a Protocol Buffers message in order. For a
 // length-delimited field, data is not nil and refers to the field's bytes in
@@ -33,7 +37,7 @@ func Fields(message []byte, visit func(field protowire.Number, number uint64, da
 	return true
 }
 
-// To has variables for the fields of a message, by their numbers: *[]byte, *string and *uint64.
+// To has variables for the fields of a message, by their numbers: *[]byte, *string and *uint64. [Into] panics for another type.
 type To map[protowire.Number]any
 
 // Into is [Fields] that sets variables. Bytes are not copied. The variable of a missing field keeps its value, and that of a repeated field gets
@@ -47,6 +51,9 @@ func Into(message []byte, to To) bool {
 			*v = string(data)
 		case *uint64:
 			*v = number
+		case nil: // a field that the caller does not read
+		default:
+			panic(fmt.Sprintf("frames.Into: field %d has a variable of type %T", field, v))
 		}
 	})
 }
