@@ -27,7 +27,7 @@ func TestEndlessLine(t *testing.T) {
 		"without quotes":   {"1\x012\n", Options{Columns: []string{"a", "b"}, Dialect: hive(0)}, "longer than"},
 		"CSV":              {"a,b\n1,2\n", Options{Format: FormatCSV}, "longer than"},
 		"fixed columns":    {"ab\n", Options{Format: FormatFixed, Columns: []string{"a"}, Dialect: fixed(t, nil, "a=1-2")}, "bytes"},
-		"without the last": {"1\x012\n", Options{Columns: []string{"a", "b"}, Dialect: hive(1)}, "the last 1 line, which are left out"},
+		"without the last": {"1\x012\n", Options{Columns: []string{"a", "b"}, Dialect: hive(1)}, "the last line, which is left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "endless")

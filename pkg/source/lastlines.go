@@ -34,7 +34,10 @@ func lastLines(data []byte, n int, begins bool) int {
 
 // errLastLines reports lines that are too long to be held in memory, where most is the limit of a record.
 func errLastLines(n, most int) error {
-	return fmt.Errorf("the last %s, which are left out, are longer than %s each", setting.Count(n, "line"), setting.Count(most, "byte"))
+	if n == 1 {
+		return fmt.Errorf("the last line, which is left out, is longer than %s", setting.Count(most, "byte"))
+	}
+	return fmt.Errorf("the last %d lines, which are left out, are longer than %s each", n, setting.Count(most, "byte"))
 }
 
 // leaveLastLines finds the length of the last n lines of a file, which are not records. None may be longer than most bytes.
