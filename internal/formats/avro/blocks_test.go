@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
+
 	hamba "github.com/hamba/avro/v2"
 	"github.com/hamba/avro/v2/ocf"
 )
@@ -161,6 +163,26 @@ func TestLimits(t *testing.T) {
 		if _, _, again := b.Next(nil); again != err {
 			t.Error(again)
 		}
+	}
+}
+
+// TestXZ checks that the checksums of xz reveal damage of a block, and that a dictionary may not exceed the limit.
+func TestXZ(t *testing.T) {
+	data := sample(t, "fastavro/xz.avro")
+	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
+	testcheck.Must(t, err)
+	for i := h.Data; i < int64(len(data)); i += 7 { // each takes a new dictionary of 8 MiB
+		bad := slices.Clone(data)
+		bad[i] ^= 0x41
+		if rows, err := readAll(t, bad, []string{"id", "remark"}, 0, int64(len(bad)), Options{}); err == nil {
+			t.Errorf("byte %d: %d rows, no error", i, len(rows))
+		}
+	}
+	b := NewBlocks(60000)
+	b.Open(h, bytes.NewReader(data), 0, int64(len(data)))
+	var e *SizeError
+	if _, _, err := b.Next(nil); !errors.As(err, &e) || e.Need != 8<<20 || e.Limit != 60000 {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 
+	"bulkload/internal/formats/compression"
+
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
@@ -40,6 +42,20 @@ func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []
 	case "bzip2":
 		u.src.Reset(data)
 		return readUpTo(dst, bzip2.NewReader(&u.src), 4*len(data), limit)
+	case "xz":
+		u.src.Reset(data)
+		var dictionary int64 // that exceeds the limit
+		z, _, err := compression.Named("xz").Open(&u.src, compression.Limits{Size: int64(len(data)), Window: uint64(limit), Exceeded: func(_ string, size, _ int64) error {
+			dictionary = size
+			return errTooLarge
+		}})
+		if err == nil {
+			dst, need, err = readUpTo(dst, z, 4*len(data), limit)
+		}
+		if dictionary > 0 {
+			return dst, dictionary, errTooLarge
+		}
+		return dst, need, err
 	case "snappy":
 		return unsnappy(dst, data, limit)
 	case "zstandard":

@@ -13,7 +13,7 @@
 //	| records, long  | bytes, long    | records, packed by the codec   | marker |
 //	+----------------+----------------+--------------------------------+--------+
 //
-// The codecs are null, deflate, snappy (its CRC32 is checked), zstandard and bzip2; an error names any other codec, such as xz. Files have no end
+// The codecs are null, deflate, snappy (its CRC32 is checked), zstandard, bzip2 and xz; an error names any other codec. Files have no end
 // marker: a file that is truncated after a block is not detected. github.com/hamba/avro parses the schema, without defaults, aliases and
 // documentation, which are not needed here; names may have any letters. The top type must be a record.
 //

@@ -80,7 +80,7 @@ type CodecError struct{ Codec string }
 
 // Error names the codec and the supported codecs.
 func (e *CodecError) Error() string {
-	return fmt.Sprintf("Avro codec %s is not supported; write the file with null, deflate, snappy, zstandard or bzip2", printable(e.Codec))
+	return fmt.Sprintf("Avro codec %s is not supported; write the file with null, deflate, snappy, zstandard, bzip2 or xz", printable(e.Codec))
 }
 
 // ColumnError reports a column that cannot be selected.

@@ -24,7 +24,7 @@ type Header struct {
 	Size int64
 	// Data is the offset of the first block. The header's marker is just before it.
 	Data int64
-	// Codec is the compression of blocks: null, deflate, snappy, zstandard, bzip2.
+	// Codec is the compression of blocks: null, deflate, snappy, zstandard, bzip2, xz.
 	Codec string
 	// Sync is the marker that follows each block.
 	Sync [syncSize]byte
@@ -136,7 +136,7 @@ func (h *Header) finish() (*Header, error) {
 	switch h.Codec {
 	case "":
 		h.Codec = "null"
-	case "null", "deflate", "snappy", "zstandard", "bzip2":
+	case "null", "deflate", "snappy", "zstandard", "bzip2", "xz":
 	default:
 		return h, &CodecError{Codec: h.Codec}
 	}

@@ -24,7 +24,7 @@ var byKind = [...]struct {
 		"see that the input is there, complete and readable. If it has changed on purpose, `restart` discards the checkpoint and starts over."},
 	HDFS: {"hdfs", 6, true, "HDFS or the local disk refused a write or a read", "retry: the same command resumes the job",
 		"look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then {again}."},
-	Load: {"load", 7, true, "HBase was out of reach, or did not take the files, which are kept", "retry: the same command resumes the job",
+	Load: {"load", 7, true, "HBase or YARN was out of reach, or did not finish its work; complete files are kept", "retry: the same command resumes the job",
 		"the HFiles are kept. Look at HBase's master and the region servers that the error names, then {again}."},
 	Verify: {"verify", 8, false, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded",
 		"do not let readers rely on the table before this is understood: keep this report, the journal and the log."},

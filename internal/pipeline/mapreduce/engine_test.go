@@ -296,19 +296,21 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestFailed checks that the error of a failed application is YARN's if its tasks report none, and that the application is cleaned up.
+// TestFailed checks that the error of a failed or killed application is YARN's if its tasks report none, and that the application is cleaned up.
 func TestFailed(t *testing.T) {
-	b := newBench(t, "exit 1")
-	b.Begun, b.manager.id = b.begun(application), application
-	asked := 0
-	b.manager.asked = func(m *manager) {
-		if asked++; asked == 2 {
-			m.state, m.final = "FAILED", "FAILED"
+	for final, kind := range map[string]fail.Kind{"FAILED": fail.Unexpected, "KILLED": fail.Load} {
+		b := newBench(t, "exit 1")
+		b.Begun, b.manager.id = b.begun(application), application
+		asked := 0
+		b.manager.asked = func(m *manager) {
+			if asked++; asked == 2 {
+				m.state, m.final = final, final
+			}
 		}
-	}
-	_, err := b.build(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "what YARN says") || len(b.notes.all) != 1 {
-		t.Errorf("%v, %v", err, b.notes.all)
+		_, err := b.build(t.Context())
+		if fail.KindOf(err) != kind || !strings.Contains(err.Error(), "what YARN says") || len(b.notes.all) != 1 {
+			t.Errorf("%s: %v (%v), %v", final, err, fail.KindOf(err), b.notes.all)
+		}
 	}
 }
 

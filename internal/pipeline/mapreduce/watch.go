@@ -185,6 +185,9 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 	if app.Diagnostics != "" {
 		text += ": " + app.Diagnostics
 	}
+	if app.State == yarn.KilledApp || app.Final == yarn.Killed { // by a user, an administrator or a limit of the queue
+		return fail.With(fail.Load, errors.New(text))
+	}
 	if a, ok := f.lastFailed(ctx); ok {
 		log := f.log(ctx, a)
 		if err := f.cannotRun(ctx, a, log); err != nil {

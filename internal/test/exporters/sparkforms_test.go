@@ -74,7 +74,7 @@ var sparkBinary = []form{
 	{name: "avro deflate", clause: "avro OPTIONS ('compression' 'deflate')", settings: "", sample: "spark/avro-snappy.avro"},
 	{name: "avro bzip2", clause: "avro OPTIONS ('compression' 'bzip2')", settings: "", sample: "spark/avro-snappy.avro", fixed: true},
 	{name: "avro zstandard", clause: "avro OPTIONS ('compression' 'zstandard')", settings: "", sample: "spark/avro-snappy.avro"},
-	{name: "avro xz", clause: "avro OPTIONS ('compression' 'xz')", settings: "", refused: true, unwritable: true},
+	{name: "avro xz", clause: "avro OPTIONS ('compression' 'xz')", settings: "", sample: "spark/avro-snappy.avro", unwritable: true},
 	{name: "avro nested", clause: "avro", more: ", struct(id, 'x' AS check_id) AS nested, array(1, 2) AS list, map('k', 'v') AS m", settings: "", sample: "spark/avro-snappy.avro"},
 	{name: "parquet", clause: "parquet", settings: "", sample: "spark/parquet.parquet"},
 	{name: "parquet none", clause: "parquet OPTIONS ('compression' 'none')", settings: "", sample: "spark/parquet.parquet"},

@@ -60,7 +60,7 @@ class HDFSError(BulkloadError):
 
 
 class LoadError(BulkloadError):
-    """Exit code 7: HBase was out of reach, or did not take the files, which are kept."""
+    """Exit code 7: HBase or YARN was out of reach, or did not finish its work; complete files are kept."""
 
     kind, retry = "load", True
 
