@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,6 +58,37 @@ func TestHarm(t *testing.T) {
 	}
 	if proxy.Harmed.Load() == 0 {
 		t.Error("no request was harmed")
+	}
+}
+
+// TestShortBodies ends the first answer to each Range in its middle, as a chunked body that is complete by HTTP's rules, and checks that all bytes are
+// read.
+func TestShortBodies(t *testing.T) {
+	dir := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "x.csv"), lines(testcheck.Rand(t), 3<<20), 0o644))
+	s := &S3{Bucket: "b"}
+	testcheck.Must(t, s.Serve(dir))
+	var short sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if _, again := short.LoadOrStore(q.Header.Get("Range"), true); again || q.Header.Get("Range") == "" {
+			s.ServeHTTP(w, q)
+			return
+		}
+		whole := httptest.NewRecorder()
+		s.ServeHTTP(whole, q)
+		whole.Header().Del("Content-Length")
+		maps.Copy(w.Header(), whole.Header())
+		w.WriteHeader(whole.Code)
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush()
+	}))
+	defer server.Close()
+	want, err := read(t.Context(), local, dir, []string{"/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	got, err := read(t.Context(), resolver(t, "s3="+server.URL+"?credentials=none"), "s3://b", []string{"/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	if !slices.Equal(got, want) {
+		t.Error(firstDifference(got, want))
 	}
 }
 
@@ -190,6 +223,40 @@ func TestStopped(t *testing.T) {
 	if _, err := fsys.Stat(t.Context(), "/no"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestReadAgain reads an object in order, in pieces of any size, goes back by some bytes after each of them, and elsewhere at times, and checks all bytes.
+func TestReadAgain(t *testing.T) {
+	r := testcheck.Rand(t)
+	s := &S3{Bucket: "b"}
+	text := lines(r, 5<<20)
+	s.Put("x", text, time.Now())
+	server := httptest.NewServer(s)
+	defer server.Close()
+	fsys, name, err := resolver(t, "s3="+server.URL+"?credentials=none")("s3://b/x")
+	testcheck.Must(t, err)
+	f, err := fsys.Open(t.Context(), name)
+	testcheck.Must(t, err)
+	check := func(at, n int) {
+		at = max(0, min(at, len(text)))
+		p := make([]byte, min(n, len(text)-at))
+		if _, err := f.(io.ReaderAt).ReadAt(p, int64(at)); err != nil || !bytes.Equal(p, text[at:][:len(p)]) {
+			t.Fatalf("%d bytes at %d: %v", n, at, err)
+		}
+	}
+	for at := 0; at < len(text); {
+		n := 1 + r.IntN(1<<(8+r.IntN(12)))
+		check(at, n)
+		at += n
+		back := 1 + r.IntN(8<<10)
+		check(at-back, 1+r.IntN(2*back))
+		if r.IntN(4) == 0 {
+			check(r.IntN(len(text)), 1+r.IntN(100<<10))
+		}
+	}
+	check(0, len(text))
+	check(len(text)-100, 100)
+	testcheck.Must(t, f.Close())
 }
 
 // TestColumnsReadOnce checks that columns that are read concurrently, in pages of some kilobytes, are sent about
