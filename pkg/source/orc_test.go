@@ -3,7 +3,6 @@ package source
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,69 +10,14 @@ import (
 
 const orcDir = "../../testdata/source/orc/"
 
-// readORC compares the files of a directory with the texts next to them, with all columns and with single ones.
-func readORC(t *testing.T, dir string, least int) (files, rows int) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(paths) < least {
-		t.Fatal(len(paths), err)
-	}
-	for _, path := range paths {
-		path = strings.TrimSuffix(path, ".jsonl")
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			columns, want := expectedTexts(t, path+".jsonl")
-			got, err := chosenRows(t, Options{Columns: columns}, path+".orc")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameRows(t, columns, got, want)
-			// A column that is read alone has the same values: other columns do not affect it.
-			for i, c := range columns {
-				if i >= 3 && len(want) > 1000 {
-					break
-				}
-				if got, err = chosenRows(t, Options{Columns: []string{c}, Memory: 64 << 20}, path+".orc"); err != nil {
-					t.Fatal(err)
-				}
-				sameRows(t, []string{c}, got, want)
-			}
-			files, rows = files+1, rows+len(want)
-		})
-	}
-	return files, rows
-}
-
-// TestORCFiles reads files that pyarrow, Spark and Hive have written.
-func TestORCFiles(t *testing.T) {
-	readORC(t, orcDir, 10)
+// TestORCOfSpark reads a table that Spark has written.
+func TestORCOfSpark(t *testing.T) {
 	columns := strings.Fields("id check_id name amount n d ts flag remark")
 	got, err := chosenRows(t, Options{Columns: columns}, exporterSamples+"spark/orc.orc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameRows(t, columns, got, expectedRows(t, "expected.jsonl"))
-}
-
-// TestORCRandom reads random tables that pyarrow writes. BULKLOAD_TEST_ORC is their number, and BULKLOAD_TEST_PYTHON a Python with pyarrow.
-func TestORCRandom(t *testing.T) {
-	count, _ := strconv.Atoi(os.Getenv("BULKLOAD_TEST_ORC"))
-	if count == 0 {
-		t.Skip("BULKLOAD_TEST_ORC=300 has Python write so many files, with pyarrow")
-	}
-	python := os.Getenv("BULKLOAD_TEST_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	seed := os.Getenv("BULKLOAD_SEED")
-	if seed == "" {
-		seed = "1"
-	}
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), python, orcDir+"generate.py", dir, strconv.Itoa(count), seed, "5000").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	files, rows := readORC(t, dir, count)
-	t.Logf("%d files, %d rows", files, rows)
 }
 
 // BenchmarkORC reads tables that pyarrow writes as ORC and as Parquet: one of texts, and one of numbers, dates and times.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -120,28 +119,6 @@ func TestORCStripes(t *testing.T) {
 		a, ok := in.Sum(i)
 		if b, _ := again.Sum(i); !ok || a == 0 || a != b {
 			t.Errorf("split %d: checksums %x and %x", i, a, b)
-		}
-	}
-}
-
-// TestORCPaths reads members of structs, and checks that only instants are shifted to the time zone.
-func TestORCPaths(t *testing.T) {
-	file := orcDir + "hive-shanghai-snappy.orc"
-	columns, want := expectedTexts(t, strings.TrimSuffix(file, ".orc")+".jsonl")
-	got, err := chosenRows(t, Options{Columns: []string{"addr.zip", "ts", "addr.tags", "id"}, Location: time.FixedZone("", 3600)}, file)
-	if err != nil || len(got) != len(want) || len(columns) != 17 {
-		t.Fatal(len(got), err)
-	}
-	for i, row := range got {
-		whole, _ := want[i]["addr"].(string)
-		zip, tags := "", ""
-		if _, rest, ok := strings.Cut(whole, `"zip":`); ok {
-			zip, tags, _ = strings.Cut(strings.TrimSuffix(rest, "}"), `,"tags":`)
-		}
-		gotZip, _ := row["addr.zip"].(string)
-		gotTags, _ := row["addr.tags"].(string)
-		if gotZip != zip || gotTags != tags || row["ts"] != want[i]["ts"] || (whole == "") != (row["addr.zip"] == nil) {
-			t.Fatalf("row %d: %v, want %v", i, row, want[i])
 		}
 	}
 }

@@ -3,15 +3,12 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"bulkload/internal/test/race"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
@@ -21,61 +18,6 @@ import (
 )
 
 const parquetDir = "../../testdata/source/parquet"
-
-// TestParquetFiles reads files of pyarrow and DuckDB, and compares them with texts that were made without a Parquet
-// reader.
-func TestParquetFiles(t *testing.T) {
-	expected := filepath.Join(parquetDir, "expected.csv")
-	in, err := Open(t.Context(), disk, []string{expected}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := readAll(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := in.Columns()
-	paths, err := filepath.Glob(filepath.Join(parquetDir, "*.parquet"))
-	if err != nil || len(paths) < 20 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		name := filepath.Base(path)
-		if name == "nested.parquet" || name == "struct.parquet" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			in, err := Open(t.Context(), disk, []string{path}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := readAll(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows := want
-			if name == "arrow-empty.parquet" {
-				rows = nil
-			}
-			if len(got) != len(rows) {
-				t.Fatalf("%d rows, want %d", len(got), len(rows))
-			}
-			for c, column := range in.Columns() {
-				from := slices.Index(names, column)
-				for i := range rows {
-					if g, w := got[i].Values[c], rows[i].Values[from]; g != w {
-						t.Fatalf("column %s, row %d: %q, want %q", column, i, g, w)
-					}
-				}
-			}
-			for i, r := range got {
-				if r.Offset != int64(i) {
-					t.Fatalf("row %d has the offset %d", i, r.Offset)
-				}
-			}
-		})
-	}
-}
 
 func TestParquetOrderAndZone(t *testing.T) {
 	path := filepath.Join(parquetDir, "arrow-delta.parquet")
@@ -95,6 +37,9 @@ func TestParquetOrderAndZone(t *testing.T) {
 	}
 	shifted := 0
 	for i, r := range got {
+		if r.Offset != int64(i) {
+			t.Fatalf("row %d has the offset %d", i, r.Offset)
+		}
 		slices.Reverse(r.Values)
 		for c, name := range in.Columns() {
 			want := plain[i].Values[c]
@@ -152,60 +97,6 @@ func TestParquetRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestParquetDamage changes bytes of small files, and checks that the result is an error or other values, without a
-// panic or an endless read.
-func TestParquetDamage(t *testing.T) {
-	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet", "others/nested-duckdb.parquet"} {
-		whole, err := os.ReadFile(filepath.Join(parquetDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		step := 41
-		if race.Reduced(t) {
-			step = 211
-		}
-		for i := 0; i < len(whole); i += step {
-			data := bytes.Clone(whole)
-			data[i] ^= byte(1 << (i % 8))
-			if records, err := loadBytes(t, Options{}, "x.parquet", data); err == nil && len(records) > 1000 {
-				t.Fatalf("byte %d: %d records", i, len(records))
-			}
-		}
-	}
-}
-
-func FuzzParquet(f *testing.F) {
-	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested", "others/nested-duckdb", "others/nested-arrow-v2", "others/int96", "others/encrypted-column"} {
-		data, err := os.ReadFile(filepath.Join(parquetDir, name+".parquet"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in, err := Open(t.Context(), func(name string) (FS, string, error) { return &memFile{name, data}, name, nil }, []string{"/x.parquet"}, Options{})
-		if err != nil {
-			return
-		}
-		r := in.NewReader()
-		for i := range in.Splits() {
-			rows := 0
-			err := r.Read(t.Context(), i, func(b *Batch) error {
-				for row := range b.Rows {
-					for c := range b.Cols {
-						_ = b.Field(row, c)
-					}
-				}
-				if rows += b.Rows; rows > 1e6 {
-					return io.EOF // nulls take no bytes
-				}
-				return nil
-			})
-			_ = err
-		}
-	})
 }
 
 // writeParquet writes rows as strings, with dictionaries and snappy pages.

@@ -51,32 +51,6 @@ func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
 	}
 }
 
-// TestParquetOthers reads nested columns and features of other writers, chosen by name and in any order, and compares the values with pyarrow's.
-func TestParquetOthers(t *testing.T) {
-	paths, err := filepath.Glob(parquetOthers + "*.jsonl")
-	if err != nil || len(paths) < 6 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		path = strings.TrimSuffix(path, ".jsonl")
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			columns, want := expectedTexts(t, path+".jsonl")
-			got, err := chosenRows(t, Options{Columns: columns}, path+".parquet")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameRows(t, columns, got, want)
-			// A column that is read alone has the same values: other columns do not affect it.
-			for _, c := range columns {
-				if got, err = chosenRows(t, Options{Columns: []string{c}}, path+".parquet"); err != nil {
-					t.Fatal(err)
-				}
-				sameRows(t, []string{c}, got, want)
-			}
-		})
-	}
-}
-
 // chosenRows reads files, and returns each row's values by column, nil for NULL.
 func chosenRows(t *testing.T, o Options, paths ...string) ([]map[string]any, error) {
 	t.Helper()
