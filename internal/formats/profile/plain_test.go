@@ -53,7 +53,10 @@ func (p *plain) kind() (Kind, string) {
 		return Number, ""
 	}
 	for i, layout := range goLayouts {
-		if fits(func(v string) bool { _, err := time.Parse(layout, v); return err == nil && len(v) == len(layout) }) {
+		if fits(func(v string) bool {
+			at, err := time.Parse(layout, v)
+			return err == nil && at.Format(layout) == v && at.Year() > 0
+		}) {
 			return Date, layouts[i]
 		}
 	}
