@@ -150,15 +150,8 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 
 // sameFiles checks that a plan for tasks has the same input as the job's plan.
 func (j *run) sameFiles(p *share.Plan) error {
-	var was, is []int64
-	for _, f := range j.input.Source.Files() {
-		was = append(was, f.Size, f.ModTime.UnixNano())
-	}
-	for _, f := range p.Inputs {
-		is = append(is, f.Size, f.Time.UnixNano())
-	}
-	if !slices.Equal(was, is) {
-		return fail.Errorf(fail.Input, "the input has changed since the job began: give the same command again")
+	if what := p.Differs(j.input.Source.Files()); what != "" {
+		return fail.Errorf(fail.Input, "the input has changed since the job began: give the same command again (%s)", what)
 	}
 	return nil
 }

@@ -55,22 +55,32 @@ func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
 	if err != nil {
 		return fail.With(fail.Input, err)
 	}
-	changed := func(what string) error {
+	return p.sameInputs(now)
+}
+
+// sameInputs returns an error if files are not those of the plan.
+func (p *Plan) sameInputs(now []source.FileInfo) error {
+	if what := p.Differs(now); what != "" {
 		return fail.Errorf(fail.Input, "the input has changed since the plan was made: %s (make another plan, and build its shares in another directory)", what)
 	}
+	return nil
+}
+
+// Differs describes the first difference of files from those of the plan, or returns "".
+func (p *Plan) Differs(now []source.FileInfo) string {
 	for i, f := range now {
 		switch {
 		case i >= len(p.Inputs):
-			return changed(f.Path + " is new")
+			return f.Path + " is new"
 		case f.Path != p.Inputs[i].Path:
-			return changed(fmt.Sprintf("%s stands where %s was", f.Path, p.Inputs[i].Path))
+			return fmt.Sprintf("%s stands where %s was", f.Path, p.Inputs[i].Path)
 		}
 		if what := p.Inputs[i].differs(inputFile(f)); what != "" {
-			return changed(what)
+			return what
 		}
 	}
 	if len(now) < len(p.Inputs) {
-		return changed(p.Inputs[len(now)].Path + " is gone")
+		return p.Inputs[len(now)].Path + " is gone"
 	}
-	return nil
+	return ""
 }

@@ -34,8 +34,11 @@ func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(in.Source.Columns(), p.Columns) {
-		return nil, errors.Join(fail.Errorf(fail.Input, "the input has other columns than when the plan was made"), in.Close())
+	if err = p.sameInputs(in.Source.Files()); err == nil && !slices.Equal(in.Source.Columns(), p.Columns) { // it may have changed since the look
+		err = fail.Errorf(fail.Input, "the input has other columns than when the plan was made")
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
 }
