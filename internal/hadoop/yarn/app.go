@@ -101,6 +101,36 @@ func (c *Client) Application(ctx context.Context, id string) (Application, error
 	return out.App.application(), nil
 }
 
+// Forgotten reports whether the active ResourceManager does not know an application since it was started after the application had its id. One that
+// still recovers applications is not active.
+func (c *Client) Forgotten(ctx context.Context, id string) (bool, error) {
+	m := applicationID.FindStringSubmatch(id)
+	if m == nil {
+		return false, fmt.Errorf("%q is not an application id", id)
+	}
+	var out struct {
+		ClusterInfo struct {
+			StartedOn int64 // milliseconds, the first number of the ids that it gives
+			HAState   string
+		}
+	}
+	a, err := c.get(ctx, "/ws/v1/cluster/info", nil, &out)
+	if err == nil && (out.ClusterInfo.StartedOn == 0 || out.ClusterInfo.HAState != "ACTIVE") {
+		err = &Error{URL: a.url, Status: a.status, Why: "the answer is not of an active ResourceManager", Err: ErrUnreachable}
+	}
+	if err != nil {
+		return false, err
+	}
+	given, _, _ := strings.Cut(m[1], "_")
+	if began, err := strconv.ParseInt(given, 10, 64); err != nil || began >= out.ClusterInfo.StartedOn {
+		return false, err
+	}
+	if _, err = c.Application(ctx, id); errors.Is(err, ErrUnknown) { // also now that it is active
+		return true, nil
+	}
+	return false, err
+}
+
 // ByTag returns the applications with a tag, sorted by id; no match is not an error. Applications that the
 // ResourceManager has forgotten are missing.
 func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {

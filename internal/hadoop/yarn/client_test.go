@@ -98,6 +98,31 @@ func TestApplications(t *testing.T) {
 	}
 }
 
+// TestForgotten checks that only an active ResourceManager that was started after the application, and does not know it, has forgotten it.
+func TestForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		info, app string
+		forgotten bool
+		want      error
+	}{
+		"started later":           {`{"clusterInfo":{"startedOn":1795370865324,"haState":"ACTIVE"}}`, "", true, nil},
+		"the same start":          {`{"clusterInfo":{"startedOn":1795370865323,"haState":"ACTIVE"}}`, "", false, nil},
+		"it has recovered it":     {`{"clusterInfo":{"startedOn":1795370865324,"haState":"ACTIVE"}}`, `{"app":` + appJSON + `}`, false, nil},
+		"it recovers still":       {`{"clusterInfo":{"startedOn":1795370865324,"haState":"INITIALIZING"}}`, "", false, ErrUnreachable},
+		"it says nothing":         {`{}`, "", false, ErrUnreachable},
+		"no answer of the second": {`{"clusterInfo":{"startedOn":1795370865324,"haState":"ACTIVE"}}`, "500|", false, ErrUnreachable},
+	} {
+		answers := map[string]string{"GET /ws/v1/cluster/info": c.info}
+		if c.app != "" {
+			answers["GET /ws/v1/cluster/apps/"+app] = c.app
+		}
+		got, err := client(t, Options{Addresses: Addresses{ResourceManagers: []string{server(t, answers).URL}}}).Forgotten(t.Context(), app)
+		if got != c.forgotten || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
 func TestNoApplications(t *testing.T) {
 	for text, fine := range map[string]bool{`{"apps":{}}`: true, `{"apps":null}`: true, `{"apps":{"app":` + appJSON + `}}`: true, `{}`: false, `[]`: false, `<html>`: false, `{"apps":7}`: false} {
 		s := server(t, map[string]string{"GET /ws/v1/cluster/apps": text})

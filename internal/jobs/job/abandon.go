@@ -25,5 +25,12 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return j.st.Restart(ctx, j.env)
+	err := j.st.Check(ctx)
+	if err == nil {
+		err = j.yarn().End(ctx) // the journal names an application until it has ended
+	}
+	if err == nil {
+		err = j.st.Restart(ctx, j.env)
+	}
+	return err
 }

@@ -118,7 +118,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 		return nil, err
 	}
 	if e.Filtered != "" && !w.Filtered {
-		return nil, fail.With(fail.Config, setting.Errorf("the job was submitted to YARN without %s: leave it out, or give %s", setting.FilteredFile, setting.Restart))
+		return nil, fail.With(fail.Check, setting.Errorf("the job was submitted to YARN without %s: leave it out, or give %s", setting.FilteredFile, setting.Restart))
 	}
 	if w.Plan.NewKeys != nil {
 		if err := w.Plan.Mount(ctx, e.Env); err != nil {
@@ -277,6 +277,14 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case err != nil && !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
+	// A ResourceManager that was started again forgets what has ended, and without recovery also what ran: NodeManagers end the containers of
+	// applications that it does not know. A container that is out of its reach can only write to the directory of its own submission.
+	switch forgotten, err := e.yarn.Forgotten(ctx, s.Application); {
+	case forgotten:
+		return "the ResourceManager was started again, and does not know it", nil
+	case errors.Is(err, yarn.ErrUnreachable):
+		return "", e.unreachable(s, err)
+	}
 	return "", fail.With(fail.Check, setting.Errorf("YARN does not know %s, which an earlier attempt submitted, and its output in %s is incomplete: check that it has ended, and give %s to start over",
 		s.Application, s.Dir, setting.Restart))
 }
@@ -293,10 +301,10 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, but %s is missing: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
-// stopped handles a request to stop the process while its job runs.
+// stopped handles a request to stop the process while its job runs. The application of a job that another process has taken over is that process's.
 func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	cause := context.Cause(ctx)
-	if !e.KillOnStop {
+	if !e.KillOnStop || fail.KindOf(cause) == fail.Busy {
 		e.Events.Warn("the application continues: the same command attaches to it", "application", cmp.Or(s.Application, s.Tag))
 		return cause
 	}

@@ -208,6 +208,15 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// TestAttachWithOtherFiles checks that an application that keeps no filtered records is neither ended nor forgotten by a command that wants them.
+func TestAttachWithOtherFiles(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.id, b.Filtered = b.begun(application), application, filepath.Join(t.TempDir(), "filtered.csv")
+	if _, err := b.build(t.Context()); fail.KindOf(err) != fail.Check || b.manager.killed > 0 || len(b.notes.all) > 0 {
+		t.Errorf("%v, killed %d times, %v", err, b.manager.killed, b.notes.all)
+	}
+}
+
 // TestAdoptForgotten checks that complete output is taken, whatever the servers report.
 func TestAdoptForgotten(t *testing.T) {
 	for _, id := range []string{"", application} {
@@ -220,10 +229,15 @@ func TestAdoptForgotten(t *testing.T) {
 	}
 }
 
+// startedAt returns what a ResourceManager says about itself that started at a time, in milliseconds.
+func startedAt(at int64) map[string]any {
+	return map[string]any{"/ws/v1/cluster/info": map[string]any{"clusterInfo": map[string]any{"startedOn": at, "haState": "ACTIVE"}}}
+}
+
 // TestForgotten checks that an unknown application, whose output is incomplete, is an error and not silently submitted again.
 func TestForgotten(t *testing.T) {
 	b := newBench(t, "exit 1")
-	b.Begun = b.begun(application)
+	b.Begun, b.manager.more = b.begun(application), startedAt(1_700_000_000_000)
 	_, err := b.build(t.Context())
 	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "YARN does not know") || len(b.notes.all) > 0 {
 		t.Errorf("%v, %v", err, b.notes.all)
@@ -236,10 +250,11 @@ func TestSubmitAgain(t *testing.T) {
 		{"", "", "it was not submitted"},
 		{application, "KILLED", "it ended as KILLED (KILLED)"},
 		{application, "FAILED", "it ended as FAILED (FAILED)"},
+		{application, "", "the ResourceManager was started again, and does not know it"},
 	} {
 		b := newBench(t, `echo "Submitted application application_1700000000000_0002" >&2`)
-		b.Begun = b.begun(c.id)
-		if c.id != "" {
+		b.Begun, b.manager.more = b.begun(c.id), startedAt(1_700_000_000_001)
+		if c.state != "" {
 			b.manager.id, b.manager.state, b.manager.final = c.id, c.state, c.state
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -282,16 +297,21 @@ func TestVerdictEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestStop checks that stopping the command leaves its application running, or kills it.
+// TestStop checks that stopping the command leaves its application running, or kills it, unless the command has lost its job to another process.
 func TestStop(t *testing.T) {
-	for _, kill := range []bool{false, true} {
+	lost := fail.Errorf(fail.Busy, "another process has taken over this job")
+	for _, c := range []struct {
+		kill  bool
+		cause error
+		want  int
+	}{{false, context.Canceled, 0}, {true, context.Canceled, 1}, {true, lost, 0}} {
 		b := newBench(t, "exit 1")
-		b.Begun, b.manager.id, b.KillOnStop = b.begun(application), application, kill
-		ctx, cancel := context.WithCancel(t.Context())
-		b.manager.asked = func(*manager) { cancel() }
+		b.Begun, b.manager.id, b.KillOnStop = b.begun(application), application, c.kill
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b.manager.asked = func(*manager) { cancel(c.cause) }
 		_, err := b.build(ctx)
-		if want := map[bool]int{true: 1}[kill]; !errors.Is(err, context.Canceled) || b.manager.killed != want || len(b.notes.all) != want {
-			t.Errorf("kill %v: %v, killed %d times, %v", kill, err, b.manager.killed, b.notes.all)
+		if !errors.Is(err, c.cause) || b.manager.killed != c.want || len(b.notes.all) != c.want {
+			t.Errorf("kill %v, %v: %v, killed %d times, %v", c.kill, c.cause, err, b.manager.killed, b.notes.all)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/test/testcluster"
 )
 
 // client kills the command after records of its journal, and repeats it.
@@ -67,6 +68,7 @@ func (s *site) signaled(input string, want []string) {
 			s.holds(into, want)
 		})
 	}
+	s.Run("the ResourceManager starts again", func(t *testing.T) { s.in(t).managerStarts(input, want) })
 	s.Run("given up", func(t *testing.T) { s.in(t).givenUp(input) })
 	// Hadoop's client is running then. The same command determines whether it has submitted the job.
 	s.Run("while it submits", func(t *testing.T) {
@@ -84,6 +86,21 @@ func (s *site) signaled(input string, want []string) {
 		s.must(args...)
 		s.holds(into, want)
 	})
+}
+
+// managerStarts kills the command and then the ResourceManager, which forgets the application, and repeats the command.
+func (s *site) managerStarts(input string, want []string) {
+	into := s.table(10)
+	args := s.loading("check", into, input, "--maps", "2", "--reduces", "2")
+	first := s.with("BULKLOAD_TEST_STOP_AFTER=submitted").do(args...)
+	manager := s.cluster.Daemon(testcluster.ResourceManager)
+	if err := errors.Join(manager.Restart(s.Context()), manager.WaitReady(s.Context())); err != nil || first.code != -1 {
+		s.Fatalf("it ends with %d, %v: %s", first.code, err, first.said)
+	}
+	if e := s.must(args...); !strings.Contains(e.said, "the ResourceManager was started again") {
+		s.Errorf("it does not say why it submits again: %s", e.said)
+	}
+	s.holds(into, want)
 }
 
 // givenUp checks that clean ends the application of an abandoned job, and removes its files.
