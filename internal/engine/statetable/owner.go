@@ -277,7 +277,8 @@ func (o *Owner) end(ctx context.Context, remove bool) error {
 	h.Released = true
 	records, _ := o.waitingCells()
 	err := o.become(ctx, h, o.value, records)
-	if _, lost := errors.AsType[*LostError](err); lost {
+	if e, lost := errors.AsType[*LostError](err); lost {
+		_ = o.lose(e.Holder) // for the error of the command
 		return nil
 	}
 	return err

@@ -185,6 +185,27 @@ func TestSilentOwner(t *testing.T) {
 	}
 }
 
+// TestLostAtRelease checks that a suspended process learns at the latest when it releases the job that another has taken it over, or removed it.
+func TestLostAtRelease(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	for what, leave := range map[string]func(*Owner, context.Context) error{"taken over": nil, "removed": (*Owner).Delete} {
+		first, _, err := silent(table).Take(t.Context(), what, nil, nil)
+		testcheck.Must(t, err)
+		second, _, err := silent(table).Take(t.Context(), what, nil, nil)
+		testcheck.Must(t, err)
+		want := second.holder
+		if leave != nil {
+			want = Holder{}
+			testcheck.Must(t, leave(second, t.Context()))
+		}
+		testcheck.Must(t, first.Release(t.Context()))
+		if e, ok := errors.AsType[*LostError](first.Lost()); !ok || e.Holder != want {
+			t.Errorf("%s: %v", what, first.Lost())
+		}
+	}
+}
+
 // TestWaitingRecords checks that records that announce no action are written with the next one that does, by a beat, or when the job is released.
 func TestWaitingRecords(t *testing.T) {
 	t.Parallel()
