@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -145,7 +147,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	}
 	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.plan().Table, Status: trace.Status(), Last: trace.Last}
 	lock := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
-	err = lock.try(ctx, c.shared, progress.Events{})
+	err = c.hold(ctx, lock, left, trace)
 	release := lock.Release
 	holder, running := holderOf(err)
 	switch {
@@ -155,10 +157,12 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, release()) }()
-		if trace, err = ReadTrace(dir); err != nil { // it may have continued before the lock was taken
-			return err
+		if lock.owner != nil || c.shared == nil { // it may have continued before the lock was taken
+			if trace, err = ReadTrace(dir); err != nil {
+				return err
+			}
+			left.Status, left.Last = trace.Status(), trace.Last
 		}
-		left.Status, left.Last = trace.Status(), trace.Last
 	}
 	if left.Bytes, err = treeSize(dir); err != nil {
 		return err
@@ -192,6 +196,19 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		}
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
+	return err
+}
+
+// hold takes the lock of a job. A job with shared state is not taken from a process that is silent for a while only to keep it: the process's own
+// reports say whether it runs.
+func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Trace) (err error) {
+	if c.decide(&left, trace); c.shared == nil || left.Remove && c.o.Remove {
+		return lock.try(ctx, c.shared, progress.Events{})
+	}
+	if o, err := journal.LastOwner(lock.dir); err == nil && ownerAlive(o, readLive(lock.dir), c.now) {
+		return &statetable.BusyError{Holder: statetable.Holder{PID: o.PID, Host: o.Host, Since: o.Since}}
+	}
+	lock.file, err = journal.TryLock(lock.dir)
 	return err
 }
 

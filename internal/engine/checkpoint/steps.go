@@ -90,7 +90,7 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 	}
 	dir, err := staging.Make(ctx, env, at.Location)
 	checked := st.Check(ctx)
-	if lost, ok := errors.AsType[*statetable.LostError](checked); ok && lost.Holder.Released {
+	if lost, ok := errors.AsType[*statetable.LostError](checked); ok && (lost.Holder.Released || lost.Holder.Epoch == 0) {
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files

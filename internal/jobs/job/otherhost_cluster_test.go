@@ -184,19 +184,7 @@ func TestStoppedWhileItSends(t *testing.T) {
 func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 	t := h.t
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	first := h.on("first").command(ctx, after)
-	var stderr strings.Builder
-	first.Stderr = &stderr
-	testcheck.Must(t, first.Start())
-	if stop != nil {
-		stop(first)
-	}
-	testcheck.Eventually(t, time.Minute, "the first owner stands still, or has ended before it was stopped", func() (bool, any) {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/stat")
-		return err == nil && (strings.Contains(string(b), ") T ") || stop != nil && strings.Contains(string(b), ") Z ")), string(b)
-	})
+	first, stderr := h.stopped(after, stop)
 	code, stdout, second := h.on("second").run("")
 	if code != 0 {
 		t.Errorf("exit code %d: %s", code, second)
@@ -213,6 +201,74 @@ func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 	if s := h.on("third").status(); s.State != checkpoint.JobDone {
 		t.Errorf("a third host says %s", s.State)
 	}
+}
+
+// stopped starts the job on the first host, where its process is suspended, either by itself after a record or by stop.
+func (h *hosts) stopped(after string, stop func(*exec.Cmd)) (first *exec.Cmd, stderr *strings.Builder) {
+	t := h.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	first, stderr = h.on("first").command(ctx, after), &strings.Builder{}
+	first.Stderr = stderr
+	testcheck.Must(t, first.Start())
+	if stop != nil {
+		stop(first)
+	}
+	testcheck.Eventually(t, time.Minute, "the first owner stands still, or has ended before it was stopped", func() (bool, any) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/stat")
+		return err == nil && (strings.Contains(string(b), ") T ") || stop != nil && strings.Contains(string(b), ") Z ")), string(b)
+	})
+	return first, stderr
+}
+
+// TestCleanedWhileStopped checks that a list of leftovers leaves the job of a suspended process to it, and that after a removal by force the process
+// neither records nor loads when it continues, and says why, also if another host has run the job again.
+func TestCleanedWhileStopped(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	name := buildProgram(t)
+	at := map[string]string{"sorted": "listed", "loaded:2": "run again", "sending:1": ""}
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		at = map[string]string{"attempt": "run again", "plan": "", "sorted": "listed", "written:2": "", "built": "run again", "loading": "", "prepared": "run again",
+			"sending:1": "run again", "loaded:1": "", "loaded:2": "run again", "loaded:3": "listed", "verified": "run again"}
+	}
+	for at, then := range at {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			h := newHosts(t, name)
+			first, stderr := h.stopped(at+freezeSuffix(at), nil)
+			second := h.on("second")
+			clean := []string{"clean", "--state=" + second.state, "--job=" + second.status().Job}
+			want := "this job"
+			if then == "listed" {
+				want = ""
+			} else {
+				clean = append(clean, "--force", "--yes")
+			}
+			if out, err := second.any(t.Context(), "", clean...).CombinedOutput(); err != nil || strings.Contains(string(out), "removed") == (want == "") {
+				t.Errorf("%v: %s", err, out)
+			}
+			if then == "run again" {
+				second.judged()
+			}
+			testcheck.Must(t, first.Process.Signal(syscall.SIGCONT))
+			err := first.Wait()
+			if code := first.ProcessState.ExitCode(); want == "" && err != nil || want != "" && (code != 75 || !strings.Contains(stderr.String(), want)) {
+				t.Errorf("the first owner ends with %v: %s", err, stderr)
+			}
+			second.judged()
+		})
+	}
+}
+
+// judged runs the job, and judges the table.
+func (p *program) judged() {
+	p.t.Helper()
+	if code, _, stderr := p.run(""); code != 0 {
+		p.t.Errorf("exit code %d: %s", code, stderr)
+	}
+	p.judge(0)
 }
 
 // TestEveryCommandOnAnotherHost checks for every command that a job begun on a host that died is finished by another host.
