@@ -21,6 +21,7 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -226,6 +227,34 @@ func TestAdoptForgotten(t *testing.T) {
 		if a, err := b.build(t.Context()); err != nil || a.Manifests[0].Digest.Rows != 6000 || len(b.notes.all) > 0 {
 			t.Errorf("%q: %v, %v", id, err, b.notes.all)
 		}
+	}
+}
+
+// TestManagerStarts checks that a command waits for a ResourceManager that is being started, and does not know its applications yet.
+func TestManagerStarts(t *testing.T) {
+	b := newBench(t, "exit 1")
+	m := b.manager
+	b.Begun, m.id, m.more = b.begun(application), application, map[string]any{"/ws/v1/cluster/info": map[string]any{}}
+	asked := 0
+	m.asked = func(m *manager) {
+		if asked++; asked == 2 { // by the watch
+			m.id, m.asked = "", nil
+		}
+	}
+	done := make(chan error)
+	go func() { _, err := b.build(t.Context()); done <- err }()
+	testcheck.Eventually(t, time.Minute, "it is asked about itself", func() (bool, any) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		n := m.paths["/ws/v1/cluster/info"]
+		if n > 1 {
+			b.commit()
+			m.id, m.state, m.final = application, "FINISHED", "SUCCEEDED"
+		}
+		return n > 1, n
+	})
+	if err := <-done; err != nil || len(b.notes.all) > 0 {
+		t.Errorf("%v, %v", err, b.notes.all)
 	}
 }
 

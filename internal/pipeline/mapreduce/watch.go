@@ -64,8 +64,11 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 			return ok, err
 		}
 		how, err := f.outcome(ctx, f.s)
-		if err == nil && how != "" {
+		switch {
+		case err == nil && how != "":
 			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.s.Application, how)), f.ended(ctx, f.s, how))
+		case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:
+			err = nil // such as a ResourceManager that is being started
 		}
 		return false, err
 	case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:

@@ -61,7 +61,7 @@ func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
 // sameInputs returns an error if files are not those of the plan.
 func (p *Plan) sameInputs(now []source.FileInfo) error {
 	if what := p.Differs(now); what != "" {
-		return fail.Errorf(fail.Input, "the input has changed since the plan was made: %s (make another plan, and build its shares in another directory)", what)
+		return fail.Errorf(fail.Input, "the input has changed since the plan was made: %s (begin again: shares with another plan, in another directory)", what)
 	}
 	return nil
 }
