@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// swapping are files of which an input changes when it is looked at for the second time.
+// swapping are files. Their input changes when it is looked at for the second time.
 type swapping struct {
 	build.Files
 	looks int
