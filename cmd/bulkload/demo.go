@@ -27,7 +27,7 @@ it with other flags; the last lines say how to load the same files into a table.
   bulkload demo /tmp/first-try`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := demo{cmd: cmd, g: g, dir: "bulkload-demo", out: cmd.OutOrStdout()}
+			d := demo{cmd: cmd, globals: g, dir: "bulkload-demo", out: cmd.OutOrStdout()}
 			if len(args) > 0 {
 				d.dir = args[0]
 			}
@@ -38,10 +38,10 @@ it with other flags; the last lines say how to load the same files into a table.
 
 // A demo runs commands of the program on a sample, and prints each command before its output.
 type demo struct {
-	cmd *cobra.Command
-	g   *globals
-	dir string
-	out io.Writer
+	cmd     *cobra.Command
+	globals *globals
+	dir     string
+	out     io.Writer
 }
 
 // demoJob is the job file of the sample.
@@ -115,7 +115,7 @@ Your own export: bulkload inspect FILE --write JOB.yaml
 // does prints a command of the program and runs it.
 func (d *demo) does(args ...string) error {
 	fmt.Fprintf(d.out, "\n$ bulkload %s\n", strings.Join(args, " "))
-	root := newRootCmd(&globals{Program: session.Program{Console: d.g.Console}, cores: d.g.cores})
+	root := newRootCmd(&globals{Program: session.Program{Console: d.globals.Console}, cores: d.globals.cores})
 	root.SetOut(d.out)
 	root.SetArgs(args)
 	return root.ExecuteContext(d.cmd.Context())

@@ -88,7 +88,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	w := &keyWriter{g: g, out: bufio.NewWriter(cmd.OutOrStdout()), m: m, explain: o.explain}
+	w := &keyWriter{globals: g, out: bufio.NewWriter(cmd.OutOrStdout()), maker: m, explain: o.explain}
 	if !o.explain {
 		for _, text := range m.Report.Warnings {
 			g.Logger().Warn("row key", "warning", text)
@@ -117,9 +117,9 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 
 // keyWriter prints keys.
 type keyWriter struct {
-	g       *globals
+	globals *globals
 	out     *bufio.Writer
-	m       *cells.KeyMaker
+	maker   *cells.KeyMaker
 	explain bool
 }
 
@@ -150,19 +150,19 @@ func (w *keyWriter) all(in *csv.Reader) error {
 }
 
 func (w *keyWriter) write(record [][]byte) error {
-	if !w.explain && !w.g.JSON() {
-		key, err := w.m.Key(record)
+	if !w.explain && !w.globals.JSON() {
+		key, err := w.maker.Key(record)
 		if err != nil {
 			return err
 		}
 		_, err = w.out.Write(append(rowkey.Append(nil, key), '\n'))
 		return err
 	}
-	x, err := w.m.Explain(record)
+	x, err := w.maker.Explain(record)
 	if err != nil {
 		return err
 	}
-	if w.g.JSON() {
+	if w.globals.JSON() {
 		return json.NewEncoder(w.out).Encode(x)
 	}
 	fmt.Fprintf(w.out, "\n%s\n", x.Key)
@@ -195,12 +195,12 @@ func bounds(r *cells.RegionOfKeys) string {
 
 // report prints the properties of the keys that are known without a record.
 func (w *keyWriter) report() error {
-	r := w.m.Report
-	if w.g.JSON() {
-		return json.NewEncoder(w.out).Encode(map[string]any{"schema": 1, "spec": w.m.Spec, "min_bytes": r.Min, "max_bytes": r.Max, "first_byte": r.First.String(),
+	r := w.maker.Report
+	if w.globals.JSON() {
+		return json.NewEncoder(w.out).Encode(map[string]any{"schema": 1, "spec": w.maker.Spec, "min_bytes": r.Min, "max_bytes": r.Max, "first_byte": r.First.String(),
 			"uniqueness": r.Uniqueness.String(), "shares": r.Shares, "warnings": r.Warnings})
 	}
-	fmt.Fprintf(w.out, "%s\n  %s, the first one of %s\n", w.m.Spec, lengthText(r.Min, r.Max), r.First)
+	fmt.Fprintf(w.out, "%s\n  %s, the first one of %s\n", w.maker.Spec, lengthText(r.Min, r.Max), r.First)
 	if r.Uniqueness != keygen.NotAsked {
 		fmt.Fprintf(w.out, "  %s: %s\n", r.Uniqueness, r.Why)
 	}

@@ -60,7 +60,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.plan == "" || o.shares == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("merge needs --plan and --shares"), "plan", "shares"))
 	}
-	of, err := share.ParseOf(o.share)
+	of, err := share.ParseFraction(o.share)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--share: %w", err), "share"))
 	}

@@ -26,7 +26,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if err := o.checkShare(cmd); err != nil {
 		return err
 	}
-	of, err := share.ParseOf(o.share)
+	of, err := share.ParseFraction(o.share)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--share: %w", err), "share"))
 	}

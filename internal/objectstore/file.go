@@ -26,10 +26,10 @@ const readAheadMemory = maxHeld + maxRange
 
 // file reads an object by ranges. While a reader uses a range, the next ranges of a sequential read are already requested.
 type file struct {
-	s      *Store
+	store  *Store
 	ctx    context.Context
 	cancel context.CancelFunc
-	o      object
+	object object
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
@@ -61,13 +61,13 @@ type span struct {
 }
 
 func newFile(ctx context.Context, s *Store, o object) *file {
-	f := &file{s: s, o: o, end: o.size}
+	f := &file{store: s, object: o, end: o.size}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
 
 // Stat implements [fs.File]. It makes no request: later reads return bytes of this version of the object, or an error.
-func (f *file) Stat() (fs.FileInfo, error) { return info{f.s, f.o, false}, nil }
+func (f *file) Stat() (fs.FileInfo, error) { return info{f.store, f.object, false}, nil }
 
 // Close cancels running requests and waits for their end.
 func (f *file) Close() error {
@@ -100,10 +100,10 @@ func (f *file) Read(p []byte) (int, error) {
 func (f *file) Within(start, end int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.end, f.whole = min(end, f.o.size), true
+	f.end, f.whole = min(end, f.object.size), true
 	w := &flow{next: start, size: maxRange}
 	f.flows = []*flow{w}
-	if r := f.s.takeLead(f.o, start, f.end); r != nil {
+	if r := f.store.takeLead(f.object, start, f.end); r != nil {
 		f.ranges, w.next = append(f.ranges, r), r.end
 	}
 	f.prefetch(w, start)
@@ -112,10 +112,10 @@ func (f *file) Within(start, end int64) {
 // ReadAt implements [io.ReaderAt].
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, &fs.PathError{Op: "readat", Path: f.s.name(f.o.key), Err: errors.New("negative offset")}
+		return 0, &fs.PathError{Op: "readat", Path: f.store.name(f.object.key), Err: errors.New("negative offset")}
 	}
 	for n < len(p) {
-		if off >= f.o.size {
+		if off >= f.object.size {
 			return n, io.EOF
 		}
 		if m := f.copyTail(p[n:], off); m > 0 {
@@ -190,7 +190,7 @@ func (f *file) prefetch(w *flow, at int64) {
 		f.ask(w, 0)
 	}
 	if f.whole && w.next >= f.end {
-		f.s.giveLead(f.o)
+		f.store.giveLead(f.object)
 	}
 }
 
@@ -205,9 +205,9 @@ func (f *file) ask(w *flow, want int64) *span {
 	} else if f.whole {
 		n = min(n, firstRange)
 	}
-	n = min(max(n, min(want, maxRange)), f.o.size-w.next)
+	n = min(max(n, min(want, maxRange)), f.object.size-w.next)
 	w.size = min(2*w.size, maxRange)
-	r := f.s.begin(f.ctx, &f.work, f.o, w.next, n)
+	r := f.store.begin(f.ctx, &f.work, f.object, w.next, n)
 	w.next += n
 	f.trim(n)
 	f.ranges = append(f.ranges, r)
@@ -246,7 +246,7 @@ func (f *file) drop(i int) {
 	r := f.ranges[i]
 	f.ranges = slices.Delete(f.ranges, i, i+1)
 	if isDone(r) {
-		f.s.reuse(r)
+		f.store.reuse(r)
 	}
 }
 

@@ -11,9 +11,9 @@ const maxLeads = 16
 // lead records how far an object is read, where several readers open its parts one after the other, in their order. The Store requests the
 // beginning of the next part before a reader opens it, so that the reader does not wait for an answer.
 type lead struct {
-	o     object
-	front int64 // the end of the last part that was opened
-	span  *span // the range from front on; nil: not requested
+	object object
+	front  int64 // the end of the last part that was opened
+	span   *span // the range from front on; nil: not requested
 }
 
 // takeLead records that a part of an object is read, and returns the span that was requested for its beginning, or nil.
@@ -21,14 +21,14 @@ func (s *Store) takeLead(o object, start, end int64) *span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leads[o.key]
-	if l == nil || l.o != o {
+	if l == nil || l.object != o {
 		if len(s.leads) >= maxLeads {
 			clear(s.leads)
 		}
 		if s.leads == nil {
 			s.leads = make(map[string]*lead)
 		}
-		l = &lead{o: o}
+		l = &lead{object: o}
 		s.leads[o.key] = l
 	}
 	var r *span
@@ -46,7 +46,7 @@ func (s *Store) giveLead(o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leads[o.key]
-	if l == nil || l.o != o || l.front >= o.size || l.span != nil && l.span.off == l.front {
+	if l == nil || l.object != o || l.front >= o.size || l.span != nil && l.span.off == l.front {
 		return
 	}
 	l.span = s.begin(s.ctx, &s.work, o, l.front, min(maxRange, o.size-l.front))

@@ -48,7 +48,7 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		a.b = append(a.b, `{"results":[`...)
-		p := &batchReading{s: s, res: res, batch: b, shape: shape}
+		p := &batchReading{server: s, res: res, batch: b, shape: shape}
 		if err := p.run(ctx, a, note(r).caller); err != nil {
 			return err
 		}

@@ -24,8 +24,8 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 	if !utf8.Valid(body) {
 		return nil, problem(badBody, "it is not UTF-8")
 	}
-	d := batchReader{d: json.NewDecoder(bytes.NewReader(body)), replaced: bytes.Contains(body, []byte("\ufffd")) || bytes.Contains(bytes.ToLower(body), []byte(`\ufffd`))}
-	d.d.UseNumber()
+	d := batchReader{decoder: json.NewDecoder(bytes.NewReader(body)), replaced: bytes.Contains(body, []byte("\ufffd")) || bytes.Contains(bytes.ToLower(body), []byte(`\ufffd`))}
+	d.decoder.UseNumber()
 	b := &batch{limit: l.DefaultRows}
 	err := d.object(func(name string) error {
 		switch name {
@@ -63,7 +63,7 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 		return fmt.Errorf("%w: those are keys, columns and limit", errMember)
 	})
 	if err == nil {
-		if _, more := d.d.Token(); more != io.EOF {
+		if _, more := d.decoder.Token(); more != io.EOF {
 			err = errors.New("something follows the object")
 		}
 	}
@@ -71,7 +71,7 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 	case asProblem(err) != nil:
 		return nil, err
 	case err != nil:
-		return nil, problem(badBody, "%s (at byte %d)", err, d.d.InputOffset())
+		return nil, problem(badBody, "%s (at byte %d)", err, d.decoder.InputOffset())
 	case len(b.keys) == 0:
 		return nil, problem(badBody, "keys: the list is empty")
 	case b.columns != nil && len(b.columns) == 0:
@@ -84,12 +84,12 @@ var errMember = errors.New("a member is not known")
 
 // batchReader reads JSON strictly, token by token.
 type batchReader struct {
-	d        *json.Decoder
+	decoder  *json.Decoder
 	replaced bool // the text itself contains the character that the decoder substitutes for invalid text
 }
 
 func (r *batchReader) token() (json.Token, error) {
-	t, err := r.d.Token()
+	t, err := r.decoder.Token()
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -114,7 +114,7 @@ func (r *batchReader) object(fn func(name string) error) error {
 		return err
 	}
 	seen := map[string]bool{}
-	for r.d.More() {
+	for r.decoder.More() {
 		name, err := r.text()
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (r *batchReader) array(fn func() error) error {
 	if err := r.delim('['); err != nil {
 		return err
 	}
-	for r.d.More() {
+	for r.decoder.More() {
 		if err := fn(); err != nil {
 			return err
 		}

@@ -11,26 +11,26 @@ import (
 
 // batchReading reads the keys of a batch, several at a time, and joins the results in the order of the request.
 type batchReading struct {
-	s     *Server
-	res   *resource
-	batch *batch
-	shape *rowjson.Shape
+	server *Server
+	res    *resource
+	batch  *batch
+	shape  *rowjson.Shape
 }
 
 // batchPart is the result of one key: its rows or an error.
 type batchPart struct {
-	a   *answer // nil with an error
-	err error
+	answer *answer // nil with an error
+	err    error
 }
 
 // run appends the results to an answer. The request's own place allows one reading at a time. Further readings take
 // free places and wait for none.
 func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 	keys := len(p.batch.keys)
-	more := p.s.gate.places(c, min(p.s.limits.BatchReads, keys)-1)
+	more := p.server.gate.places(c, min(p.server.limits.BatchReads, keys)-1)
 	defer func() {
 		for range more {
-			p.s.gate.leave(c)
+			p.server.gate.leave(c)
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
@@ -100,19 +100,19 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 
 // read reads the rows of one key into a separate answer.
 func (p *batchReading) read(ctx context.Context, c *caller, i int) batchPart {
-	a, err := p.s.answers.begin(c)
+	a, err := p.server.answers.begin(c)
 	if err != nil {
 		return batchPart{err: err}
 	}
 	if err := p.page(ctx, a, i); err != nil {
-		return batchPart{a: a, err: err}
+		return batchPart{answer: a, err: err}
 	}
-	return batchPart{a: a}
+	return batchPart{answer: a}
 }
 
 func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 	a.b = append(a.b, '{')
-	err := a.page(ctx, p.res.table, p.s.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
+	err := a.page(ctx, p.res.table, p.server.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
 	if err != nil {
 		a.b = a.b[:len(a.b)-1]
 		return err
@@ -126,15 +126,15 @@ func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 // only.
 func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i int) (*Problem, error) {
 	err := part.err
-	if part.a != nil {
-		a.encode += part.a.encode
-		a.rereads += part.a.rereads
+	if part.answer != nil {
+		a.encode += part.answer.encode
+		a.rereads += part.answer.rereads
 	}
 	again := err != nil && failure(ctx, err).is(overloaded)
 	if err == nil {
-		if err = a.grow(int64(len(part.a.b))); err == nil {
-			a.b = append(a.b, part.a.b...)
-			a.rows += part.a.rows
+		if err = a.grow(int64(len(part.answer.b))); err == nil {
+			a.b = append(a.b, part.answer.b...)
+			a.rows += part.answer.rows
 			return nil, nil
 		}
 		again = true
@@ -154,9 +154,9 @@ func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i i
 
 // drop releases the answer of a part, if that was not done before.
 func (p *batchReading) drop(part *batchPart) {
-	if part.a != nil {
-		p.s.answers.end(part.a)
-		part.a = nil
+	if part.answer != nil {
+		p.server.answers.end(part.answer)
+		part.answer = nil
 	}
 }
 

@@ -145,7 +145,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, jobs: [check], certificates: [x], token: " + d + "}]":                                            "token",
 		"clients: [{name: a, jobs: [check], certificates: [x]}]\n---\nclients: [{name: b, jobs: [check], certificates: [y]}]": "line 2: a second document begins",
 	} {
-		if err := os.WriteFile(s.o.Clients, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(s.options.Clients, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), d) {
@@ -156,7 +156,7 @@ func TestClientsFile(t *testing.T) {
 		t.Errorf("the clients before: %s", r.body)
 	}
 	files := s.fingerprint()
-	if err := os.WriteFile(s.o.Clients, []byte("clients: [{name: a, jobs: [check], token_sha256: ["+d+"]}]"), 0o600); err != nil {
+	if err := os.WriteFile(s.options.Clients, []byte("clients: [{name: a, jobs: [check], token_sha256: ["+d+"]}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s.fingerprint() == files {

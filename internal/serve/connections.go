@@ -101,30 +101,30 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 
 // limit returns a listener that accepts no more connections than the limit.
 func (c *connections) limit(l net.Listener) net.Listener {
-	return &cappedListener{Listener: l, c: c, closed: make(chan struct{})}
+	return &cappedListener{Listener: l, connections: c, closed: make(chan struct{})}
 }
 
 type cappedListener struct {
 	net.Listener
-	c      *connections
-	closed chan struct{}
-	once   sync.Once
+	connections *connections
+	closed      chan struct{}
+	once        sync.Once
 }
 
 func (l *cappedListener) Accept() (net.Conn, error) {
-	for !l.c.enter() {
+	for !l.connections.enter() {
 		select {
-		case <-l.c.room:
+		case <-l.connections.room:
 		case <-l.closed:
 			return nil, net.ErrClosed
 		}
 	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		l.c.leave()
+		l.connections.leave()
 		return nil, err
 	}
-	return &cappedConn{Conn: conn, leave: sync.OnceFunc(l.c.leave)}, nil
+	return &cappedConn{Conn: conn, leave: sync.OnceFunc(l.connections.leave)}, nil
 }
 
 func (l *cappedListener) Close() error {

@@ -31,7 +31,7 @@ const (
 
 // consolePages are the pages of a state directory or table.
 type consolePages struct {
-	s         *Server
+	server    *Server
 	place     *console.Place
 	key       []byte // key of the form tokens
 	list, job *template.Template
@@ -41,7 +41,7 @@ func (s *Server) consoleRoutes(callers, anybody func(string, handler)) {
 	parse := func(name string) *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{"number": console.Number, "span": console.Span, "moment": momentOf}).ParseFS(pageFiles, "page/console.html", "page/"+name))
 	}
-	c := &consolePages{s: s, place: s.o.Console, key: make([]byte, sha256.Size), list: parse("joblist.html"), job: parse("job.html")}
+	c := &consolePages{server: s, place: s.options.Console, key: make([]byte, sha256.Size), list: parse("joblist.html"), job: parse("job.html")}
 	_, _ = rand.Read(c.key) // crypto/rand has no error
 	shown := func(pattern string, h handler) { callers(pattern, c.bounded(h)) }
 	shown("GET /{$}", c.getList)
@@ -60,14 +60,14 @@ func (s *Server) consoleRoutes(callers, anybody func(string, handler)) {
 // bounded runs a handler within the limits of concurrency, time and memory of a page.
 func (c *consolePages) bounded(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), c.s.limits.Deadline, errDeadline)
+		ctx, cancel := context.WithTimeoutCause(r.Context(), c.server.limits.Deadline, errDeadline)
 		defer cancel()
 		caller := note(r).caller
-		if err := c.s.gate.enter(ctx, caller); err != nil {
+		if err := c.server.gate.enter(ctx, caller); err != nil {
 			return failure(ctx, err)
 		}
-		defer c.s.gate.leave(caller)
-		size, memory := min(consoleMemory, c.s.limits.Bytes), c.s.answers.memory.of(caller)
+		defer c.server.gate.leave(caller)
+		size, memory := min(consoleMemory, c.server.limits.Bytes), c.server.answers.memory.of(caller)
 		if !memory.take(size) {
 			return noMemory()
 		}
@@ -113,7 +113,7 @@ func (c *consolePages) find(r *http.Request, name string) (*checkpoint.State, co
 }
 
 func (c *consolePages) getList(w http.ResponseWriter, r *http.Request) error {
-	return c.s.sendPage(w, r, c.list, newListPage(c.look(r), r.URL.Query().Get("state"), r.URL.Query().Get("table"), isLive(r)))
+	return c.server.sendPage(w, r, c.list, newListPage(c.look(r), r.URL.Query().Get("state"), r.URL.Query().Get("table"), isLive(r)))
 }
 
 // isLive reports whether a page refreshes itself: live=off in its address disables that.
@@ -154,7 +154,7 @@ func (c *consolePages) getJob(w http.ResponseWriter, r *http.Request) error {
 	if did := console.Action(r.URL.Query().Get("did")); slices.Contains(console.Actions(), did) {
 		page.Did = did
 	}
-	return c.s.sendPage(w, r, c.job, page)
+	return c.server.sendPage(w, r, c.job, page)
 }
 
 func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
@@ -195,7 +195,7 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 	page := c.newJobPage(r, s, v)
 	if !isBearer(r) && !hmac.Equal([]byte(form["token"]), []byte(c.token(r, s.Job))) {
 		page.Error = problem(foreign, "the page is older than the console or is another client's: reload it, and try again")
-		return c.s.sendPage(w, r, c.job, page)
+		return c.server.sendPage(w, r, c.job, page)
 	}
 	switch {
 	case !v.Away.IsZero():
@@ -211,13 +211,13 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 			page.Error = problem(refused, "%s", strings.TrimSpace(err.Error()))
 		}
 		if _, ok := errors.AsType[*console.Refusal](err); !ok {
-			c.s.log.Warn("an action about a job failed", "job", s.Job, "action", action, "error", err)
+			c.server.log.Warn("an action about a job failed", "job", s.Job, "action", action, "error", err)
 		}
 	}
 	if err != nil || action == console.Clean {
-		return c.s.sendPage(w, r, c.job, page)
+		return c.server.sendPage(w, r, c.job, page)
 	}
-	c.s.log.Info("a client acts on a job", "job", s.Job, "action", action, "client", note(r).caller.name)
+	c.server.log.Info("a client acts on a job", "job", s.Job, "action", action, "client", note(r).caller.name)
 	http.Redirect(w, r, "/jobs/"+s.Job+"?did="+string(action), http.StatusSeeOther)
 	return nil
 }
@@ -231,7 +231,7 @@ func isBearer(r *http.Request) bool {
 
 // form reads the fields of an action.
 func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
-	body, free, err := c.s.formBody(w, r)
+	body, free, err := c.server.formBody(w, r)
 	if err != nil {
 		return nil, err
 	}

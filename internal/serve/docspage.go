@@ -109,7 +109,7 @@ type openAPIPart struct {
 
 // getDocs shows the OpenAPI document that the caller receives.
 func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
-	text, err := p.s.openAPIOf(r)
+	text, err := p.server.openAPIOf(r)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := &docsPage{At: "docs", Version: d.Info.Version, About: d.Info.Description}
 	if len(d.Security) > 0 {
-		page.Security = howToAuthenticate(p.s.ways())
+		page.Security = howToAuthenticate(p.server.ways())
 	}
 	for _, res := range note(r).caller.jobs.list {
 		page.Jobs = append(page.Jobs, res.name)
@@ -137,7 +137,7 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 			page.Requests = append(page.Requests, q)
 		}
 	}
-	return p.s.sendPage(w, r, p.docs, page)
+	return p.server.sendPage(w, r, p.docs, page)
 }
 
 // schema formats a schema. It resolves a reference to the description's schemas, one level deep.

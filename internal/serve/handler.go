@@ -90,7 +90,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	note(r).problem = p.Type[len(problemPrefix):]
 	if p.is(unauthenticated) {
-		challenge(w, s.o.Keytab != "")
+		challenge(w, s.options.Keytab != "")
 	}
 	p.write(w)
 }
@@ -116,14 +116,14 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, mux *http.ServeMu
 }
 
 func (s *Server) ourHost(host string) bool {
-	if len(s.o.Hosts) == 0 {
+	if len(s.options.Hosts) == 0 {
 		return true
 	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, ".")) // names of DNS, whose case does not matter
-	return slices.Contains(s.o.Hosts, host)
+	return slices.Contains(s.options.Hosts, host)
 }
 
 // addressOf returns the address that a request comes from, without the port.

@@ -28,7 +28,7 @@ const (
 
 // probing reads a row of each table periodically.
 func (s *Server) probing(ctx context.Context) {
-	tick := time.NewTicker(s.o.ProbeEvery)
+	tick := time.NewTicker(s.options.ProbeEvery)
 	defer tick.Stop()
 	for {
 		s.probeAll(ctx)
@@ -143,7 +143,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		Jobs   []JobState   `json:"jobs,omitempty"`
 		Ticket *TicketState `json:"ticket,omitempty"`
 	}{Status: "unavailable"}
-	if s.o.Console != nil { // it answers even while the state cannot be reached
+	if s.options.Console != nil { // it answers even while the state cannot be reached
 		answer.Status = "ready"
 	}
 	for _, r := range s.resources().list {
@@ -156,7 +156,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		}
 		answer.Jobs = append(answer.Jobs, st)
 	}
-	if s.o.Admin == nil && s.o.Clients != "" {
+	if s.options.Admin == nil && s.options.Clients != "" {
 		answer.Jobs = nil // the client is not authenticated
 	}
 	if t := s.ticket.Load(); t.over(time.Now()) {

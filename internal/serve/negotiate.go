@@ -15,15 +15,15 @@ import (
 
 // loadKeytab reads the key that decrypts callers' tickets.
 func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
-	if s.o.Clients == "" {
+	if s.options.Clients == "" {
 		return nil, errors.New("the keytab of HTTP/HOST needs the clients that principals stand for")
 	}
-	a, err := kerberos.NewAcceptor(s.o.Keytab, "HTTP", &s.seen)
+	a, err := kerberos.NewAcceptor(s.options.Keytab, "HTTP", &s.seen)
 	if err != nil {
 		return nil, err
 	}
-	if mode, open := kerberos.OpenToOthers(s.o.Keytab); open {
-		s.log.Warn("every user of this host can read the keytab and impersonate the service: chmod 600 it", "keytab", s.o.Keytab, "mode", fmt.Sprintf("%04o", mode))
+	if mode, open := kerberos.OpenToOthers(s.options.Keytab); open {
+		s.log.Warn("every user of this host can read the keytab and impersonate the service: chmod 600 it", "keytab", s.options.Keytab, "mode", fmt.Sprintf("%04o", mode))
 	}
 	s.log.Info("callers may come with Kerberos tickets", "for", strings.Join(a.Names(), " "))
 	return a, nil

@@ -185,7 +185,7 @@ func (n *negotiation) jdk(t *testing.T) {
 // anotherKey checks that a new key of the service is loaded without a restart, and that a damaged keytab leaves the
 // previous one in use.
 func (n *negotiation) anotherKey(t *testing.T) {
-	for _, query := range [][]string{{"cpw", "-randkey", "HTTP/localhost"}, {"ktadd", "-norandkey", "-k", n.service.o.Keytab, "HTTP/localhost"}} {
+	for _, query := range [][]string{{"cpw", "-randkey", "HTTP/localhost"}, {"ktadd", "-norandkey", "-k", n.service.options.Keytab, "HTTP/localhost"}} {
 		if query[0] == "ktadd" {
 			n.as(n.token(t, "loader", "HTTP/localhost"), negotiatedRows).refuses(t, "a key that the keytab has not", unauthenticated)
 		}
@@ -202,7 +202,7 @@ func (n *negotiation) anotherKey(t *testing.T) {
 	if r := n.as(n.token(t, "loader", "HTTP/localhost"), negotiatedRows); r.status != 200 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	if err := os.WriteFile(n.service.o.Keytab, []byte("\x05\x02\x00\x00"), 0o600); err != nil {
+	if err := os.WriteFile(n.service.options.Keytab, []byte("\x05\x02\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.service.Reload(); err == nil || !strings.Contains(err.Error(), "keytab") {
@@ -221,7 +221,7 @@ func TestPrincipals(t *testing.T) {
 		"clients: [{name: a, jobs: [check], principals: [ann]}]":           `"ann" is not USER@REALM`,
 		"clients: [{name: a, jobs: [check], principals: [a@R, a@R]}]":      "stands twice",
 	} {
-		if err := os.WriteFile(s.o.Clients, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(s.options.Clients, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), want) {

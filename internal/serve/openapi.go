@@ -137,14 +137,14 @@ func indexParameters(r *resource) []any {
 
 // ways returns the ways to authenticate, or none if authentication is not required.
 func (s *Server) ways() []string {
-	if s.o.Clients == "" {
+	if s.options.Clients == "" {
 		return nil
 	}
 	ways := []string{"token", "basic"}
-	if s.o.TLS != nil && s.o.TLS.ClientCA != "" {
+	if s.options.TLS != nil && s.options.TLS.ClientCA != "" {
 		ways = append(ways, "certificate")
 	}
-	if s.o.Keytab != "" {
+	if s.options.Keytab != "" {
 		ways = append(ways, "kerberos")
 	}
 	return ways
@@ -223,7 +223,7 @@ func (s *Server) openAPIOf(r *http.Request) ([]byte, error) {
 	if jobs.openAPI != nil {
 		return jobs.openAPI, nil
 	}
-	return describe(jobs, s.limits, s.o.Version, s.ways())
+	return describe(jobs, s.limits, s.options.Version, s.ways())
 }
 
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {

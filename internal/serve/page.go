@@ -31,12 +31,12 @@ var pageFiles embed.FS
 
 // pages are the templates, which are part of the program: a test parses them.
 type pages struct {
-	s            *Server
+	server       *Server
 	search, docs *template.Template
 }
 
 func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
-	p := &pages{s: s,
+	p := &pages{server: s,
 		search: template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/search.html")),
 		docs:   template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/docs.html")),
 	}
@@ -54,7 +54,7 @@ func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
 
 // newPage returns the page of a job before a query, or of no job.
 func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
-	page := &searchPage{MaxRow: min(pageRows, p.s.limits.Rows), At: "search"}
+	page := &searchPage{MaxRow: min(pageRows, p.server.limits.Rows), At: "search"}
 	for _, r := range note(r).caller.jobs.list {
 		page.Jobs = append(page.Jobs, r.name)
 	}
@@ -83,17 +83,17 @@ func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 }
 
 func (p *pages) getSearch(w http.ResponseWriter, r *http.Request) error {
-	res, err := p.s.resource(r)
+	res, err := p.server.resource(r)
 	if err != nil {
 		return err
 	}
-	return p.s.sendPage(w, r, p.search, p.newPage(r, res))
+	return p.server.sendPage(w, r, p.search, p.newPage(r, res))
 }
 
 // postSearch shows the rows of a form's query key or range. The keys are in the body, since intermediaries log
 // addresses.
 func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
-	s := p.s
+	s := p.server
 	res, err := s.resource(r)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 
 // find fills in the rows; x is the index that the form uses, or nil.
 func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]string, page *searchPage) error {
-	s := p.s
+	s := p.server
 	lim := s.limits
 	lim.Rows = page.MaxRow
 	lim.DefaultRows = min(20, lim.Rows)

@@ -34,14 +34,14 @@ func (s *Server) Reload() error {
 	}
 	s.metrics.reloads.WithLabelValues("done").Inc()
 	s.loaded.Store(l)
-	if s.o.Console != nil {
+	if s.options.Console != nil {
 		return nil
 	}
 	var names []string
 	for _, r := range l.jobs.list {
 		names = append(names, r.name)
 	}
-	s.log.Info("job files loaded", "directory", s.o.Jobs, "jobs", strings.Join(names, " "))
+	s.log.Info("job files loaded", "directory", s.options.Jobs, "jobs", strings.Join(names, " "))
 	s.probeSoon()
 	return nil
 }
@@ -53,26 +53,26 @@ func (s *Server) load() (*loaded, error) {
 	}
 	l := &loaded{files: s.fingerprint()}
 	var err error
-	if s.o.Console != nil {
+	if s.options.Console != nil {
 		l.jobs = &resources{}
-	} else if l.jobs, err = loadResources(s.o.Jobs, s.held, before); err != nil {
+	} else if l.jobs, err = loadResources(s.options.Jobs, s.held, before); err != nil {
 		return nil, err
 	}
-	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.o.Version, s.ways()); err != nil {
+	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.options.Version, s.ways()); err != nil {
 		return nil, err
 	}
-	if s.o.Clients != "" {
-		if l.access, err = loadAccess(s.o.Clients, l.jobs, s.o.Keytab != "", s.o.Console != nil); err != nil {
+	if s.options.Clients != "" {
+		if l.access, err = loadAccess(s.options.Clients, l.jobs, s.options.Keytab != "", s.options.Console != nil); err != nil {
 			return nil, err
 		}
 	}
-	if s.o.Keytab != "" {
+	if s.options.Keytab != "" {
 		if l.keys, err = s.loadKeytab(); err != nil {
 			return nil, err
 		}
 	}
-	if s.o.TLS != nil {
-		if l.tls, err = s.o.TLS.load(); err != nil {
+	if s.options.TLS != nil {
+		if l.tls, err = s.options.TLS.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Server) load() (*loaded, error) {
 func (s *Server) watch(ctx context.Context) {
 	tried := s.loaded.Load().files
 	last := tried
-	for retry.Sleep(ctx, s.o.WatchEvery) == nil {
+	for retry.Sleep(ctx, s.options.WatchEvery) == nil {
 		now := s.fingerprint()
 		if now != tried && now == last {
 			tried = now
@@ -98,17 +98,17 @@ func (s *Server) watch(ctx context.Context) {
 // fingerprint returns a text that changes with the names, sizes and times of the files.
 func (s *Server) fingerprint() string {
 	var names []string
-	if s.o.Console == nil {
+	if s.options.Console == nil {
 		var err error
-		if names, err = jobFiles(s.o.Jobs); err != nil {
+		if names, err = jobFiles(s.options.Jobs); err != nil {
 			return err.Error()
 		}
 	}
 	for i := range names {
-		names[i] = filepath.Join(s.o.Jobs, names[i])
+		names[i] = filepath.Join(s.options.Jobs, names[i])
 	}
 	var b strings.Builder
-	for _, name := range append(append(names, s.o.Clients, s.o.Keytab), s.o.TLS.files()...) {
+	for _, name := range append(append(names, s.options.Clients, s.options.Keytab), s.options.TLS.files()...) {
 		fmt.Fprintf(&b, "%q ", name)
 		if info, err := os.Stat(name); err == nil {
 			fmt.Fprintf(&b, "%d %d", info.Size(), info.ModTime().UnixNano())

@@ -59,7 +59,7 @@ type Options struct {
 
 // Server is the reader service.
 type Server struct {
-	o       Options
+	options Options
 	limits  Limits
 	log     *slog.Logger
 	held    *held
@@ -97,7 +97,7 @@ func Open(o Options) (*Server, error) {
 	}
 	o.WatchEvery = cmp.Or(o.WatchEvery, 2*time.Second)
 	o.ProbeEvery = cmp.Or(o.ProbeEvery, 5*time.Second)
-	s := &Server{o: o, limits: o.Limits, log: o.Log, held: &held{dial: o.Dial, log: o.Log}, gate: newGate(o.Limits), rates: newRates(o.Limits.Rate),
+	s := &Server{options: o, limits: o.Limits, log: o.Log, held: &held{dial: o.Dial, log: o.Log}, gate: newGate(o.Limits), rates: newRates(o.Limits.Rate),
 		answers: &answers{memory: newBudget(o.Limits), most: o.Limits.Bytes}, newID: newRequestIDs(), probes: make(chan struct{}, 1)}
 	s.held.dialed = s.probeSoon
 	s.metrics = newMetrics(s)
@@ -146,13 +146,13 @@ func (s *Server) routes() {
 			return h(w, r)
 		})
 	}
-	if s.o.Console != nil {
+	if s.options.Console != nil {
 		s.consoleRoutes(callers, anybody)
 	} else {
 		s.rowRoutes(callers, anybody)
 	}
 	health := anybody
-	if s.o.Admin != nil {
+	if s.options.Admin != nil {
 		s.admin = http.NewServeMux()
 		health = open(s.admin)
 		health("GET /metrics", s.getMetrics)
@@ -170,7 +170,7 @@ func (s *Server) rowRoutes(callers, anybody func(pattern string, h handler)) {
 	callers("POST /v1/{job}/rows:batch", s.postBatch)
 	callers("GET /openapi.json", s.getOpenAPI)
 	s.pageRoutes(callers, anybody)
-	if s.o.Compat {
+	if s.options.Compat {
 		s.compatRoutes(callers)
 	}
 }

@@ -19,12 +19,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer stop()
-	if s.o.Console == nil {
+	if s.options.Console == nil {
 		loops.Go(func() { s.held.run(work) })
 		loops.Go(func() { s.probing(work) })
 	}
 	loops.Go(func() { s.watch(work) })
-	if s.o.Ticket != nil {
+	if s.options.Ticket != nil {
 		loops.Go(func() { s.ticketing(work) })
 	}
 	srv := s.server(s.Handler())
@@ -33,7 +33,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		conns := newConnections(lim.Connections)
 		srv.ConnState = conns.state
 		l := conns.limit(l)
-		if s.o.TLS == nil {
+		if s.options.TLS == nil {
 			ended <- srv.Serve(l)
 			return
 		}
@@ -41,12 +41,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ended <- srv.ServeTLS(l, "", "")
 	}()
 	servers := []*http.Server{srv}
-	if s.o.Admin != nil {
+	if s.options.Admin != nil {
 		admin := s.server(s.answering(s.admin, false))
 		servers = append(servers, admin)
 		conns := newConnections(lim.Connections)
 		admin.ConnState = conns.state
-		go func() { ended <- admin.Serve(conns.limit(s.o.Admin)) }()
+		go func() { ended <- admin.Serve(conns.limit(s.options.Admin)) }()
 	}
 	failed := func(err error) error {
 		for _, srv := range servers {

@@ -30,13 +30,13 @@ func (t *ticketState) over(now time.Time) bool {
 // ticketing keeps the ticket for HBase renewed. Open connections outlive the ticket, so that without ticketing nothing
 // would request a new one, and its end would go unnoticed.
 func (s *Server) ticketing(ctx context.Context) {
-	for ok := true; ok; ok = retry.Sleep(ctx, s.o.ProbeEvery) == nil {
+	for ok := true; ok; ok = retry.Sleep(ctx, s.options.ProbeEvery) == nil {
 		s.lookAtTicket(ctx)
 	}
 }
 
 func (s *Server) lookAtTicket(ctx context.Context) {
-	ends, err := s.o.Ticket(ctx)
+	ends, err := s.options.Ticket(ctx)
 	if ctx.Err() != nil {
 		return
 	}

@@ -91,7 +91,7 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := cmp.Or(d.KeyProvider, h.o.Keys.Provider)
+	address := cmp.Or(d.KeyProvider, h.options.Keys.Provider)
 	if address == "" {
 		return nil, errNoKeyServer
 	}
@@ -99,17 +99,17 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)
 	}
-	token, err := kms.TokenFor(ctx, address, h.o.Keys.Tokens)
+	token, err := kms.TokenFor(ctx, address, h.options.Keys.Tokens)
 	if err != nil {
 		return nil, err
 	}
-	o := kms.Options{Servers: servers, Token: token, User: h.o.User}
-	if h.o.Keys.TLS != nil && strings.HasPrefix(servers[0], "https:") {
-		if o.TLS, err = h.o.Keys.TLS(); err != nil {
+	o := kms.Options{Servers: servers, Token: token, User: h.options.User}
+	if h.options.Keys.TLS != nil && strings.HasPrefix(servers[0], "https:") {
+		if o.TLS, err = h.options.Keys.TLS(); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)
 		}
 	}
-	if s := h.o.Security; s != nil && s.Kerberos != nil {
+	if s := h.options.Security; s != nil && s.Kerberos != nil {
 		o.Kerberos = s.Kerberos
 	}
 	h.keys.client = kms.New(o)
@@ -138,7 +138,7 @@ func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption)
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
-	return nil, &KeyError{Op: op, Path: name, Key: e.KeyVersion, User: h.o.User, Err: err}
+	return nil, &KeyError{Op: op, Path: name, Key: e.KeyVersion, User: h.options.User, Err: err}
 }
 
 // Zone is an encryption zone. The zero value means no zone.

@@ -61,8 +61,8 @@ func (o HDFSOptions) withDefaults() HDFSOptions {
 // HDFS is a Hadoop file system. Package dfs reads and writes files; the client library makes the other calls, one at a time
 // on a connection: each operation uses its own connection, and idle ones are kept for reuse.
 type HDFS struct {
-	o   HDFSOptions
-	dfs *dfs.Client
+	options HDFSOptions
+	dfs     *dfs.Client
 
 	mu     sync.Mutex
 	free   []*session
@@ -95,7 +95,7 @@ func NewHDFS(o HDFSOptions) (*HDFS, error) {
 	if s := o.Security; s != nil {
 		d.Login, d.Data, d.DataKey = s.rpc(), s.Data, keyData
 	}
-	return &HDFS{o: o, dfs: dfs.New(d)}, nil
+	return &HDFS{options: o, dfs: dfs.New(d)}, nil
 }
 
 // Close closes the idle connections. Connections in use are closed with their files.

@@ -82,13 +82,13 @@ func TestHDFSPermission(t *testing.T) {
 		t.Fatalf("create in a closed directory: %v", err)
 	}
 	_, err = other.ReadDir(t.Context(), dir)
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), dir+" belongs to "+h.o.User) {
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), dir+" belongs to "+h.options.User) {
 		t.Errorf("list of a closed directory: %v", err)
 	}
 	info, err := h.Stat(t.Context(), dir)
 	testcheck.Must(t, err)
-	if user, _ := Owner(info); user != h.o.User {
-		t.Fatalf("owner %q, want %q", user, h.o.User)
+	if user, _ := Owner(info); user != h.options.User {
+		t.Fatalf("owner %q, want %q", user, h.options.User)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestHDFSUnreachable(t *testing.T) {
 		t.Fatalf("no NameNode: %v", err)
 	}
 	// A cancelled context ends the wait immediately.
-	h.o.RetryTimeout = time.Hour
+	h.options.RetryTimeout = time.Hour
 	cause := errors.New("enough")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, cause)
 	defer cancel()

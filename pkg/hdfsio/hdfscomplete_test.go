@@ -18,7 +18,7 @@ func TestCompleteAgain(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	var calls, named atomic.Int64
 	proxy := testcheck.Serve(t, func(client net.Conn) {
-		server, err := net.Dial("tcp", h.o.Addresses[0])
+		server, err := net.Dial("tcp", h.options.Addresses[0])
 		if err != nil {
 			t.Error(err)
 			return
@@ -50,7 +50,7 @@ func TestCompleteAgain(t *testing.T) {
 			}
 		}
 	})
-	o := h.o
+	o := h.options
 	o.Addresses, o.CloseTimeout = []string{proxy.Addr().String()}, 20*time.Second
 	slow, err := NewHDFS(o)
 	testcheck.Must(t, err)

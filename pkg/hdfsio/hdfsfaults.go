@@ -76,13 +76,13 @@ func (h *HDFS) avoidNone() bool {
 // of the next blocks, and a NameNode that found no DataNode at all is asked for the room that there is.
 func (w *hdfsWriter) diagnose(err error) error {
 	if noDataNode(err) {
-		if w.h.avoidNone() {
+		if w.hdfs.avoidNone() {
 			return err // those that were left out are the only ones: they have to do
 		}
-		return w.h.checkSpace(w.ctx, w.file.BlockSize, err)
+		return w.hdfs.checkSpace(w.ctx, w.file.BlockSize, err)
 	}
 	if !answered(err) {
-		w.h.leaveOut(w.ctx, w.given)
+		w.hdfs.leaveOut(w.ctx, w.given)
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func (h *HDFS) leaveOut(ctx context.Context, given dfs.Block) {
 			h.avoid = map[string]avoidedNode{}
 		}
 		h.avoid[n.UUID] = avoidedNode{n, given, time.Now()}
-		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.Host, "error", answers[i])
+		h.options.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.Host, "error", answers[i])
 	}
 }
 
@@ -149,7 +149,7 @@ func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string
 	if len(owners) == 0 {
 		return err
 	}
-	return &fs.PathError{Op: op, Path: names[0], Err: fmt.Errorf("%w: %s, and user %s may not", fs.ErrPermission, strings.Join(owners, ", "), h.o.User)}
+	return &fs.PathError{Op: op, Path: names[0], Err: fmt.Errorf("%w: %s, and user %s may not", fs.ErrPermission, strings.Join(owners, ", "), h.options.User)}
 }
 
 // ownerFrom describes what has a name, or the nearest directory above it that can be seen.

@@ -56,7 +56,7 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 		}
 	}
 	stream := func() hdfsStream {
-		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.reader(name, info), crypt: crypt{key: key}}
+		return hdfsStream{hdfs: h, ctx: ctx, name: name, info: info, r: h.reader(name, info), crypt: crypt{key: key}}
 	}
 	f := &hdfsFile{name: name, info: info, seq: stream(), at: stream()}
 	h.mu.Lock()
@@ -102,7 +102,7 @@ func (f *hdfsFile) ReadAt(p []byte, off int64) (int, error) {
 
 // Close closes both streams. It must not be called while a Read or ReadAt is in progress: end the context for that.
 func (f *hdfsFile) Close() error {
-	f.seq.h.forget(f)
+	f.seq.hdfs.forget(f)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seq.close()
@@ -114,7 +114,7 @@ var _ io.ReaderAt = (*hdfsFile)(nil)
 
 // hdfsStream reads forward from a position.
 type hdfsStream struct {
-	h    *HDFS
+	hdfs *HDFS
 	ctx  context.Context
 	name string
 	info hdfsInfo
@@ -154,7 +154,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 		if answered(err) || errors.Is(err, dfs.ErrReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
-		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
+		r.hdfs.options.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
 		if err := pauses.Sleep(r.ctx, attempt); err != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
 		}

@@ -18,7 +18,7 @@ import (
 // session is a client of the library with its NameNode connection, used by one operation at a time: the library keeps
 // unguarded state in its Client, and a cancelled context cuts only the connection of its own operation.
 type session struct {
-	h      *HDFS
+	hdfs   *HDFS
 	client *hdfs.Client
 
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	h.mu.Unlock()
 	fresh := s == nil
 	if fresh {
-		s = &session{h: h}
+		s = &session{hdfs: h}
 	}
 	s.mu.Lock()
 	s.ctx = ctx
@@ -57,8 +57,8 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	}
 	first := h.dfs.First()
 	client, err := hdfs.NewClient(hdfs.ClientOptions{
-		Addresses:        append(slices.Clone(h.o.Addresses[first:]), h.o.Addresses[:first]...),
-		User:             h.o.User,
+		Addresses:        append(slices.Clone(h.options.Addresses[first:]), h.options.Addresses[:first]...),
+		User:             h.options.User,
 		NamenodeDialFunc: s.dial,
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 		s.ctx = nil
 		s.mu.Unlock()
 		h.mu.Lock()
-		if !h.closed && len(h.free) < h.o.MaxIdle {
+		if !h.closed && len(h.free) < h.options.MaxIdle {
 			h.free = append(h.free, s)
 			h.mu.Unlock()
 			return
@@ -153,7 +153,7 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 		}
 	}
 	unmet := h.unmet(err)
-	within := h.o.RetryTimeout
+	within := h.options.RetryTimeout
 	if unmet != nil {
 		within = min(within, firstAnswer)
 	}
@@ -165,7 +165,7 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
 	}
-	h.o.Log.Warn("retrying HDFS RPC", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
+	h.options.Log.Warn("retrying HDFS RPC", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
 	if retry.Sleep(ctx, wait) != nil {
 		return ended(ctx, op, name, err)
 	}
@@ -235,10 +235,10 @@ func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error
 	if ctx == nil {
 		ctx = context.Background() // the lease renewal of an idle session; the dialer has its timeout
 	}
-	nc, err := s.h.dialNameNode(ctx, network, addr)
+	nc, err := s.hdfs.dialNameNode(ctx, network, addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.nn, s.err = max(slices.Index(s.h.o.Addresses, addr), 0), err
+	s.nn, s.err = max(slices.Index(s.hdfs.options.Addresses, addr), 0), err
 	if err == nil && s.dead != nil {
 		nc.Close()
 		err = s.dead
@@ -246,18 +246,18 @@ func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	s.conn = &conn{Conn: nc, timeout: s.h.o.IOTimeout, frames: newNameNodeFilter()}
+	s.conn = &conn{Conn: nc, timeout: s.hdfs.options.IOTimeout, frames: newNameNodeFilter()}
 	return s.conn, nil
 }
 
 // dialNameNode connects to a NameNode, and logs in if security is configured.
 func (h *HDFS) dialNameNode(ctx context.Context, network, addr string) (net.Conn, error) {
-	nc, err := (&net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
+	nc, err := (&net.Dialer{Timeout: h.options.DialTimeout, KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
 	h.dfs.Meet()
-	if h.o.Security == nil {
+	if h.options.Security == nil {
 		return nc, nil
 	}
 	c, err := h.dfs.LogIn(ctx, nc, addr)

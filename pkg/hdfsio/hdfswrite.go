@@ -24,7 +24,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	h.takeBack(ctx)
 	o = o.withDefaults()
 	if o.Interim {
-		return &interimWriter{h: h, ctx: ctx, name: name, o: o}, nil
+		return &interimWriter{hdfs: h, ctx: ctx, name: name, options: o}, nil
 	}
 	w, err := h.create(ctx, name, o)
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 
 // writerOf returns the writer of a created file. In an encryption zone it requests the file's key; if that fails, it removes the file.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
-	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
+	w := &hdfsWriter{hdfs: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
@@ -76,7 +76,7 @@ func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file 
 
 // hdfsWriter writes a file block by block.
 type hdfsWriter struct {
-	h    *HDFS
+	hdfs *HDFS
 	ctx  context.Context
 	name string
 	perm fs.FileMode
@@ -135,7 +135,7 @@ func (w *hdfsWriter) nextBlock() (err error) {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		given, err := w.file.AddBlock(w.ctx, w.last, w.h.avoided(), w.near)
+		given, err := w.file.AddBlock(w.ctx, w.last, w.hdfs.avoided(), w.near)
 		if err == nil {
 			w.given = given
 			break
@@ -182,7 +182,7 @@ func (w *hdfsWriter) finish(single bool) error {
 		w.done, w.info = true, knownInfo{path.Base(w.name), w.n, w.perm, w.file.ID, w.file.Made}
 		return nil
 	}
-	info, err := w.h.stat(w.ctx, "finish", w.name)
+	info, err := w.hdfs.stat(w.ctx, "finish", w.name)
 	if err != nil {
 		return w.fail(err)
 	}
@@ -196,16 +196,16 @@ func (w *hdfsWriter) finish(single bool) error {
 // complete asks the NameNode to close the file. The NameNode confirms when enough DataNodes have reported the last block,
 // usually within a few milliseconds.
 func (w *hdfsWriter) complete() error {
-	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
+	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.hdfs.options.CloseTimeout}
 	began, ask := time.Now(), time.Now().Add(unreported)
-	if err := retry.Sleep(w.ctx, time.Duration(w.h.late.Load())); err != nil {
+	if err := retry.Sleep(w.ctx, time.Duration(w.hdfs.late.Load())); err != nil {
 		return err
 	}
 	for tries := 1; ; tries++ {
 		done, err := w.file.Complete(w.ctx, w.last)
 		switch {
 		case done:
-			w.h.reported(tries)
+			w.hdfs.reported(tries)
 			return nil
 		case javaClass(err) == leaseExpired && tries > 1:
 			return w.closed(err)
@@ -213,7 +213,7 @@ func (w *hdfsWriter) complete() error {
 			return err
 		case err == nil && w.last != nil && time.Now().After(ask):
 			ask = time.Now().Add(unreported)
-			if err := w.h.lostBlock(w.ctx, w.given); err != nil {
+			if err := w.hdfs.lostBlock(w.ctx, w.given); err != nil {
 				return err
 			}
 		}
@@ -229,7 +229,7 @@ func (w *hdfsWriter) complete() error {
 
 // closed returns nil if a close whose response was lost has closed the file, otherwise an error.
 func (w *hdfsWriter) closed(err error) error {
-	info, e := w.h.stat(w.ctx, "finish", w.name)
+	info, e := w.hdfs.stat(w.ctx, "finish", w.name)
 	if e != nil {
 		return errors.Join(err, e)
 	}
@@ -263,12 +263,12 @@ func (w *hdfsWriter) Abort() error {
 	}
 	w.done = true
 	w.giveUp()
-	return w.h.removeLeft(w.ctx, w.name)
+	return w.hdfs.removeLeft(w.ctx, w.name)
 }
 
 // removeLeft removes an abandoned file, if it exists.
 func (h *HDFS) removeLeft(ctx context.Context, name string) error {
-	limit := h.o.IOTimeout
+	limit := h.options.IOTimeout
 	if ctx.Err() != nil {
 		limit = min(limit, abortTimeout)
 	}

@@ -14,10 +14,10 @@ const smallFile = 256 << 10
 // interimWriter is a file that is renamed once it is finished. Nothing reads it before that, so Finish creates a small
 // one, and repeats that once on failure: its bytes are still buffered.
 type interimWriter struct {
-	h    *HDFS
-	ctx  context.Context
-	name string
-	o    CreateOptions
+	hdfs    *HDFS
+	ctx     context.Context
+	name    string
+	options CreateOptions
 
 	held *[]byte     // nil before the first byte and after the bytes are released
 	n    int         // bytes of it
@@ -42,7 +42,7 @@ func (w *interimWriter) Write(p []byte) (int, error) {
 	}
 	if w.file == nil && w.n+len(p) <= smallFile {
 		if w.held == nil {
-			w.held = w.h.buffer()
+			w.held = w.hdfs.buffer()
 		}
 		*w.held = append(*w.held, p...)
 		w.n = len(*w.held)
@@ -59,7 +59,7 @@ func (w *interimWriter) Write(p []byte) (int, error) {
 
 // make creates the file and writes the buffered bytes.
 func (w *interimWriter) make() error {
-	if w.file, w.err = w.h.create(w.ctx, w.name, w.o); w.err != nil || w.held == nil {
+	if w.file, w.err = w.hdfs.create(w.ctx, w.name, w.options); w.err != nil || w.held == nil {
 		return w.err
 	}
 	_, err := w.file.Write(*w.held)
@@ -69,7 +69,7 @@ func (w *interimWriter) make() error {
 // letGo releases the buffered bytes.
 func (w *interimWriter) letGo() {
 	if w.held != nil {
-		w.h.buffers.Put(w.held)
+		w.hdfs.buffers.Put(w.held)
 		w.held = nil
 	}
 }
@@ -98,7 +98,7 @@ func (w *interimWriter) Finish() error {
 			w.err = err
 			return err
 		}
-		w.h.o.Log.Warn("a small file is written once more", "path", w.name, "error", err)
+		w.hdfs.options.Log.Warn("a small file is written once more", "path", w.name, "error", err)
 		w.file = nil
 	}
 }
@@ -140,24 +140,24 @@ func (w *interimWriter) check() error {
 // files. On any mismatch, the file is opened like any other.
 func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
 	if w.file == nil || w.file.blocks != 1 || w.file.n > smallFile {
-		return w.h.Open(ctx, w.name)
+		return w.hdfs.Open(ctx, w.name)
 	}
-	data := w.h.buffer()
+	data := w.hdfs.buffer()
 	err := w.readBack(ctx, data)
 	if err == nil {
-		return &wholeFile{Reader: bytes.NewReader(*data), info: w.file.info, data: data, h: w.h}, nil
+		return &wholeFile{Reader: bytes.NewReader(*data), info: w.file.info, data: data, hdfs: w.hdfs}, nil
 	}
-	w.h.buffers.Put(data)
+	w.hdfs.buffers.Put(data)
 	if ctx.Err() != nil {
 		return nil, &fs.PathError{Op: "open", Path: w.name, Err: context.Cause(ctx)}
 	}
-	w.h.o.Log.Warn("a small file is read in the way of large ones", "path", w.name, "error", err)
-	return w.h.Open(ctx, w.name)
+	w.hdfs.options.Log.Warn("a small file is read in the way of large ones", "path", w.name, "error", err)
+	return w.hdfs.Open(ctx, w.name)
 }
 
 // readBack reads the file into data.
 func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
-	r := w.h.dfs.OpenWritten(w.name, *w.file.last)
+	r := w.hdfs.dfs.OpenWritten(w.name, *w.file.last)
 	defer r.Close()
 	*data = slices.Grow(*data, int(w.file.n))[:w.file.n]
 	for at := 0; at < len(*data); {
@@ -177,7 +177,7 @@ type wholeFile struct {
 	*bytes.Reader
 	info fs.FileInfo
 	data *[]byte // nil once it is closed
-	h    *HDFS
+	hdfs *HDFS
 }
 
 func (f *wholeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
@@ -186,7 +186,7 @@ func (f *wholeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *wholeFile) Close() error {
 	if f.data != nil {
 		f.Reset(nil)
-		f.h.buffers.Put(f.data)
+		f.hdfs.buffers.Put(f.data)
 		f.data = nil
 	}
 	return nil

@@ -12,13 +12,13 @@ import (
 )
 
 type memoryWriter struct {
-	m    *Memory
-	ctx  context.Context
-	name string
-	node *node
-	data []byte
-	done bool
-	err  error
+	memory *Memory
+	ctx    context.Context
+	name   string
+	node   *node
+	data   []byte
+	done   bool
+	err    error
 }
 
 func (w *memoryWriter) Write(p []byte) (int, error) {
@@ -30,12 +30,12 @@ func (w *memoryWriter) Write(p []byte) (int, error) {
 }
 
 func (w *memoryWriter) Finish() error {
-	w.m.mu.Lock()
-	defer w.m.mu.Unlock()
+	w.memory.mu.Lock()
+	defer w.memory.mu.Unlock()
 	if err := w.checkLocked(); err != nil {
 		return err
 	}
-	if w.m.nodes[w.name] != w.node {
+	if w.memory.nodes[w.name] != w.node {
 		return w.fail(fs.ErrNotExist) // removed during the write, which revokes the writer's lease
 	}
 	w.node.data = w.data
@@ -45,18 +45,18 @@ func (w *memoryWriter) Finish() error {
 }
 
 func (w *memoryWriter) Abort() error {
-	w.m.mu.Lock()
-	defer w.m.mu.Unlock()
-	if !w.done && w.m.nodes[w.name] == w.node {
-		delete(w.m.nodes, w.name)
+	w.memory.mu.Lock()
+	defer w.memory.mu.Unlock()
+	if !w.done && w.memory.nodes[w.name] == w.node {
+		delete(w.memory.nodes, w.name)
 	}
 	w.done = true
 	return nil
 }
 
 func (w *memoryWriter) check() error {
-	w.m.mu.Lock()
-	defer w.m.mu.Unlock()
+	w.memory.mu.Lock()
+	defer w.memory.mu.Unlock()
 	return w.checkLocked()
 }
 

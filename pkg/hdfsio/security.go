@@ -41,15 +41,15 @@ var ErrSecured = errors.New("the NameNode requires Kerberos, the configuration h
 
 // wantsLogin explains a connection that a NameNode has closed: one that requires a login closes it without a message.
 func (h *HDFS) wantsLogin(ctx context.Context) error {
-	if h.o.Security != nil {
+	if h.options.Security != nil {
 		return nil
 	}
-	for _, addr := range h.o.Addresses {
-		nc, err := (&net.Dialer{Timeout: h.o.DialTimeout}).DialContext(ctx, "tcp", addr)
+	for _, addr := range h.options.Addresses {
+		nc, err := (&net.Dialer{Timeout: h.options.DialTimeout}).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, h.o.DialTimeout)
+		ctx, cancel := context.WithTimeout(ctx, h.options.DialTimeout)
 		methods, err := hadooprpc.Offers(ctx, nc)
 		cancel()
 		if err == nil && len(methods) > 0 {

@@ -39,7 +39,7 @@ func (b *between) made() (calls []string) {
 func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	t.Helper()
 	l := testcheck.Serve(t, func(client net.Conn) {
-		server, err := net.Dial("tcp", h.o.Addresses[0])
+		server, err := net.Dial("tcp", h.options.Addresses[0])
 		if err != nil {
 			t.Error(err)
 			return
@@ -63,7 +63,7 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 		for b.carry(client, server) {
 		}
 	})
-	o := h.o
+	o := h.options
 	o.Addresses = []string{l.Addr().String()}
 	fsys, err := NewHDFS(o)
 	testcheck.Must(t, err)

@@ -41,5 +41,5 @@ func (h *HDFS) unmet(err error) error {
 	if !ok || op.Op != "dial" || h.dfs.Met() {
 		return nil
 	}
-	return &UnmetError{h.o.Addresses, err}
+	return &UnmetError{h.options.Addresses, err}
 }

@@ -68,7 +68,7 @@ func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
 	f, err := Open(r, size, ReaderOptions{MaxBlock: o.MaxBlock})
 	if err == nil {
-		c.r = f
+		c.reader = f
 		err = c.prove()
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 
 // checker is the state of one Check.
 type checker struct {
-	r      *Reader
+	reader *Reader
 	res    *CheckResult
 	walk   blockReader // the file in order
 	aside  blockReader // index blocks and filter chunks ahead of it
@@ -119,8 +119,8 @@ const (
 // the check; wrong metadata is only recorded in the result.
 func (c *checker) prove() error {
 	c.describe()
-	c.walk = c.r.blocks.clone(walkAtOnce)
-	c.aside = c.r.blocks.clone(asideAtOnce)
+	c.walk = c.reader.blocks.clone(walkAtOnce)
+	c.aside = c.reader.blocks.clone(asideAtOnce)
 	if err := c.proveTrailerForm(); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *checker) prove() error {
 	if err := c.proveInfoForm(); err != nil {
 		return err
 	}
-	c.index.start(c.r, &c.aside)
+	c.index.start(c.reader, &c.aside)
 	c.cells.start(c)
 	c.layout.start()
 	if err := c.walkBlocks(); err != nil {
@@ -153,13 +153,13 @@ func (b *blockReader) clone(atOnce int) blockReader {
 
 // describe sets the fields of the result that are known without the cells.
 func (c *checker) describe() {
-	t := &c.r.trailer
+	t := &c.reader.trailer
 	c.res.IndexLevels = int(t.levels)
 	c.res.Compression = t.compression.String()
 	c.res.Version = fmt.Sprintf("%d.%d", t.major, t.minor)
 	c.res.Bloom = BloomNone.String()
-	if c.r.bloom != nil {
-		c.res.Bloom, c.res.BloomKeys = c.r.bloom.kind.String(), c.r.bloom.keys
+	if c.reader.bloom != nil {
+		c.res.Bloom, c.res.BloomKeys = c.reader.bloom.kind.String(), c.reader.bloom.keys
 	}
 }
 

@@ -16,7 +16,7 @@ type cellProof struct {
 }
 
 func (p *cellProof) start(c *checker) {
-	p.dec = c.r.decoder
+	p.dec = c.reader.decoder
 	p.stats = newFileStats()
 }
 

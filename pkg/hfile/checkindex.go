@@ -8,7 +8,7 @@ import (
 // indexProof walks the data index once, from left to right, with one block of
 // each level in memory, and returns the entry of each data block in turn.
 type indexProof struct {
-	r      *Reader
+	reader *Reader
 	blocks *blockReader
 	rootAt int          // next entry of the root
 	levels []indexLevel // below the root; the last holds the leaves
@@ -27,7 +27,7 @@ type indexLevel struct {
 }
 
 func (x *indexProof) start(r *Reader, blocks *blockReader) {
-	*x = indexProof{r: r, blocks: blocks, mid: -1, levels: make([]indexLevel, r.trailer.levels-1)}
+	*x = indexProof{reader: r, blocks: blocks, mid: -1, levels: make([]indexLevel, r.trailer.levels-1)}
 	for i := range x.levels {
 		x.levels[i].from = -1
 	}
@@ -49,11 +49,11 @@ func (x *indexProof) next() (placed, []byte, error) {
 func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
 	if level == 0 {
 		i := x.rootAt
-		if i == x.r.root.len() {
+		if i == x.reader.root.len() {
 			return placed{}, nil, false, nil
 		}
 		x.rootAt++
-		return x.r.root.places[i], x.r.root.key(i), true, nil
+		return x.reader.root.places[i], x.reader.root.key(i), true, nil
 	}
 	l := &x.levels[level-1]
 	if l.next == l.n {
@@ -102,8 +102,8 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 	if _, first := nonRootEntry(l.payload, l.n, 0); !bytes.Equal(first, key) {
 		return fmt.Errorf("%w: its first key is not the one that the level above has for it", ErrCorrupt)
 	}
-	if leaf && len(x.r.midKey) == 16 {
-		d := decbuf{b: x.r.midKey}
+	if leaf && len(x.reader.midKey) == 16 {
+		d := decbuf{b: x.reader.midKey}
 		if at, size, entry := d.i64(), d.i32(), d.i32(); at == p.offset && int32(size) == p.size && entry >= 0 && entry < l.n {
 			x.mid = x.data + int64(entry)
 		}
@@ -134,8 +134,8 @@ func (x *indexProof) finish(inlineEnd, root int64) error {
 		return fmt.Errorf("%w: the index has entries for more than the %d data blocks", ErrCorrupt, x.data)
 	}
 	if len(x.levels) == 0 {
-		if len(x.r.midKey) > 0 {
-			return fmt.Errorf("%w: %d bytes after the root index of an index of one level", ErrCorrupt, len(x.r.midKey))
+		if len(x.reader.midKey) > 0 {
+			return fmt.Errorf("%w: %d bytes after the root index of an index of one level", ErrCorrupt, len(x.reader.midKey))
 		}
 		return nil
 	}
@@ -161,7 +161,7 @@ func (x *indexProof) finish(inlineEnd, root int64) error {
 	if len(x.levels) > 1 && x.levels[0].end != root {
 		return fmt.Errorf("%w: level 2 of the index ends at offset %d, not at the root index", ErrCorrupt, x.levels[0].end)
 	}
-	if len(x.r.midKey) != 16 || x.mid != (x.data-1)/2 {
+	if len(x.reader.midKey) != 16 || x.mid != (x.data-1)/2 {
 		return fmt.Errorf("%w: the mid-key metadata of the root index does not name the data block in the middle", ErrCorrupt)
 	}
 	return nil

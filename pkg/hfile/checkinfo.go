@@ -9,23 +9,23 @@ import (
 
 // proveTrailerForm checks that the trailer holds its fields and nothing else.
 func (c *checker) proveTrailerForm() error {
-	t := &c.r.trailer
+	t := &c.reader.trailer
 	if !slices.Contains(cellComparators, t.comparator) {
 		return fmt.Errorf("%w: the trailer's comparator is %.100q", ErrCorrupt, t.comparator)
 	}
 	b := make([]byte, trailerSize)
-	if n, err := c.r.blocks.r.ReadAt(b, c.r.blocks.limit); n < trailerSize {
-		return fmt.Errorf("read the trailer at offset %d: %w", c.r.blocks.limit, err)
+	if n, err := c.reader.blocks.r.ReadAt(b, c.reader.blocks.limit); n < trailerSize {
+		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, err)
 	}
 	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
-		return fmt.Errorf("%w: the trailer at offset %d has other bytes than its fields take, from byte %d", ErrCorrupt, c.r.blocks.limit, commonPrefix(b, want))
+		return fmt.Errorf("%w: the trailer at offset %d has other bytes than its fields take, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))
 	}
 	return nil
 }
 
 // proveTrailer compares the trailer's fields with the results of the walk.
 func (c *checker) proveTrailer() {
-	t, l := &c.r.trailer, &c.layout
+	t, l := &c.reader.trailer, &c.layout
 	for _, f := range []struct {
 		what      string
 		says, are int64
@@ -64,16 +64,16 @@ const (
 // proveInfoForm checks the parts of the file info that determine how the rest of the
 // file is read: it must hold pairs and nothing else, each key once, and valid settings.
 func (c *checker) proveInfoForm() error {
-	info := c.r.info
-	blk, err := c.aside.read(c.r.trailer.fileInfo)
+	info := c.reader.info
+	blk, err := c.aside.read(c.reader.trailer.fileInfo)
 	if err != nil {
 		return err
 	}
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: file info at offset %d: %s", ErrCorrupt, blk.offset, fmt.Sprintf(format, args...))
 	}
-	entries := make([]infoEntry, len(c.r.infoOrder))
-	for i, k := range c.r.infoOrder {
+	entries := make([]infoEntry, len(c.reader.infoOrder))
+	for i, k := range c.reader.infoOrder {
 		entries[i] = infoEntry{k, info[k]}
 	}
 	if !bytes.Equal(infoPayload(entries...), blk.payload) {
@@ -84,7 +84,7 @@ func (c *checker) proveInfoForm() error {
 			return bad("%s has %d bytes, not %d", l.key, len(v), l.n)
 		}
 	}
-	for _, k := range c.r.infoOrder {
+	for _, k := range c.reader.infoOrder {
 		if known := almostKnown(k); known != "" && info[known] == nil {
 			return bad("%.60q looks like %s, which is not there", k, known)
 		}
@@ -94,7 +94,7 @@ func (c *checker) proveInfoForm() error {
 			return bad("%s is %#02x, neither true nor false", k, v[0])
 		}
 	}
-	if v, ok := info[infoEncoding]; ok && string(v) != c.r.decoder.encoding.String() {
+	if v, ok := info[infoEncoding]; ok && string(v) != c.reader.decoder.encoding.String() {
 		return bad("%s is %.40q", infoEncoding, v)
 	}
 	if v, ok := info[infoIndexEncoding]; ok && string(v) != "NONE" {
@@ -115,10 +115,10 @@ func (c *checker) proveInfoForm() error {
 	if (c.bloom != nil) != (info[infoBloomType] != nil) || (c.bloom != nil) != (info[infoLastBloomKey] != nil) {
 		return bad("the bloom filter's metadata, %s and %s are not all there", infoBloomType, infoLastBloomKey)
 	}
-	if c.bloom != nil && (string(info[infoBloomType]) != c.r.bloom.kind.String() || c.r.bloom.kind == BloomNone) {
+	if c.bloom != nil && (string(info[infoBloomType]) != c.reader.bloom.kind.String() || c.reader.bloom.kind == BloomNone) {
 		return bad("%s is %.40q", infoBloomType, info[infoBloomType])
 	}
-	if v, ok := info[infoBloomParam]; ok && (c.bloom == nil || c.r.bloom.kind != BloomRowPrefix || len(v) != 4) {
+	if v, ok := info[infoBloomParam]; ok && (c.bloom == nil || c.reader.bloom.kind != BloomRowPrefix || len(v) != 4) {
 		return bad("%s of %d bytes", infoBloomParam, len(v))
 	}
 	return nil
@@ -169,11 +169,11 @@ func (c *checker) proveInfo() {
 		{infoEarliestPut, i64(s.earliestPut), false}, {infoTimeRange, append(i64(s.minTime), i64(s.maxTime)...), false},
 	}
 	for _, e := range entries {
-		got, ok := c.r.info[e.key]
+		got, ok := c.reader.info[e.key]
 		switch {
 		case e.key == infoTimeRange:
 			got = plainTimeRange(got)
-		case e.key == infoMaxMemstoreTS && c.r.info[infoKVVersion] == nil:
+		case e.key == infoMaxMemstoreTS && c.reader.info[infoKVVersion] == nil:
 			continue
 		}
 		if !ok && e.needed {
@@ -182,7 +182,7 @@ func (c *checker) proveInfo() {
 			c.failf("%s is not what the cells say", e.key)
 		}
 	}
-	if c.bloom != nil && !bytes.Equal(c.r.info[infoLastBloomKey], c.bloom.last) {
+	if c.bloom != nil && !bytes.Equal(c.reader.info[infoLastBloomKey], c.bloom.last) {
 		c.failf("%s is not the last key of the bloom filter", infoLastBloomKey)
 	}
 	if c.delete == nil && c.bloom != nil && c.bloom.meta.kind != BloomRowCol && s.deleteFamily > 0 {

@@ -55,7 +55,7 @@ func (s *sample) offer(f *flat, rnd *rand.Rand) {
 func (c *checker) seeks() error {
 	for i := range c.sample.cells {
 		want := &c.sample.cells[i]
-		ok, err := c.r.MayContain(want.key.Row, want.key.Qualifier)
+		ok, err := c.reader.MayContain(want.key.Row, want.key.Qualifier)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c *checker) seeks() error {
 
 // seek looks up a sampled cell from the start of its row.
 func (c *checker) seek(want *sampled) error {
-	s := c.r.SeekRow(want.key.Row)
+	s := c.reader.SeekRow(want.key.Row)
 	for s.Next() {
 		order := Compare(s.Cell(), &want.key)
 		if order == 0 && sha256.Sum256(s.Cell().Value) == want.value {

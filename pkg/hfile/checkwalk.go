@@ -43,7 +43,7 @@ func (c *checker) rank(blk *block) int {
 	case kindIntermediateIndex:
 		return rankIntermediate
 	case kindRootIndex:
-		if blk.offset == c.r.trailer.loadOnOpen {
+		if blk.offset == c.reader.trailer.loadOnOpen {
 			return rankRoot
 		}
 		return rankMetaIndex
@@ -73,7 +73,7 @@ func (c *checker) walkBlocks() error {
 	if c.layout.rank < rankFileInfo {
 		return fmt.Errorf("%w: its blocks end before the file info", ErrCorrupt)
 	}
-	if err := c.index.finish(c.layout.inlineEnd, c.r.trailer.loadOnOpen); err != nil {
+	if err := c.index.finish(c.layout.inlineEnd, c.reader.trailer.loadOnOpen); err != nil {
 		return err
 	}
 	for _, b := range []*bloomProof{c.bloom, c.delete} {
@@ -152,7 +152,7 @@ func (c *checker) passChunk(blk *block) error {
 // openSection reads the blocks from the root index on, ahead of the walk, which
 // checks their order.
 func (c *checker) openSection() error {
-	t := &c.r.trailer
+	t := &c.reader.trailer
 	blk, err := c.aside.read(t.loadOnOpen)
 	if err != nil {
 		return err
@@ -179,10 +179,10 @@ func (c *checker) openSection() error {
 				return fmt.Errorf("%w: the file info is at %d, its trailer says %d", ErrCorrupt, off, t.fileInfo)
 			}
 		case kindBloomMeta:
-			if c.r.bloom == nil {
+			if c.reader.bloom == nil {
 				return fmt.Errorf("%w: the bloom metadata at offset %d is out of place", ErrCorrupt, off)
 			}
-			c.bloom = &bloomProof{meta: c.r.bloom, what: "bloom filter", blocks: &c.aside, probes: c.probes, rnd: c.rnd}
+			c.bloom = &bloomProof{meta: c.reader.bloom, what: "bloom filter", blocks: &c.aside, probes: c.probes, rnd: c.rnd}
 			if err := c.bloom.proveMeta(); err != nil {
 				return fmt.Errorf("bloom metadata at offset %d: %w", off, err)
 			}

@@ -109,11 +109,11 @@ func (w *Writer) fileInfo() []byte {
 	}
 	average := func(sum int64) []byte { return i32(int(sum / max(s.cells, 1))) }
 	entries := []infoEntry{
-		{infoBulkTask, []byte(w.o.Task)},
-		{infoBulkTime, i64(w.o.BulkloadTime)},
+		{infoBulkTask, []byte(w.options.Task)},
+		{infoBulkTime, i64(w.options.BulkloadTime)},
 		{infoDeleteCount, i64(s.deleteFamily)},
 		{infoEarliestPut, i64(s.earliestPut)},
-		{infoExclude, flag(w.o.ExcludeFromMinorCompaction)},
+		{infoExclude, flag(w.options.ExcludeFromMinorCompaction)},
 		{infoHistorical, flag(false)},
 		{infoKVVersion, i32(1)},
 		{infoMajor, flag(true)},
@@ -121,7 +121,7 @@ func (w *Writer) fileInfo() []byte {
 		{infoTimeRange, append(i64(s.minTime), i64(s.maxTime)...)},
 		{infoAvgKeyLen, average(s.keyBytes)},
 		{infoAvgValueLen, average(s.valueBytes)},
-		{infoCreateTime, i64(w.o.CreateTime)},
+		{infoCreateTime, i64(w.options.CreateTime)},
 		{infoMaxTagsLen, i32(s.maxTags)},
 		{infoTagsPacked, flag(false)},
 	}
@@ -129,14 +129,14 @@ func (w *Writer) fileInfo() []byte {
 		entries = append(entries, infoEntry{infoLastKey, w.prev.key},
 			infoEntry{infoBiggestKey, s.biggestKey}, infoEntry{infoBiggestLen, i64(s.biggest)})
 	}
-	if w.o.Encoding != EncodingNone {
-		entries = append(entries, infoEntry{infoEncoding, []byte(w.o.Encoding.String())})
+	if w.options.Encoding != EncodingNone {
+		entries = append(entries, infoEntry{infoEncoding, []byte(w.options.Encoding.String())})
 	}
 	if w.bloom != nil && w.bloom.total > 0 {
-		entries = append(entries, infoEntry{infoBloomType, []byte(w.o.Bloom.String())},
+		entries = append(entries, infoEntry{infoBloomType, []byte(w.options.Bloom.String())},
 			infoEntry{infoLastBloomKey, w.bloom.lastKey})
-		if w.o.Bloom == BloomRowPrefix {
-			entries = append(entries, infoEntry{infoBloomParam, i32(w.o.BloomPrefix)})
+		if w.options.Bloom == BloomRowPrefix {
+			entries = append(entries, infoEntry{infoBloomParam, i32(w.options.BloomPrefix)})
 		}
 	}
 	return infoPayload(entries...)

@@ -35,7 +35,7 @@ func (r *RowWriter) chooseTable(rowLen int) {
 			clear(r.tables)
 		}
 		t = new(pairTable)
-		if n := len(r.s.Qualifiers); n <= maxPairColumns {
+		if n := len(r.schema.Qualifiers); n <= maxPairColumns {
 			t.all = make([]pairTemplate, n*n)
 		} else {
 			t.after = make([]pairTemplate, n)
@@ -50,7 +50,7 @@ func (r *RowWriter) template(last, column int) *pairTemplate {
 	t := &r.scratch
 	switch {
 	case r.table.all != nil:
-		t = &r.table.all[last*len(r.s.Qualifiers)+column]
+		t = &r.table.all[last*len(r.schema.Qualifiers)+column]
 	case column == last+1:
 		t = &r.table.after[column]
 	default:
@@ -63,8 +63,8 @@ func (r *RowWriter) template(last, column int) *pairTemplate {
 }
 
 func (r *RowWriter) fill(t *pairTemplate, last, column int) {
-	a, b := r.s.Qualifiers[last], r.s.Qualifiers[column]
-	head := 3 + r.w.cur.rowLen + r.w.cur.famLen
+	a, b := r.schema.Qualifiers[last], r.schema.Qualifiers[column]
+	head := 3 + r.writer.cur.rowLen + r.writer.cur.famLen
 	same := commonPrefix(a, b)
 	*t = pairTemplate{set: true, flag: fastTimestampMask | fastSameType}
 	if len(a) == len(b) {

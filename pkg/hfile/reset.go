@@ -5,7 +5,7 @@ import "io"
 // Reset prepares the writer for another file with the same options and schema, reusing its memory: a table with many regions has
 // many small files. The previous file must have been finished without an error.
 func (r *RowWriter) Reset(out io.Writer) {
-	r.w.reset(out)
+	r.writer.reset(out)
 	r.helpers = nil
 }
 

@@ -43,14 +43,14 @@ func (w *Writer) Written() int64 {
 }
 
 // Written returns [Writer.Written] of the underlying writer.
-func (r *RowWriter) Written() int64 { return r.w.Written() }
+func (r *RowWriter) Written() int64 { return r.writer.Written() }
 
 // FirstLen returns [CellLen] of a row's first cell, 0 if the row has none.
 // Values are as in [RowWriter.AppendRow].
 func (r *RowWriter) FirstLen(row []byte, values [][]byte) int64 {
 	for i, v := range values {
 		if v != nil {
-			return int64(8 + keyOverhead + len(row) + len(r.w.o.Family) + len(r.s.Qualifiers[i]) + len(v))
+			return int64(8 + keyOverhead + len(row) + len(r.writer.options.Family) + len(r.schema.Qualifiers[i]) + len(v))
 		}
 	}
 	return 0

@@ -42,8 +42,8 @@ type batchBlock struct {
 // encoders holds the idle encoders of one file, as many as have worked
 // concurrently, and Rows for reuse. Any goroutine may take one.
 type encoders struct {
-	o       Options
-	s       Schema
+	options Options
+	schema  Schema
 	form    *rowsForm
 	tail    []byte
 	qualMax int
@@ -79,9 +79,9 @@ func (s *spares[T]) give(t T) {
 
 // encoder returns a new encoder of batches.
 func (e *encoders) encoder() *RowWriter {
-	w := &Writer{o: e.o, fullAt: e.o.blockLimits(), started: true, block: make([]byte, 0, e.block)}
-	w.blocks = &blockWriter{comp: compressor{codec: e.o.Compression, level: e.o.Level, framing: e.o.Zstd}}
-	return &RowWriter{w: w, s: e.s, tail: e.tail, qualMax: e.qualMax, tables: make(map[int]*pairTable), tableOf: -1}
+	w := &Writer{options: e.options, fullAt: e.options.blockLimits(), started: true, block: make([]byte, 0, e.block)}
+	w.blocks = &blockWriter{comp: compressor{codec: e.options.Compression, level: e.options.Level, framing: e.options.Zstd}}
+	return &RowWriter{writer: w, schema: e.schema, tail: e.tail, qualMax: e.qualMax, tables: make(map[int]*pairTable), tableOf: -1}
 }
 
 // takeRows returns empty rows, reused or new.
@@ -147,7 +147,7 @@ func (b *rowBatch) key(r batchRow) []byte { return b.parts[r.part].rows.rows[r.r
 func (b *rowBatch) encode() {
 	r := b.encoders.free.take(b.encoders.encoder)
 	r.into = b
-	w := r.w
+	w := r.writer
 	b.info.cells, b.info.keyBytes, b.info.valueBytes, b.info.biggest = 0, 0, 0, 0
 	w.info, w.blocks.err = b.info, nil
 	w.prev.setFlat(&b.left)

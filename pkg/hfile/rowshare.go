@@ -56,7 +56,7 @@ type sharing struct {
 // writer's memory; with large values up to 5 MiB. Helpers are not used with settings that have no
 // fast path, nor for rows with long keys or values.
 func (r *RowWriter) Share(h Helpers) {
-	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= maxSharedBlock {
+	if o := &r.writer.options; !r.general && o.EncodedRatio == 0 && o.BlockSize <= maxSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
 	}
 }
@@ -67,7 +67,7 @@ func (r *RowWriter) NewRows() *Rows { return r.encoders.takeRows() }
 // AppendRows is [RowWriter.AppendRow] for many rows, which it takes ownership of. Helpers encode them; the caller's
 // goroutine determines where blocks end, and appends the blocks. Rows with an error are not added to the file.
 func (r *RowWriter) AppendRows(b *Rows) error {
-	w := r.w
+	w := r.writer
 	if w.err != nil {
 		return w.err
 	}
@@ -92,7 +92,7 @@ func (r *RowWriter) AppendRows(b *Rows) error {
 // appendRows encodes rows until a batch can begin, and cuts the remaining rows into batches.
 func (r *RowWriter) appendRows(b *Rows) error {
 	if r.values == nil {
-		r.values = make([][]byte, len(r.s.Qualifiers))
+		r.values = make([][]byte, len(r.schema.Qualifiers))
 	}
 	defer func() { r.given = rowsPlace{} }()
 	for row := range b.rows {
@@ -170,7 +170,7 @@ func (r *RowWriter) cutCopied() {
 
 // cut adds the cells from a place on to batches, which end at ends of blocks.
 func (r *RowWriter) cut(from rowsPlace) {
-	rows, limit := from.rows, r.w.o.BlockSize
+	rows, limit := from.rows, r.writer.options.BlockSize
 	r.addPart(rows, from.row)
 	for row := from.row; row < len(rows.rows); row++ {
 		size := rows.sizes[row]
@@ -195,7 +195,7 @@ func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 		if l < 0 || i < column {
 			continue
 		}
-		if r.open >= r.w.o.BlockSize {
+		if r.open >= r.writer.options.BlockSize {
 			r.open = 0
 			if b := r.batch; b.size >= r.batchSize {
 				r.endPart(row+1, i)
@@ -227,13 +227,13 @@ func (r *RowWriter) beginBatch(last, column int) {
 		r.batch, r.spare = r.spare[n-1], r.spare[:n-1]
 		r.batch.reset()
 	} else {
-		r.batch = &rowBatch{encoders: r.encoders, scratch: make([][]byte, len(r.s.Qualifiers)), done: make(chan struct{}, 1)}
+		r.batch = &rowBatch{encoders: r.encoders, scratch: make([][]byte, len(r.schema.Qualifiers)), done: make(chan struct{}, 1)}
 	}
 	r.batch.first = column
 	if last >= 0 {
 		r.setLeft(&r.batch.left, last)
 	} else {
-		r.batch.left.setFlat(&r.w.prev)
+		r.batch.left.setFlat(&r.writer.prev)
 	}
 }
 
@@ -289,7 +289,7 @@ func (r *RowWriter) collect(most int) {
 
 // addBatch appends the blocks of a batch to the file and makes the batch available for reuse.
 func (r *RowWriter) addBatch(b *rowBatch) {
-	w := r.w
+	w := r.writer
 	if w.blocks.err == nil {
 		w.blocks.err = b.err
 	}
@@ -299,7 +299,7 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 		for ; hashes < k.hashes; hashes += 2 {
 			h1, h2 := b.hashes[hashes], b.hashes[hashes+1]
 			// No two rows are equal, so most keys need not be read: they are in another core's cache.
-			if last := hashes+2 == len(b.hashes); last || w.o.Bloom != BloomRow || !w.bloom.addOther(h1, h2) {
+			if last := hashes+2 == len(b.hashes); last || w.options.Bloom != BloomRow || !w.bloom.addOther(h1, h2) {
 				w.bloom.addHashed(r.bloomKey(b.key(rows)), h1, h2)
 			}
 			rows = b.behind(rows)
@@ -332,7 +332,7 @@ func (r *RowWriter) settle() {
 	r.batch = nil
 	helpers := r.helpers
 	r.helpers = nil
-	r.w.prev.setFlat(&b.left)
+	r.writer.prev.setFlat(&b.left)
 	b.eachRow(func(key []byte, values [][]byte, known bool) { r.appendRow(key, values, known) })
 	r.helpers = helpers
 	for _, p := range b.parts {

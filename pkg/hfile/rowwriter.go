@@ -20,8 +20,8 @@ type Schema struct {
 // computed from the previous cell. The file is the same, byte for byte, as
 // [Writer.Append] writes from the same cells.
 type RowWriter struct {
-	w       *Writer
-	s       Schema
+	writer  *Writer
+	schema  Schema
 	general bool   // settings without a fast path
 	tail    []byte // timestamp and type that end every key
 	qualMax int
@@ -56,7 +56,7 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &RowWriter{w: w, s: s, tableOf: -1, tables: make(map[int]*pairTable)}
+	r := &RowWriter{writer: w, schema: s, tableOf: -1, tables: make(map[int]*pairTable)}
 	for i, q := range s.Qualifiers {
 		if i > 0 && bytes.Compare(s.Qualifiers[i-1], q) >= 0 {
 			return nil, fmt.Errorf("hfile schema: qualifier %q does not follow %q", q, s.Qualifiers[i-1])
@@ -65,7 +65,7 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 	}
 	r.general = o.Bloom == BloomRowCol || o.Encoding != EncodingFastDiff && o.Encoding != EncodingNone
 	r.tail = append(binary.BigEndian.AppendUint64(nil, uint64(s.Timestamp)), byte(Put))
-	r.encoders = &encoders{o: w.o, s: s, form: newRowsForm(&w.o, &s, r.qualMax), tail: r.tail, qualMax: r.qualMax, block: cap(w.block)}
+	r.encoders = &encoders{options: w.options, schema: s, form: newRowsForm(&w.options, &s, r.qualMax), tail: r.tail, qualMax: r.qualMax, block: cap(w.block)}
 	return r, nil
 }
 
@@ -75,12 +75,12 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 // capacity, may be read but do not matter. Errors are those of [Writer.Append];
 // equal rows are out of order too.
 func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
-	w := r.w
+	w := r.writer
 	if w.err != nil {
 		return w.err
 	}
-	if len(values) != len(r.s.Qualifiers) {
-		return w.fail(fmt.Errorf("row of %d bytes has %d values for %d qualifiers", len(row), len(values), len(r.s.Qualifiers)))
+	if len(values) != len(r.schema.Qualifiers) {
+		return w.fail(fmt.Errorf("row of %d bytes has %d values for %d qualifiers", len(row), len(values), len(r.schema.Qualifiers)))
 	}
 	if len(row) > MaxRowLen {
 		return w.fail(rowTooLong(row))
@@ -110,21 +110,21 @@ func (r *RowWriter) lastRow() []byte {
 	if b := r.copied; b != nil {
 		return b.rows[len(b.rows)-1].key
 	}
-	return r.w.prev.row()
+	return r.writer.prev.row()
 }
 
 // Finish is [Writer.Finish]. Afterwards no helper uses the writer's data.
 func (r *RowWriter) Finish() (Stats, error) {
-	if r.batch != nil && r.w.err == nil {
+	if r.batch != nil && r.writer.err == nil {
 		r.settle()
 	}
-	return r.w.Finish()
+	return r.writer.Finish()
 }
 
 // appendRow encodes the cells of a row and reports whether it has any. If added is set, the file already has the row's filter
 // entry. The rest of a row may be shared instead.
 func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bool) {
-	w := r.w
+	w := r.writer
 	r.startRow(row)
 	if r.appendWhole(values, added) {
 		return true
@@ -155,9 +155,9 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bo
 // openRow adds the row to filters and statistics. It is called before the row's first cell, and so before the end of the block
 // that is full by then.
 func (r *RowWriter) openRow() {
-	w := r.w
+	w := r.writer
 	if r.into != nil {
-		if w.o.Bloom != BloomNone {
+		if w.options.Bloom != BloomNone {
 			r.into.hash(r.bloomKey(w.cur.row()))
 		}
 		return
@@ -165,13 +165,13 @@ func (r *RowWriter) openRow() {
 	if w.bloom != nil {
 		w.bloom.add(r.bloomKey(w.cur.row()))
 	}
-	w.info.addRow(w.cur.row(), r.s.Timestamp)
+	w.info.addRow(w.cur.row(), r.schema.Timestamp)
 }
 
 // bloomKey returns the filter's key for a row.
 func (r *RowWriter) bloomKey(row []byte) []byte {
-	if r.w.o.Bloom == BloomRowPrefix {
-		return row[:min(len(row), r.w.o.BloomPrefix)]
+	if r.writer.options.Bloom == BloomRowPrefix {
+		return row[:min(len(row), r.writer.options.BloomPrefix)]
 	}
 	return row
 }
@@ -179,22 +179,22 @@ func (r *RowWriter) bloomKey(row []byte) []byte {
 // turnBlock ends the open block and begins the next.
 func (r *RowWriter) turnBlock() {
 	if r.into != nil {
-		r.into.pack(r.w)
+		r.into.pack(r.writer)
 		return
 	}
-	r.w.endBlock()
-	r.w.writeInline(false)
+	r.writer.endBlock()
+	r.writer.writeInline(false)
 }
 
 // appendCells appends the row cell by cell, without the fast path.
 func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
-	c := Cell{Row: row, Family: r.w.o.Family, Timestamp: r.s.Timestamp, Type: Put}
+	c := Cell{Row: row, Family: r.writer.options.Family, Timestamp: r.schema.Timestamp, Type: Put}
 	for i, v := range values {
 		if v == nil {
 			continue
 		}
-		c.Qualifier, c.Value = r.s.Qualifiers[i], v
-		if err := r.w.Append(&c); err != nil {
+		c.Qualifier, c.Value = r.schema.Qualifiers[i], v
+		if err := r.writer.Append(&c); err != nil {
 			return err
 		}
 	}
@@ -203,12 +203,12 @@ func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
 
 // startRow builds the part of the flat key that all cells of the row share.
 func (r *RowWriter) startRow(row []byte) {
-	c := &r.w.cur
+	c := &r.writer.cur
 	c.key = binary.BigEndian.AppendUint16(c.key[:0], uint16(len(row)))
 	c.key = append(c.key, row...)
-	c.key = append(c.key, byte(len(r.w.o.Family)))
-	c.key = append(c.key, r.w.o.Family...)
-	c.rowLen, c.famLen, c.tags = len(row), len(r.w.o.Family), nil
+	c.key = append(c.key, byte(len(r.writer.options.Family)))
+	c.key = append(c.key, r.writer.options.Family...)
+	c.rowLen, c.famLen, c.tags = len(row), len(r.writer.options.Family), nil
 	if len(row) != r.tableOf {
 		r.chooseTable(len(row))
 	}
@@ -216,19 +216,19 @@ func (r *RowWriter) startRow(row []byte) {
 
 // setKey completes the flat key for a column.
 func (r *RowWriter) setKey(c *flat, column int) {
-	c.key = append(c.key[:3+c.rowLen+c.famLen], r.s.Qualifiers[column]...)
+	c.key = append(c.key[:3+c.rowLen+c.famLen], r.schema.Qualifiers[column]...)
 	c.key = append(c.key, r.tail...)
 }
 
 // appendValue adds the cell of one column. last is the previous column in this row, -1 for the row's first.
 func (r *RowWriter) appendValue(last, column int, values [][]byte) {
-	w := r.w
+	w := r.writer
 	value := values[column]
-	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
+	keyLen := w.cur.rowLen + w.cur.famLen + len(r.schema.Qualifiers[column]) + keyOverhead
 	switch {
 	case w.cells == 0:
 		r.openBlock(last, column, value)
-	case w.o.Encoding == EncodingNone:
+	case w.options.Encoding == EncodingNone:
 		r.setKey(&w.cur, column)
 		w.cur.value = value
 		w.block = appendCell(w.block, EncodingNone, nil, &w.cur)
@@ -247,7 +247,7 @@ func (r *RowWriter) appendValue(last, column int, values [][]byte) {
 
 // openBlock writes the first cell of a block and builds the block's index key.
 func (r *RowWriter) openBlock(last, column int, value []byte) {
-	w := r.w
+	w := r.writer
 	var left *flat
 	switch {
 	case last >= 0:
@@ -259,13 +259,13 @@ func (r *RowWriter) openBlock(last, column int, value []byte) {
 	r.setKey(&w.cur, column)
 	w.cur.value = value
 	w.firstKey = appendMidpoint(w.firstKey[:0], left, &w.cur)
-	w.block = appendCell(w.block, w.o.Encoding, nil, &w.cur)
+	w.block = appendCell(w.block, w.options.Encoding, nil, &w.cur)
 	r.valueAt(len(w.block)-2-len(value), len(value))
 }
 
 // setLeft builds the key of a column of the current row.
 func (r *RowWriter) setLeft(left *flat, column int) {
-	cur := &r.w.cur
+	cur := &r.writer.cur
 	left.key = append(left.key[:0], cur.key[:3+cur.rowLen+cur.famLen]...)
 	left.rowLen, left.famLen = cur.rowLen, cur.famLen
 	r.setKey(left, column)
@@ -273,7 +273,7 @@ func (r *RowWriter) setLeft(left *flat, column int) {
 
 // appendFirst writes the first cell of a row that is not the first of its block.
 func (r *RowWriter) appendFirst(column int, value []byte) {
-	w := r.w
+	w := r.writer
 	r.setKey(&w.cur, column)
 	w.cur.value = value
 	w.prev.value = w.block[w.prevAt : w.prevAt+w.prevLen]
@@ -286,11 +286,11 @@ func (r *RowWriter) appendFirst(column int, value []byte) {
 }
 
 // valueAt records the position of the last value in the block.
-func (r *RowWriter) valueAt(at, n int) { r.w.prevAt, r.w.prevLen = at, n }
+func (r *RowWriter) valueAt(at, n int) { r.writer.prevAt, r.writer.prevLen = at, n }
 
 // endRow makes the row's last cell the previous cell of the next row.
 func (r *RowWriter) endRow(last int) {
-	w := r.w
+	w := r.writer
 	r.setKey(&w.cur, last)
 	w.prev, w.cur = w.cur, w.prev
 	w.started = true

@@ -14,7 +14,7 @@ import (
 // It shares the Reader's buffers, so only one Scanner of a Reader may be in use
 // at a time.
 type Scanner struct {
-	r       *Reader
+	reader  *Reader
 	dec     cellDecoder
 	next    int64 // offset of the next block
 	open    bool  // a data block is being read
@@ -29,7 +29,7 @@ type Scanner struct {
 
 // Scan returns a scanner positioned before the first cell.
 func (r *Reader) Scan() *Scanner {
-	return &Scanner{r: r, dec: r.decoder, next: max(r.trailer.firstData, 0)}
+	return &Scanner{reader: r, dec: r.decoder, next: max(r.trailer.firstData, 0)}
 }
 
 // Next moves to the next cell. It returns false at the end and on an error.
@@ -61,18 +61,18 @@ func (s *Scanner) Next() bool {
 
 // nextBlock opens the next data block, skipping index leaves and Bloom chunks.
 func (s *Scanner) nextBlock() bool {
-	t := &s.r.trailer
+	t := &s.reader.trailer
 	for s.err == nil && t.cells > 0 && s.next <= t.lastData {
-		if s.err = s.r.blocks.header(s.next); s.err != nil {
+		if s.err = s.reader.blocks.header(s.next); s.err != nil {
 			return false
 		}
-		blk := &s.r.blocks.block
+		blk := &s.reader.blocks.block
 		s.next = blk.end()
 		if blk.kind != kindData && blk.kind != kindEncodedData {
 			continue
 		}
 		s.at = blk.offset
-		if blk, s.err = s.r.blocks.read(s.at); s.err != nil {
+		if blk, s.err = s.reader.blocks.read(s.at); s.err != nil {
 			return false
 		}
 		if s.err = s.dec.start(blk); s.err != nil {

@@ -16,7 +16,7 @@ type rowSize struct {
 
 func (r *RowWriter) sizeRow(values [][]byte) rowSize {
 	s := rowSize{first: -1, last: -1}
-	quals := r.s.Qualifiers[:len(values)]
+	quals := r.schema.Qualifiers[:len(values)]
 	for i, v := range values {
 		if v == nil {
 			continue
@@ -36,8 +36,8 @@ func (r *RowWriter) sizeRow(values [][]byte) rowSize {
 // appendWhole adds the cells of the current row if all of them are certain to fit into the open block, whatever their encoded size,
 // so that no check between cells is needed. It returns false if it added nothing.
 func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
-	w := r.w
-	if w.cells == 0 || w.o.Encoding != EncodingFastDiff {
+	w := r.writer
+	if w.cells == 0 || w.options.Encoding != EncodingFastDiff {
 		return false
 	}
 	s := r.sizeRow(values)
@@ -81,8 +81,8 @@ func (r *RowWriter) noteBiggest(values [][]byte) {
 
 // noteSize is noteBiggest for one cell of the current row.
 func (r *RowWriter) noteSize(column, value int) {
-	w := r.w
-	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
+	w := r.writer
+	keyLen := w.cur.rowLen + w.cur.famLen + len(r.schema.Qualifiers[column]) + keyOverhead
 	if size := int64(keyLen+value) + 12; size > w.info.biggest {
 		r.setKey(&w.cur, column)
 		w.info.biggest = size
@@ -94,7 +94,7 @@ func (r *RowWriter) noteSize(column, value int) {
 // upper bounds of the number of cells and the length of their values. Fixed-size copies that overshoot are cheaper than exact
 // ones; later writes overwrite the excess.
 func (r *RowWriter) appendOthers(first, last, cells, bytes int, values [][]byte) {
-	w := r.w
+	w := r.writer
 	n := len(w.block)
 	if room := cells*(templateRoom+r.qualMax) + bytes; cap(w.block)-n < room {
 		w.block = slices.Grow(w.block, room)

@@ -21,12 +21,12 @@ var ErrTooLarge = errors.New("cell too large")
 // two megabytes of output, whatever the file's size, plus the root index (about
 // 80 bytes for each 128 KiB of leaf index) and 80 bytes for each Bloom chunk.
 type Writer struct {
-	o      Options
-	fullAt blockLimits
-	blocks *blockWriter
-	index  indexWriter
-	bloom  *bloomWriter // nil for BloomNone
-	delete *bloomWriter // rows with delete-family markers; nil for BloomRowCol
+	options Options
+	fullAt  blockLimits
+	blocks  *blockWriter
+	index   indexWriter
+	bloom   *bloomWriter // nil for BloomNone
+	delete  *bloomWriter // rows with delete-family markers; nil for BloomRowCol
 
 	block      []byte // cells of the open data block, after blockPrefix bytes
 	cells      int    // in block
@@ -66,7 +66,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("hfile options: %w", err)
 	}
 	o = o.withDefaults()
-	w := &Writer{o: o, fullAt: o.blockLimits()}
+	w := &Writer{options: o, fullAt: o.blockLimits()}
 	w.blocks = newBlockWriter(out, &o)
 	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries}
 	if o.Bloom != BloomNone {
@@ -91,8 +91,8 @@ func (w *Writer) Append(c *Cell) error {
 	if err := w.check(c); err != nil {
 		return w.fail(err)
 	}
-	if len(w.o.Family) == 0 {
-		w.o.Family = append([]byte(nil), c.Family...)
+	if len(w.options.Family) == 0 {
+		w.options.Family = append([]byte(nil), c.Family...)
 	}
 	w.cur.setKey(c.Row, c.Family, c.Qualifier, c.Timestamp, c.Type)
 	w.cur.value, w.cur.tags = c.Value, c.Tags
@@ -126,12 +126,12 @@ func (w *Writer) put() {
 	} else {
 		prev.value = w.block[w.prevAt : w.prevAt+w.prevLen]
 	}
-	if w.o.Encoding == EncodingRowIndexV1 && (prev == nil || string(prev.row()) != string(w.cur.row())) {
+	if w.options.Encoding == EncodingRowIndexV1 && (prev == nil || string(prev.row()) != string(w.cur.row())) {
 		w.rowStarts = append(w.rowStarts, uint32(len(w.block)-blockPrefix))
 		w.unencoded += 4 // the row's position counts too (RowIndexEncoderV1, 2.6.4)
 	}
 	before := len(w.block)
-	w.block = appendCell(w.block, w.o.Encoding, prev, &w.cur)
+	w.block = appendCell(w.block, w.options.Encoding, prev, &w.cur)
 	w.placeValue(before)
 	w.cells++
 	w.unencoded += unencodedSize(len(w.cur.key), len(w.cur.value), len(w.cur.tags))
@@ -144,11 +144,11 @@ func (w *Writer) put() {
 // comparison with the next cell. The value precedes tags and sequence id, or is
 // at the previous value's position if both values are the same.
 func (w *Writer) placeValue(before int) {
-	if w.o.Encoding == EncodingFastDiff && w.cells > 0 && w.block[before]&fastSameValue != 0 {
+	if w.options.Encoding == EncodingFastDiff && w.cells > 0 && w.block[before]&fastSameValue != 0 {
 		return
 	}
 	tail := len(w.cur.tags) + 1 + 2
-	if w.o.Encoding == EncodingPrefix || w.o.Encoding == EncodingDiff || w.o.Encoding == EncodingFastDiff {
+	if w.options.Encoding == EncodingPrefix || w.options.Encoding == EncodingDiff || w.options.Encoding == EncodingFastDiff {
 		tail = len(w.cur.tags) + 1 + (bits.Len(uint(len(w.cur.tags))|1)+6)/7
 	}
 	w.prevAt, w.prevLen = len(w.block)-tail-len(w.cur.value), len(w.cur.value)
@@ -167,8 +167,8 @@ func (w *Writer) check(c *Cell) error {
 		return fmt.Errorf("%w: over %d bytes in a row of %d bytes", ErrTooLarge, 1<<30, len(c.Row))
 	case c.Timestamp < 0:
 		return fmt.Errorf("timestamp %d of a row of %d bytes is below 0", c.Timestamp, len(c.Row))
-	case len(w.o.Family) > 0 && string(w.o.Family) != string(c.Family):
-		return fmt.Errorf("cell of family %q in a file of family %q, row of %d bytes", c.Family, w.o.Family, len(c.Row))
+	case len(w.options.Family) > 0 && string(w.options.Family) != string(c.Family):
+		return fmt.Errorf("cell of family %q in a file of family %q, row of %d bytes", c.Family, w.options.Family, len(c.Row))
 	}
 	return nil
 }
@@ -176,11 +176,11 @@ func (w *Writer) check(c *Cell) error {
 // addToBlooms is called before the block check: when chunks are written after
 // this block, the filters already hold the first row of the next block.
 func (w *Writer) addToBlooms(c *flat) {
-	switch w.o.Bloom {
+	switch w.options.Bloom {
 	case BloomRow:
 		w.bloom.add(c.row())
 	case BloomRowPrefix:
-		w.bloom.add(c.row()[:min(c.rowLen, w.o.BloomPrefix)])
+		w.bloom.add(c.row()[:min(c.rowLen, w.options.BloomPrefix)])
 	case BloomRowCol:
 		w.bloomKey = appendRowColKey(w.bloomKey[:0], c.row(), c.qualifier())
 		w.bloom.add(w.bloomKey)
@@ -213,7 +213,7 @@ func (w *Writer) blockFull() bool {
 		return false
 	}
 	encoded := len(w.block) - blockPrefix
-	if w.o.Encoding == EncodingRowIndexV1 {
+	if w.options.Encoding == EncodingRowIndexV1 {
 		encoded = w.unencoded // HBase reports one size for both (RowIndexCodecV1, 2.6.4)
 	}
 	return encoded >= w.fullAt.encoded || w.unencoded >= w.fullAt.unencoded
@@ -229,15 +229,15 @@ func (w *Writer) endBlock() {
 // closeBlock returns the kind and payload of the open data block.
 func (w *Writer) closeBlock() (kind blockKind, payload []byte) {
 	kind, payload = kindData, w.block[blockPrefix:]
-	switch w.o.Encoding {
+	switch w.options.Encoding {
 	case EncodingNone:
 	case EncodingRowIndexV1:
 		w.block = appendRowIndex(w.block, w.rowStarts)
 		kind, payload = kindEncodedData, w.block[blockPrefix-rowIndexPrefix:]
-		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
+		binary.BigEndian.PutUint16(payload, encodingIDs[w.options.Encoding])
 	default:
 		kind, payload = kindEncodedData, w.block
-		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
+		binary.BigEndian.PutUint16(payload, encodingIDs[w.options.Encoding])
 		binary.BigEndian.PutUint32(payload[2:], uint32(w.unencoded))
 	}
 	return kind, payload
@@ -296,7 +296,7 @@ func (w *Writer) Finish() (Stats, error) {
 	t.totalUncompressed = w.total + trailerSize
 	t.cells = w.info.cells
 	t.firstData, t.lastData = w.firstData, w.lastData
-	t.compression = w.o.Compression
+	t.compression = w.options.Compression
 	w.blocks.buf = append(w.blocks.buf, t.marshal()...)
 	w.blocks.flush()
 	if w.blocks.err != nil {

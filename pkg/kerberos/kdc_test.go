@@ -285,9 +285,9 @@ func TestKDCAway(t *testing.T) {
 	}
 	// A ticket that is due for renewal is used as long as it is valid, and the KDC is not asked again for a while.
 	c.mu.Lock()
-	due := *c.s.tickets[asked{hdfsService, ""}]
+	due := *c.state.tickets[asked{hdfsService, ""}]
 	due.since, due.end = time.Now().Add(-24*time.Hour), time.Now().Add(time.Minute)
-	c.s.tickets[asked{hdfsService, ""}] = &due
+	c.state.tickets[asked{hdfsService, ""}] = &due
 	c.mu.Unlock()
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
 		t.Errorf("a ticket that is due: %v", err)

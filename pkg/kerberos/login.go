@@ -33,12 +33,12 @@ type Options struct {
 
 // Client is a logged-in user. It is safe for concurrent use.
 type Client struct {
-	o         Options
+	options   Options
 	principal string
 	one       chan struct{} // full during an exchange with a KDC
 
 	mu    sync.Mutex
-	s     *state // nil when the client is closed
+	state *state // nil when the client is closed
 	timer *time.Timer
 }
 
@@ -51,7 +51,7 @@ func Login(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, principal: name, one: make(chan struct{}, 1), s: s}
+	c := &Client{options: o, principal: name, one: make(chan struct{}, 1), state: s}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep()
@@ -74,10 +74,10 @@ func (c *Client) Principal() string { return c.principal }
 func (c *Client) Until() (end, renewable time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.s == nil {
+	if c.state == nil {
 		return end, renewable
 	}
-	return c.s.tgt.end, c.s.tgt.till
+	return c.state.tgt.end, c.state.tgt.till
 }
 
 // Close ends the renewal of tickets.
@@ -89,9 +89,9 @@ func (c *Client) Close() {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	if c.s != nil {
-		c.s.krb.Destroy()
-		c.s = nil
+	if c.state != nil {
+		c.state.krb.Destroy()
+		c.state = nil
 	}
 }
 

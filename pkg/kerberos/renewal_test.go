@@ -106,8 +106,8 @@ func TestCacheLives(t *testing.T) {
 	ended := func(till time.Duration) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.s.tgt.end, c.s.tgt.till = time.Now().Add(-time.Second), time.Now().Add(till)
-		c.s.tickets = map[asked]*grant{}
+		c.state.tgt.end, c.state.tgt.till = time.Now().Add(-time.Second), time.Now().Add(till)
+		c.state.tickets = map[asked]*grant{}
 	}
 	ended(-time.Second)
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err == nil || !strings.Contains(err.Error(), "has expired: run kinit") {
@@ -122,8 +122,8 @@ func TestCacheLives(t *testing.T) {
 	}
 	// The ticket is due, and no other program has renewed it, so this package does.
 	c.mu.Lock()
-	c.s.tgt.since, c.s.tgt.end = time.Now().Add(-time.Hour), time.Now().Add(time.Minute)
-	c.s.tickets = map[asked]*grant{}
+	c.state.tgt.since, c.state.tgt.end = time.Now().Add(-time.Hour), time.Now().Add(time.Minute)
+	c.state.tickets = map[asked]*grant{}
 	c.mu.Unlock()
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
 		t.Error(err)

@@ -105,10 +105,10 @@ const patience = 10 * time.Second
 func (c *Client) cached(a asked) (*grant, *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.s == nil {
+	if c.state == nil {
 		return nil, nil
 	}
-	return c.s.tickets[a], c.s
+	return c.state.tickets[a], c.state
 }
 
 // ask gets a ticket, after another login if needed. The caller holds c.one.
@@ -127,7 +127,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	if err == nil {
 		return g, s, nil
 	}
-	first := ticketError(a.service, c.o, err)
+	first := ticketError(a.service, c.options, err)
 	if errors.Is(first, ErrUnknownService) || errors.Is(first, ErrNoKDC) {
 		return nil, nil, first
 	}
@@ -140,7 +140,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 		return nil, nil, errors.Join(first, err)
 	}
 	if g, err = next.exchange(a); err != nil {
-		return nil, nil, ticketError(a.service, c.o, err)
+		return nil, nil, ticketError(a.service, c.options, err)
 	}
 	return g, next, nil
 }
@@ -156,7 +156,7 @@ func (c *Client) renewed(s *state) (*state, error) {
 	if err == nil {
 		s = next
 	}
-	if c.o.Keytab != "" {
+	if c.options.Keytab != "" {
 		return s, err
 	}
 	if now := time.Now(); !s.tgt.valid(now) || !now.Before(s.tgt.till) {
@@ -167,7 +167,7 @@ func (c *Client) renewed(s *state) (*state, error) {
 	}
 	_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(s.realm), s.realm, s.tgt.ticket, s.tgt.key, true)
 	if err != nil {
-		return s, ticketError("krbtgt/"+s.realm, c.o, err)
+		return s, ticketError("krbtgt/"+s.realm, c.options, err)
 	}
 	next = &state{krb: s.krb, user: s.user, realm: s.realm, cache: s.cache, tgt: granted(rep.Ticket, rep.DecryptedEncPart), tickets: map[asked]*grant{}}
 	c.put(next)
@@ -177,7 +177,7 @@ func (c *Client) renewed(s *state) (*state, error) {
 // loginAgain logs in a second time: always with a keytab; with a ticket cache, if another program has written it since, for the same user. The
 // caller holds c.one.
 func (c *Client) loginAgain(s *state) (*state, error) {
-	if c.o.Keytab == "" {
+	if c.options.Keytab == "" {
 		info, err := os.Stat(s.cache.path)
 		if err != nil {
 			return s, fmt.Errorf("ticket cache: %w", err)
@@ -186,7 +186,7 @@ func (c *Client) loginAgain(s *state) (*state, error) {
 			return s, errSame
 		}
 	}
-	next, name, err := c.o.login()
+	next, name, err := c.options.login()
 	switch {
 	case err != nil:
 		return s, err
@@ -203,30 +203,30 @@ var errSame = errors.New("the ticket cache was not renewed")
 func (c *Client) put(s *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.s == nil {
+	if c.state == nil {
 		return
 	}
-	for a, g := range c.s.tickets {
+	for a, g := range c.state.tickets {
 		if g.fresh(time.Now()) {
 			s.tickets[a] = g
 		}
 	}
-	if c.s.krb != s.krb {
-		c.s.krb.Destroy()
+	if c.state.krb != s.krb {
+		c.state.krb.Destroy()
 	}
-	c.s = s
+	c.state = s
 	c.keep()
 }
 
 // keep schedules the renewal of a ticket cache's ticket when it is due, whether or not tickets are requested. The caller holds c.mu.
 func (c *Client) keep() {
-	if c.o.Keytab != "" {
+	if c.options.Keytab != "" {
 		return
 	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	if wait := max(time.Until(c.s.tgt.due()), time.Until(c.s.tgt.pause)); time.Until(c.s.tgt.end) > 0 {
+	if wait := max(time.Until(c.state.tgt.due()), time.Until(c.state.tgt.pause)); time.Until(c.state.tgt.end) > 0 {
 		c.timer = time.AfterFunc(max(wait, 0), c.renewInTime)
 	}
 }
@@ -235,7 +235,7 @@ func (c *Client) renewInTime() {
 	c.one <- struct{}{}
 	defer func() { <-c.one }()
 	c.mu.Lock()
-	s := c.s
+	s := c.state
 	c.mu.Unlock()
 	if s == nil || s.tgt.fresh(time.Now()) {
 		return
@@ -243,8 +243,8 @@ func (c *Client) renewInTime() {
 	if _, err := c.renewed(s); err != nil { // the next caller that needs a ticket gets the error
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.s != nil {
-			c.s.tgt.pause = time.Now().Add(patience)
+		if c.state != nil {
+			c.state.tgt.pause = time.Now().Add(patience)
 			c.keep()
 		}
 	}
@@ -260,7 +260,7 @@ func (c *Client) Renew(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	c.mu.Lock()
-	s := c.s
+	s := c.state
 	due := s != nil && !time.Now().Before(s.tgt.due())
 	c.mu.Unlock()
 	switch {

@@ -42,7 +42,7 @@ func Compile(e Expr, o Options) (*Program, error) {
 	if o.Value {
 		p.most = math.MaxInt
 	}
-	c := &compiler{columns: p.columns, o: o}
+	c := &compiler{columns: p.columns, options: o}
 	for _, part := range p.parts {
 		op, err := c.op(part)
 		if err != nil {
@@ -108,13 +108,13 @@ func (p *Program) inPart(i int, err error) error {
 // A compiler turns expressions into ops.
 type compiler struct {
 	columns []string // the columns of a record's fields
-	o       Options
+	options Options
 }
 
 func (c *compiler) op(e Expr) (op, error) {
 	switch e := e.(type) {
 	case Column:
-		return &columnOp{at: slices.Index(c.columns, e.Name), name: e.Name, empty: c.o.Value}, nil
+		return &columnOp{at: slices.Index(c.columns, e.Name), name: e.Name, empty: c.options.Value}, nil
 	case Literal:
 		return literalOp(e.Bytes), nil
 	case Call:
@@ -153,7 +153,7 @@ func (c *compiler) number(e Expr) (number, error) {
 
 // modulus returns the modulus of a salt: its own, or the job's number of regions.
 func (c *compiler) modulus(call Call, most int) (int, error) {
-	n := c.o.Regions
+	n := c.options.Regions
 	if len(call.Ints) > 0 {
 		n = call.Ints[0]
 	}

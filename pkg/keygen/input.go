@@ -16,7 +16,7 @@ type input struct {
 
 // input compiles arguments. With chars they must be valid UTF-8: functions that work on characters are undefined for other bytes.
 func (c *compiler) input(args []Expr, chars bool) (*input, error) {
-	in := &input{empty: c.o.Value || shapeOf(join(args), c.o).min == 0}
+	in := &input{empty: c.options.Value || shapeOf(join(args), c.options).min == 0}
 	names := Columns(join(args))
 	if len(names) == 1 {
 		in.column = names[0]

@@ -62,7 +62,7 @@ func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, err
 	if err := l.identify(ctx, children); err != nil {
 		return nil, err
 	}
-	l.c.log.Info("file cut at region boundaries", "file", f.Path, "parts", len(children))
+	l.cluster.log.Info("file cut at region boundaries", "file", f.Path, "parts", len(children))
 	l.replace([]HFile{f}, children)
 	return children, notifyPair(l, l.req.Events.OnCut, f, children)
 }
@@ -90,7 +90,7 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 			return err
 		}
 		merged = one[0]
-		l.c.log.Info("files merged, a region would have had too many", "region", g.region.Encoded, "family", family, "files", len(files))
+		l.cluster.log.Info("files merged, a region would have had too many", "region", g.region.Encoded, "family", family, "files", len(files))
 		l.replace(files, []HFile{merged})
 		if err := notifyPair(l, l.req.Events.OnMerged, files, merged); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (l *load) hasCells(ctx context.Context, family string, row []byte) (found b
 		Table: l.req.Table, Families: []string{family}, Start: row, Stop: append(row[:len(row):len(row)], 0), MaxRows: 1,
 		MinTime: l.req.Timestamp, MaxTime: l.req.Timestamp + 1, Raw: true, KeysOnly: true, Versions: allVersions,
 	}
-	err = l.c.Scan(ctx, req, func(r Row) error {
+	err = l.cluster.Scan(ctx, req, func(r Row) error {
 		for _, c := range r.Cells {
 			found = found || c.Type == CellPut
 		}
@@ -73,7 +73,7 @@ func (l *load) lookBefore(ctx context.Context, groups []group) {
 	if !l.req.Shared || l.req.Timestamp == 0 {
 		return
 	}
-	limit := l.c.cfg.RetryTimeout // for all: no row is read while the table is out of reach
+	limit := l.cluster.cfg.RetryTimeout // for all: no row is read while the table is out of reach
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not seen within %s", limit))
 	defer cancel()
 	var g errgroup.Group
@@ -84,7 +84,7 @@ func (l *load) lookBefore(ctx context.Context, groups []group) {
 			g.Go(func() error {
 				first, last, err := l.ends(ctx, *f)
 				if f.Vacant = err == nil && !first && !last; err != nil {
-					l.c.log.Debug("the table could not be searched for cells before the load", "file", f.Path, "error", err)
+					l.cluster.log.Debug("the table could not be searched for cells before the load", "file", f.Path, "error", err)
 				}
 				return nil
 			})

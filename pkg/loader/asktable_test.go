@@ -41,7 +41,7 @@ func TestLookBeforeIsBounded(t *testing.T) {
 	var log lockedBuffer
 	c := newCluster(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	defer c.Close()
-	l := &load{c: c, req: LoadRequest{Table: TableName{Qualifier: "t"}, Timestamp: 1, Shared: true}}
+	l := &load{cluster: c, req: LoadRequest{Table: TableName{Qualifier: "t"}, Timestamp: 1, Shared: true}}
 	var g group
 	for i := range 40 * getsInFlight {
 		row := fmt.Appendf(nil, "%04d", i)

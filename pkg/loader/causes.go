@@ -15,7 +15,7 @@ import (
 // answer itself has no reason: exceptions of SecureBulkLoadManager are logged only (RSRpcServices.bulkLoadHFile, 2.6).
 func (l *load) causes(ctx context.Context, g group) []string {
 	var found []string
-	table, err := l.c.Describe(ctx, l.req.Table)
+	table, err := l.cluster.Describe(ctx, l.req.Table)
 	switch {
 	case err != nil:
 		found = append(found, err.Error())
@@ -44,7 +44,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	case re == nil:
 	case re.shortClass() == "AccessDeniedException":
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
-			l.c.cfg.EffectiveUser, l.c.cfg.Owner, l.req.Table)}
+			l.cluster.cfg.EffectiveUser, l.cluster.cfg.Owner, l.req.Table)}
 	case re.shortClass() == "SpaceLimitingException" || re.shortClass() == "QuotaExceededException":
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
@@ -55,12 +55,12 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 // server's own user, who owns HBase's directory. It returns an empty string if that is not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {
-		return l.c.cfg.Owner
+		return l.cluster.cfg.Owner
 	}
-	if l.c.cfg.RootDir == "" {
+	if l.cluster.cfg.RootDir == "" {
 		return ""
 	}
-	info, err := l.req.FS.Stat(ctx, fsPath(l.c.cfg.RootDir))
+	info, err := l.req.FS.Stat(ctx, fsPath(l.cluster.cfg.RootDir))
 	if err != nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 
 // check finds errors before any request that changes something is sent to the servers.
 func (l *load) check(ctx context.Context) error {
-	table, err := l.c.Describe(ctx, l.req.Table)
+	table, err := l.cluster.Describe(ctx, l.req.Table)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	s.orphan, s.stores = e.orphan, e.unknown
 	var loaded bool
 	if loaded, s.table = s.inTable(ctx, s.file); loaded {
-		s.c.log.Info("the file was loaded: the table has its cells, it is a compaction that has put it elsewhere, or its store cannot be looked into", "file", s.file.Path)
+		s.cluster.log.Info("the file was loaded: the table has its cells, it is a compaction that has put it elsewhere, or its store cannot be looked into", "file", s.file.Path)
 		return s.file, PlaceStore, nil
 	}
 	if s.orphan != nil {
@@ -150,13 +150,13 @@ func (s *settling) settled(ctx context.Context) bool {
 	if s.stagedSince.IsZero() {
 		s.stagedSince = time.Now()
 	}
-	if time.Since(s.stagedSince) >= s.c.cfg.StageQuiet {
+	if time.Since(s.stagedSince) >= s.cluster.cfg.StageQuiet {
 		return true
 	}
 	if s.region.Name == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.StageQuiet-time.Since(s.stagedSince))
+	ctx, cancel := context.WithTimeout(ctx, s.cluster.cfg.StageQuiet-time.Since(s.stagedSince))
 	defer cancel()
 	return s.servedElsewhere(ctx, s.region)
 }
@@ -177,9 +177,9 @@ var (
 // inStore searches the stores of the table, and its archive, where a compaction moves files: first those of the region that should have the
 // file.
 func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
-	root := fsPath(l.c.cfg.RootDir)
+	root := fsPath(l.cluster.cfg.RootDir)
 	switch {
-	case l.c.cfg.RootDir == "":
+	case l.cluster.cfg.RootDir == "":
 		e.unknown = errNoRoot
 		return e
 	case f.FileID == 0:
@@ -247,7 +247,7 @@ func (l *load) nameOf(ctx context.Context, dir string, id uint64) (string, error
 
 // regionDir returns the directory of the region that should have a file: usually the region that it was sent to.
 func (l *load) regionDir(ctx context.Context, f HFile) string {
-	regions, err := l.c.KnownRegions(ctx, l.req.Table)
+	regions, err := l.cluster.KnownRegions(ctx, l.req.Table)
 	if err != nil {
 		return ""
 	}

@@ -25,7 +25,7 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	defer func() { report.Took = time.Since(started) }()
 	linger, stop := withGrace(ctx, c.cfg.LoadGrace)
 	defer stop()
-	l := &load{c: c, req: req.withDefaults(), linger: linger, files: slices.Clone(req.Files), report: report,
+	l := &load{cluster: c, req: req.withDefaults(), linger: linger, files: slices.Clone(req.Files), report: report,
 		sent: map[string]bool{}, tracked: map[string]bool{}, moved: map[string]string{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
 	for _, f := range req.Unknown {
 		l.sent[f.Path] = true
@@ -65,7 +65,7 @@ func (l *load) checkRegions(ctx context.Context) error {
 	if l.req.Rewriter != nil {
 		return nil
 	}
-	regions, err := l.c.Regions(ctx, l.req.Table)
+	regions, err := l.cluster.Regions(ctx, l.req.Table)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (l *load) stage(ctx context.Context) (err error) {
 	if l.direct {
 		return nil
 	}
-	if l.token, err = l.c.Prepare(ctx, l.req.Table); err != nil {
+	if l.token, err = l.cluster.Prepare(ctx, l.req.Table); err != nil {
 		return err
 	}
 	l.staged, l.report.Token = l.token, l.token
@@ -104,7 +104,7 @@ func (l *load) all(ctx context.Context) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	regions, err := l.c.Regions(ctx, l.req.Table)
+	regions, err := l.cluster.Regions(ctx, l.req.Table)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (l *load) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c := l.c.cfg; c.Token != nil && !l.direct {
+	if c := l.cluster.cfg; c.Token != nil && !l.direct {
 		// Without a token the region server moves files as itself, and loses those that it then may not change.
 		if l.fs, err = c.Token(ctx, files[0].Path); err != nil {
 			return fmt.Errorf("delegation token for the load of table %s: %w", l.req.Table, err)
@@ -125,7 +125,7 @@ func (l *load) all(ctx context.Context) error {
 
 // load is one Load in progress.
 type load struct {
-	c       *Cluster
+	cluster *Cluster
 	req     LoadRequest
 	linger  context.Context // outlives Load's own by LoadGrace
 	direct  bool
@@ -228,7 +228,7 @@ func (l *load) clean(failed bool) error {
 	if l.staged == "" {
 		return nil
 	}
-	limit := l.c.cfg.CallTimeout
+	limit := l.cluster.cfg.CallTimeout
 	if failed { // the cause of the failure, a disabled table say, may keep this from succeeding too
 		limit = min(limit, failedCleanTimeout)
 	}
@@ -236,13 +236,13 @@ func (l *load) clean(failed bool) error {
 	defer cancel()
 	for name, place := range l.place {
 		if place != PlaceSource && place != PlaceStore {
-			l.c.log.Warn("the staging directory is kept, a file may be in it", "dir", l.staged, "file", name, "place", place.String())
+			l.cluster.log.Warn("the staging directory is kept, a file may be in it", "dir", l.staged, "file", name, "place", place.String())
 			return nil
 		}
 	}
 	families, err := l.stagedFamilies(ctx)
 	if err != nil {
-		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.staged, "error", err)
+		l.cluster.log.Warn("the staging directory is kept, it cannot be read", "dir", l.staged, "error", err)
 		return nil
 	}
 	for family := range families {
@@ -252,12 +252,12 @@ func (l *load) clean(failed bool) error {
 			continue
 		}
 		if err != nil || len(infos) > 0 {
-			l.c.log.Warn("the staging directory is kept, it is not empty or cannot be read", "dir", dir, "files", len(infos), "error", err)
+			l.cluster.log.Warn("the staging directory is kept, it is not empty or cannot be read", "dir", dir, "files", len(infos), "error", err)
 			return nil
 		}
 	}
-	if err := l.c.Cleanup(ctx, l.req.Table, l.staged); err != nil {
-		l.c.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
+	if err := l.cluster.Cleanup(ctx, l.req.Table, l.staged); err != nil {
+		l.cluster.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
 		return nil
 	}
 	l.report.Cleaned = true

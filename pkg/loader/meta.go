@@ -23,7 +23,7 @@ func metaRegion(server string) Region {
 // as in any scan.
 func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) error {
 	s := &scan{
-		c: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
+		cluster: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
 		locate: func(ctx context.Context, _ []byte, again bool) (Region, error) {
 			if again {
 				c.forget()

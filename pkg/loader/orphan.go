@@ -41,7 +41,7 @@ func (o *orphan) explain(s *settling) error {
 // reference to it. If not, or if that is not known, it returns an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
 	o := &orphan{}
-	regions, err := l.c.readRegions(ctx, l.req.Table)
+	regions, err := l.cluster.readRegions(ctx, l.req.Table)
 	if err != nil {
 		o.err = err
 		return o
@@ -51,9 +51,9 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 		if r.Encoded != encoded && !r.Contains(f.First) {
 			continue
 		}
-		files, err := l.c.StoreFiles(ctx, r, f.Family)
+		files, err := l.cluster.StoreFiles(ctx, r, f.Family)
 		if err != nil {
-			l.c.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
+			l.cluster.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
 			o.err = err
 			continue
 		}
@@ -88,10 +88,10 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	if l.moved[o.region.Encoded] == o.region.Server {
 		return nil
 	}
-	l.c.log.Warn("a file is in the directory of a region that does not have it in service; the region is moved to be opened again",
+	l.cluster.log.Warn("a file is in the directory of a region that does not have it in service; the region is moved to be opened again",
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
-	if o.err = l.c.moveRegion(ctx, o.region); o.err != nil {
-		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
+	if o.err = l.cluster.moveRegion(ctx, o.region); o.err != nil {
+		l.cluster.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
 		return nil // explain reports this
 	}
 	l.moved[o.region.Encoded] = o.region.Server

@@ -47,14 +47,14 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 // settleGroup resolves the outcome of a region's files. After an exception the server has finished with them; after a lost answer it may
 // not have.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
-	l.c.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
+	l.cluster.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
 	if err := notify(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
 	}
 	out := l.settleAll(g.files, g.region, answered)
 	if n := len(out.source) + len(out.unknown); n > 0 && len(out.loaded) > 0 {
-		l.c.log.Warn("bulk load partially applied: some files are visible", "region", g.region.Encoded, "loaded", len(out.loaded), "pending", n)
+		l.cluster.log.Warn("bulk load partially applied: some files are visible", "region", g.region.Encoded, "loaded", len(out.loaded), "pending", n)
 	}
 	if len(out.loaded) > 0 {
 		if err := l.loaded(g, out.loaded, took); err != nil {
@@ -115,7 +115,7 @@ const minLook = 30 * time.Second
 // settleAll resolves the outcome of files, for SettleTimeout at most, and with at least one look. The region, if known, is the one that
 // they were sent to.
 func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
-	limit := l.c.cfg.SettleTimeout
+	limit := l.cluster.cfg.SettleTimeout
 	late := fmt.Errorf("outcome not resolved within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(l.linger, limit, late)
 	defer cancel()
@@ -201,7 +201,7 @@ func (l *load) settled(was, f HFile, place Place) error {
 		}
 	}
 	l.place[f.Path] = place
-	l.c.log.Debug("outcome resolved", "file", f.Path, "place", place.String())
+	l.cluster.log.Debug("outcome resolved", "file", f.Path, "place", place.String())
 	if on := l.req.Events.OnResolved; on != nil {
 		return on(f, place)
 	}

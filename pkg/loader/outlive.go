@@ -29,9 +29,9 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 // call makes the call. When the context ends, it still waits for the answer for half of LoadGrace: a load takes a second or two, and a lost
 // answer costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
-	callCtx, end := withGrace(ctx, l.c.cfg.LoadGrace/2)
+	callCtx, end := withGrace(ctx, l.cluster.cfg.LoadGrace/2)
 	defer end()
-	callCtx, cancel := context.WithTimeoutCause(callCtx, l.c.cfg.LoadTimeout, fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
+	callCtx, cancel := context.WithTimeoutCause(callCtx, l.cluster.cfg.LoadTimeout, fmt.Errorf("no answer within %s", l.cluster.cfg.LoadTimeout))
 	defer cancel()
 	callCtx, giveUp := context.WithCancelCause(callCtx)
 	defer giveUp(nil)
@@ -51,7 +51,7 @@ var errMovedAway = errors.New("the region is served elsewhere now, the server th
 // movedAway waits until another server has the region, or the region no longer exists. The server that was asked may then be frozen, or its
 // machine may have failed silently: it keeps the connection and does not answer.
 func (l *load) movedAway(ctx context.Context, r Region) bool {
-	for retry.Sleep(ctx, l.c.cfg.StageQuiet/3) == nil {
+	for retry.Sleep(ctx, l.cluster.cfg.StageQuiet/3) == nil {
 		if l.servedElsewhere(ctx, r) {
 			return true
 		}
@@ -61,7 +61,7 @@ func (l *load) movedAway(ctx context.Context, r Region) bool {
 
 // servedElsewhere reports whether the region is known to have left the server.
 func (l *load) servedElsewhere(ctx context.Context, r Region) bool {
-	regions, err := l.c.readRegions(ctx, l.req.Table)
+	regions, err := l.cluster.readRegions(ctx, l.req.Table)
 	if err != nil || len(regions) == 0 {
 		return false
 	}

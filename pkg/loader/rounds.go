@@ -63,19 +63,19 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 		var err error
 		if slices.ContainsFunc(back, func(g group) bool { return g.same >= 2 }) {
 			var table *Table
-			if table, err = l.c.Describe(ctx, l.req.Table); err == nil && table.State != Disabling && table.State != Enabling {
+			if table, err = l.cluster.Describe(ctx, l.req.Table); err == nil && table.State != Disabling && table.State != Enabling {
 				if err := checkState(table); err != nil {
 					return nil, err
 				}
 			}
 		}
 		if err == nil {
-			regions, err = l.c.Regions(ctx, l.req.Table)
+			regions, err = l.cluster.Regions(ctx, l.req.Table)
 		}
 		if err == nil || !repeatable(err) || l.stalled() {
 			return regions, err
 		}
-		l.c.log.Warn("HBase does not answer with the regions, waiting", "table", l.req.Table.String(), "error", err)
+		l.cluster.log.Warn("HBase does not answer with the regions, waiting", "table", l.req.Table.String(), "error", err)
 		if err := retry.Sleep(ctx, time.Second); err != nil {
 			return nil, fmt.Errorf("load table %s: %w", l.req.Table, err)
 		}

@@ -92,16 +92,16 @@ func PrefixEnd(prefix []byte) []byte {
 // a caller that keeps them keeps the server's whole answer alive, up to ChunkBytes. An error of fn ends the scan and is returned unchanged.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
 	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}
-	s := &scan{c: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
+	s := &scan{cluster: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
 	return s.run(ctx, req.Start, req.Stop, fn)
 }
 
 // scan reads a range of rows, region after region.
 type scan struct {
-	c      *Cluster
-	req    ScanRequest
-	what   string
-	locate func(ctx context.Context, row []byte, again bool) (Region, error)
+	cluster *Cluster
+	req     ScanRequest
+	what    string
+	locate  func(ctx context.Context, row []byte, again bool) (Region, error)
 
 	rows int64 // passed to fn so far
 	row  assembler
@@ -155,12 +155,12 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 			pos = next
 		}
 		if !repeatable(err) && !expired(err) {
-			return fmt.Errorf("%s: %w", s.what, s.c.denied(err, "READ", "R", s.req.Table.String()))
+			return fmt.Errorf("%s: %w", s.what, s.cluster.denied(err, "READ", "R", s.req.Table.String()))
 		}
 		if failures == 0 || s.rows > rows { // progress: the time starts over
 			started, failures, rows = time.Now(), 0, s.rows
 		}
-		if err := s.c.pause(ctx, started, failures, s.what, err); err != nil {
+		if err := s.cluster.pause(ctx, started, failures, s.what, err); err != nil {
 			return err
 		}
 		failures++

@@ -37,7 +37,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 			s.req.OnRegion(read.RegionScan)
 		}()
 	}
-	l, err := s.c.connect(ctx, r.Server, region.RegionClient)
+	l, err := s.cluster.connect(ctx, r.Server, region.RegionClient)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 	}
 	req := &pb.ScanRequest{ScannerId: proto.Uint64(id), CloseScanner: proto.Bool(true), NumberOfRows: proto.Uint32(0)}
 	if err := l.invoke(ctx, "Scan", req, &pb.ScanResponse{}); err != nil && !expired(err) {
-		s.c.log.Debug("scanner not closed", "error", err)
+		s.cluster.log.Debug("scanner not closed", "error", err)
 	}
 }
 

@@ -17,7 +17,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	if g.region.Server == "" {
 		return l.returned(g, errNotAssigned, 0)
 	}
-	conn, err := at.open(ctx, l.c, g.region.Server)
+	conn, err := at.open(ctx, l.cluster, g.region.Server)
 	if err != nil {
 		if ctx.Err() != nil {
 			return g, context.Cause(ctx)
@@ -30,7 +30,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	took := time.Since(started)
 	at.answered(took, err)
 	if err == nil && loaded {
-		l.c.log.Debug("region loaded", "region", g.region.Encoded, "files", len(g.files), "took", took)
+		l.cluster.log.Debug("region loaded", "region", g.region.Encoded, "files", len(g.files), "took", took)
 		return g, l.loaded(g, g.files, took)
 	}
 	if err == nil {
@@ -71,7 +71,7 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 		g.failure, g.same = kind, 1
 	}
 	err := returnedError{&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: reason}}
-	l.c.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "try", g.attempts, "error", reason)
+	l.cluster.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "try", g.attempts, "error", reason)
 	if on := l.req.Events.OnReturned; on != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -99,10 +99,10 @@ var errRefused = errors.New("refused without a reason")
 // second time, sending them again does not help.
 func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(l.linger, l.c.cfg.RetryTimeout,
-		fmt.Errorf("looking for the files of a refused load took more than %s", l.c.cfg.RetryTimeout))
+	ctx, cancel := context.WithTimeoutCause(l.linger, l.cluster.cfg.RetryTimeout,
+		fmt.Errorf("looking for the files of a refused load took more than %s", l.cluster.cfg.RetryTimeout))
 	defer cancel()
-	e := &RefusedError{Table: l.req.Table, Region: g.region, User: l.c.cfg.EffectiveUser}
+	e := &RefusedError{Table: l.req.Table, Region: g.region, User: l.cluster.cfg.EffectiveUser}
 	var done, rest []HFile
 	lost := false
 	for _, f := range g.files {
@@ -135,14 +135,14 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		return g, errors.Join(e, notify(l, l.req.Events.OnRefused, e))
 	}
 	if len(done) > 0 {
-		l.c.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
+		l.cluster.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
 		if err := l.loaded(g, done, took); err != nil || len(rest) == 0 {
 			return g, err
 		}
 		g.files = rest
 	}
 	l.locate(g, PlaceSource, took)
-	if regions, err := l.c.Regions(ctx, l.req.Table); err == nil {
+	if regions, err := l.cluster.Regions(ctx, l.req.Table); err == nil {
 		now := regions[find(regions, g.files[0].First)]
 		if !bytes.Equal(now.Name, g.region.Name) || now.Server != g.region.Server {
 			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server), took)

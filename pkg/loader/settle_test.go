@@ -72,7 +72,7 @@ const testStaging = "/hbase/staging/u__t__1"
 
 // settlingLoad returns a load that resolves outcomes with the files of a file system, without a cluster.
 func settlingLoad(t *testing.T, c *Cluster, fsys *memFS, files ...HFile) *load {
-	return &load{c: c, req: LoadRequest{Table: TableName{Namespace: "default", Qualifier: "t"}, Files: files, FS: fsys}, linger: t.Context(), files: files, report: &LoadReport{},
+	return &load{cluster: c, req: LoadRequest{Table: TableName{Namespace: "default", Qualifier: "t"}, Files: files, FS: fsys}, linger: t.Context(), files: files, report: &LoadReport{},
 		staged: testStaging, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
 }
 

@@ -22,13 +22,13 @@ func (avroFormat) facts() facts {
 func (avroFormat) check(o *Options) error { return o.noDialect("has no dialects") }
 
 func (avroFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
-	a := &avroFile{f: f}
+	a := &avroFile{file: f}
 	return a, a.probe(ctx, o)
 }
 
 // avroFile is an Avro file with its parsed header.
 type avroFile struct {
-	f      *inputFile
+	file   *inputFile
 	header *avro.Header
 	decode *avro.Plan // of the file's columns
 	holds  int64      // about the size of a reader's buffers
@@ -63,7 +63,7 @@ func (o *Options) avroBlock() int64 { return min(o.memory()/avroShare, 1<<30) }
 
 // probe reads the header, and the first block for its size.
 func (a *avroFile) probe(ctx context.Context, o *Options) (err error) {
-	f := a.f
+	f := a.file
 	if f.compression != "" {
 		return fmt.Errorf("%s: a packed Avro file cannot be read: unpack it first", f.Path)
 	}
@@ -98,7 +98,7 @@ func (a *avroFile) probe(ctx context.Context, o *Options) (err error) {
 // columns finds the columns in the header: all fields, and the requested leaves. It rejects a field without a text form, unless the field
 // is not requested.
 func (a *avroFile) columns(o *Options) error {
-	f := a.f
+	f := a.file
 	for _, name := range a.header.Columns {
 		asked := slices.Contains(o.Columns, name)
 		switch _, err := avro.Compile(a.header, []string{name}, avro.Options{}); {
@@ -136,7 +136,7 @@ func (a *avroFile) columns(o *Options) error {
 
 // plan plans the decoding of the requested columns.
 func (a *avroFile) plan(_ []string, o *Options) (err error) {
-	f := a.f
+	f := a.file
 	f.chooseColumns()
 	ignored := f.ignored
 	f.ignored = nil

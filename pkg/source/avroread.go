@@ -12,18 +12,18 @@ import (
 
 // avroReader reads blocks.
 type avroReader struct {
-	r      *Reader
+	reader *Reader
 	blocks *avro.Blocks
 	plan   *avro.Plan // of the current file
 }
 
 func (avroFormat) reader(r *Reader) splitReader {
-	return &avroReader{r: r, blocks: avro.NewBlocks(max(r.in.opts.avroBlock(), 1))}
+	return &avroReader{reader: r, blocks: avro.NewBlocks(max(r.in.opts.avroBlock(), 1))}
 }
 
 // read reads the blocks of a split. A batch has records of one block only.
 func (a *avroReader) read(s Split) (err error) {
-	r, file := a.r, a.r.file.content.(*avroFile)
+	r, file := a.reader, a.reader.file.content.(*avroFile)
 	h, raw, err := r.file.Open(r.ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *avroReader) read(s Split) (err error) {
 
 // block emits the records of a block in one batch, or in several if they are many or their texts are long.
 func (a *avroReader) block(block *avro.Block) error {
-	r := a.r
+	r := a.reader
 	cols, most := r.file.cols, int64(batchRows)
 	if cols > 0 {
 		most = int64(wideBatch(cols))
@@ -85,7 +85,7 @@ func (a *avroReader) block(block *avro.Block) error {
 
 // emit emits the k fields of a block's records, starting with record number first, from 0.
 func (a *avroReader) emit(block *avro.Block, first int64, k int) error {
-	return a.r.giveNumbered(a.r.fields[:k], a.r.records, int(block.Next-first),
+	return a.reader.giveNumbered(a.reader.fields[:k], a.reader.records, int(block.Next-first),
 		Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
 }
 
@@ -97,7 +97,7 @@ func share(block *avro.Block, n int64) int64 {
 // fail adds the name of the file, and explains an object that exceeds the reader's memory.
 func (a *avroReader) fail(err error) error {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
-		err = avroMemory(e, &a.r.in.opts)
+		err = avroMemory(e, &a.reader.in.opts)
 	}
-	return fmt.Errorf("%s: %w", a.r.file.Path, err)
+	return fmt.Errorf("%s: %w", a.reader.file.Path, err)
 }

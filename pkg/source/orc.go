@@ -32,7 +32,7 @@ func (orcFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) 
 
 func (orcFormat) reader(r *Reader) splitReader {
 	p := orc.NewReader(r.in.opts.limit(), r.in.opts.MaxRecord)
-	return &groupReader{rowReader: p, r: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
+	return &groupReader{rowReader: p, reader: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
 		return p.Begin(m.(*orc.File), raw, group, fields)
 	}}
 }

@@ -25,7 +25,7 @@ func (parquetFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Optio
 
 func (parquetFormat) reader(r *Reader) splitReader {
 	p := parquet.NewReader(r.in.opts.limit(), r.in.opts.MaxRecord)
-	return &groupReader{rowReader: p, r: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
+	return &groupReader{rowReader: p, reader: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
 		return p.Begin(m.(*parquet.File), raw, group, fields)
 	}}
 }

@@ -47,7 +47,7 @@ func probeGroups(ctx context.Context, f *inputFile, o *Options, name string, ope
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	p := &groupFile{f: f}
+	p := &groupFile{file: f}
 	if p.rowFile, err = open(raw, f.Info.Size(), o.limit()); err == nil {
 		err = p.choose(o)
 	}
@@ -63,12 +63,12 @@ func probeGroups(ctx context.Context, f *inputFile, o *Options, name string, ope
 // groupFile is a file of row groups.
 type groupFile struct {
 	rowFile
-	f *inputFile
+	file *inputFile
 }
 
 // choose omits or rejects columns whose type has no text, unless some are chosen.
 func (p *groupFile) choose(o *Options) error {
-	f, names := p.f, p.Names()
+	f, names := p.file, p.Names()
 	if len(o.Columns) > 0 {
 		f.columns = names
 		return nil
@@ -92,13 +92,13 @@ func (p *groupFile) choose(o *Options) error {
 func (p *groupFile) leads(path string) bool { return p.Leads(path) }
 
 func (p *groupFile) offer(wanted []string, _ string, _ *Options) error {
-	p.f.columns = p.Columns(wanted)
+	p.file.columns = p.Columns(wanted)
 	return nil
 }
 
 // plan makes the file's order of columns that of the schema.
 func (p *groupFile) plan(schema []string, o *Options) error {
-	f, columns := p.f, make([]parquet.Column, len(schema))
+	f, columns := p.file, make([]parquet.Column, len(schema))
 	for i, name := range schema {
 		switch from := f.placeOf(i); {
 		case from >= 0:
@@ -134,12 +134,12 @@ func (p *groupFile) memory(*Options) int64 { return 2 * p.Memory() }
 // groupReader reads row groups.
 type groupReader struct {
 	rowReader
-	r     *Reader
-	begin func(m rowFile, raw io.ReaderAt, group int, fields []Span) error // stands before the first row of a group
+	reader *Reader
+	begin  func(m rowFile, raw io.ReaderAt, group int, fields []Span) error // stands before the first row of a group
 }
 
 func (p *groupReader) read(s Split) (err error) {
-	r := p.r
+	r := p.reader
 	h, raw, err := r.file.Open(r.ctx)
 	if err != nil {
 		return err

@@ -192,8 +192,8 @@ func (e rawError) Unwrap() error { return e.error }
 
 // unpackReader passes the unpacked text to the parser.
 type unpackReader struct {
-	s     *textStream
-	ahead *compression.Ahead
+	stream *textStream
+	ahead  *compression.Ahead
 }
 
 func (r unpackReader) Read(p []byte) (int, error) {
@@ -201,7 +201,7 @@ func (r unpackReader) Read(p []byte) (int, error) {
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	return n, r.s.unpackError(err)
+	return n, r.stream.unpackError(err)
 }
 
 // aheadFS is a file system whose files read ahead; ReadAheadMemory is the memory for that.

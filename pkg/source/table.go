@@ -94,14 +94,14 @@ func (p tablePart) splits(_ context.Context, _ *Options, add func(start, end int
 
 // tableReader reads parts of tables.
 type tableReader struct {
-	r       *Reader
+	reader  *Reader
 	lengths []byte // of the values of a row
 }
 
-func (tableParts) reader(r *Reader) splitReader { return &tableReader{r: r} }
+func (tableParts) reader(r *Reader) splitReader { return &tableReader{reader: r} }
 
 func (t *tableReader) read(s Split) (err error) {
-	r := t.r
+	r := t.reader
 	rows, err := r.file.table().Rows(r.ctx, r.file.Info, r.file.columns)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.file.Path, err)
@@ -157,5 +157,5 @@ func (t *tableReader) sum(fields []Span, values []byte) {
 		}
 		t.lengths = binary.LittleEndian.AppendUint32(t.lengths, n)
 	}
-	t.r.sum = addSum(addSum(t.r.sum, t.lengths), values)
+	t.reader.sum = addSum(addSum(t.reader.sum, t.lengths), values)
 }

@@ -27,7 +27,7 @@ type ServeOptions struct {
 // Server serves the state of the current run: /metrics for Prometheus, /healthz, and /status with all details as
 // JSON.
 type Server struct {
-	o        ServeOptions
+	options  ServeOptions
 	listener net.Listener
 	server   *http.Server
 	ended    chan error
@@ -55,7 +55,7 @@ func Serve(address string, o ServeOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listener: listener, ended: make(chan error, 1)}
+	s := &Server{options: o, listener: listener, ended: make(chan error, 1)}
 	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: errorLog, MaxRequestsInFlight: 8, Timeout: 10 * time.Second}))
@@ -96,11 +96,11 @@ type Health struct {
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	since := max(s.o.Now().Sub(s.o.Live.Moved()), 0)
-	h, code := Health{Status: "ok", Phase: Phase(s.o.Live.Progress()), Since: since.Seconds(), After: s.o.Stalled.Seconds()}, http.StatusOK
-	if s.o.Live.paused() {
+	since := max(s.options.Now().Sub(s.options.Live.Moved()), 0)
+	h, code := Health{Status: "ok", Phase: Phase(s.options.Live.Progress()), Since: since.Seconds(), After: s.options.Stalled.Seconds()}, http.StatusOK
+	if s.options.Live.paused() {
 		h.Status = "paused"
-	} else if s.o.Stalled > 0 && since > s.o.Stalled {
+	} else if s.options.Stalled > 0 && since > s.options.Stalled {
 		h.Status, code = "stalled", http.StatusServiceUnavailable
 	}
 	answer(w, code, h)

@@ -82,7 +82,7 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 		}
 	}
 	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
-	c := &cleaner{env: env, o: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
+	c := &cleaner{env: env, options: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
 	var err error
 	if c.shared, err = dialShared(ctx, env, o.State); err != nil {
 		return nil, err
@@ -95,12 +95,12 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 
 // cleaner is the state of one call of Clean.
 type cleaner struct {
-	env    *cluster.Env
-	o      CleanOptions
-	now    time.Time
-	seen   map[string]bool // directories on HDFS of jobs with state on this machine, by URI
-	shared *loader.Cluster // cluster with the jobs' shared state; nil: not shared
-	result *Cleaning
+	env     *cluster.Env
+	options CleanOptions
+	now     time.Time
+	seen    map[string]bool // directories on HDFS of jobs with state on this machine, by URI
+	shared  *loader.Cluster // cluster with the jobs' shared state; nil: not shared
+	result  *Cleaning
 }
 
 // stateName matches the name of a job's directory: its table, and twelve digits of its identity.
@@ -108,12 +108,12 @@ var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
 // wanted reports whether a job's directory is selected.
 func (c *cleaner) wanted(name string) bool {
-	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
+	return stateName.MatchString(name) && (c.options.Job == "" || name == c.options.Job || strings.HasSuffix(name, "-"+c.options.Job))
 }
 
 // states checks the jobs of this machine.
 func (c *cleaner) states(ctx context.Context) error {
-	list, err := os.ReadDir(c.o.State)
+	list, err := os.ReadDir(c.options.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (c *cleaner) states(ctx context.Context) error {
 // state checks one job of this machine. It holds the lock while it removes the job, so that no run of the job can begin. Directories on HDFS are
 // removed first: if that fails, the journal that names them still exists.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
-	dir := filepath.Join(c.o.State, name)
+	dir := filepath.Join(c.options.State, name)
 	trace, err := ReadTrace(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // no journal: not a job's directory
@@ -183,7 +183,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err == nil {
 		err = c.preparedOf(ctx, &left, trace)
 	}
-	if left.Remove && c.o.Remove {
+	if left.Remove && c.options.Remove {
 		var e error
 		for _, r := range trace.Resources() {
 			e = errors.Join(e, c.remove(ctx, dir, r))
@@ -202,7 +202,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 // hold takes the lock of a job. A job with shared state is not taken from a process that is silent for a while only to keep it: the process's own
 // reports say whether it runs.
 func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Trace) (err error) {
-	if c.decide(&left, trace); c.shared == nil || left.Remove && c.o.Remove {
+	if c.decide(&left, trace); c.shared == nil || left.Remove && c.options.Remove {
 		return lock.try(ctx, c.shared, progress.Events{})
 	}
 	if o, err := journal.LastOwner(lock.dir); err == nil && ownerAlive(o, readLive(lock.dir), c.now) {
@@ -216,14 +216,14 @@ func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Tr
 // keep the directory.
 func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
 	for _, r := range trace.Resources() {
-		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
+		if r.Kind != ResourceYARN || !left.Remove || !c.options.Remove {
 			continue
 		}
 		err := errors.New("YARN was not asked")
-		if c.o.EndYARN != nil {
-			err = c.o.EndYARN(ctx, r.Name)
+		if c.options.EndYARN != nil {
+			err = c.options.EndYARN(ctx, r.Name)
 		}
-		if err != nil && !c.o.Force {
+		if err != nil && !c.options.Force {
 			left.Remove, left.Because = false, setting.Textf("its job on YARN, %s, has not ended (%s removes the state nevertheless)", r.Name, setting.Force)
 			return err
 		}
@@ -277,19 +277,19 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
 	case left.Status == JobRunning:
-	case trace.broken != nil && !c.o.Force:
+	case trace.broken != nil && !c.options.Force:
 		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
-	case trace.undoRunning() && !c.o.Force:
+	case trace.undoRunning() && !c.options.Force:
 		left.Because = setting.Textf("its undo is under way: run bulkload undo again (%s removes the state of both)", setting.Force)
-	case left.Status == JobUnresolved && !c.o.Force:
+	case left.Status == JobUnresolved && !c.options.Force:
 		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
-	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
+	case age < c.options.OlderThan && (c.options.Job == "" || left.Job == "" && !c.options.Force):
 		// Whether a job of another machine runs is unknown, so naming the job is not enough.
 		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)
 	default:
 		left.Remove = true
 		left.Because = setting.Plain("last changed " + roundAge(age) + " ago")
-		if c.o.Job != "" {
+		if c.options.Job != "" {
 			left.Because = setting.Plain("it was named")
 		}
 	}

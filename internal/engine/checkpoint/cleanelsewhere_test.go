@@ -40,7 +40,7 @@ func TestCleanElsewhere(t *testing.T) {
 		_, err = w.Write([]byte(journalText(0, x.events...)))
 		testcheck.Must(t, err)
 		testcheck.Must(t, w.Finish())
-		c := &cleaner{o: CleanOptions{OlderThan: time.Hour}, now: time.Now().Add(2 * time.Hour), result: &Cleaning{}}
+		c := &cleaner{options: CleanOptions{OlderThan: time.Hour}, now: time.Now().Add(2 * time.Hour), result: &Cleaning{}}
 		testcheck.Must(t, c.cleanUnknown(t.Context(), m, hdfsio.Location{Path: dir}))
 		if d := c.result.Dirs; len(d) != 1 || d[0].Status != x.want || d[0].Remove != x.remove {
 			t.Errorf("%s: %+v", what, d)

@@ -66,7 +66,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 // removeStaging removes a directory on HDFS, if left says so, and lists it.
 func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
 	var err error
-	if left.Remove && c.o.Remove {
+	if left.Remove && c.options.Remove {
 		if err = fsys.RemoveAll(ctx, name); err != nil {
 			left.Remove, left.Because = false, setting.Plain("it was not removed")
 			err = fail.With(fail.HDFS, err)
@@ -83,7 +83,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	l, err := staging.Base(ctx, c.env, c.o.Staging)
+	l, err := staging.Base(ctx, c.env, c.options.Staging)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Loc
 	default:
 		return fmt.Errorf("%s: %w", l, err)
 	}
-	if c.o.Job != "" && (trace.ID() == "" || trace.ID() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.ID())) {
+	if c.options.Job != "" && (trace.ID() == "" || trace.ID() != c.options.Job && !strings.HasSuffix(c.options.Job, "-"+trace.ID())) {
 		return nil
 	}
 	c.decide(&left, trace)
@@ -188,7 +188,7 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	}
 	left := job
 	left.Kind, left.Path, left.Table, left.Bytes = "staging", l.String(), table, seen.bytes
-	if err == nil && left.Remove && c.o.Remove {
+	if err == nil && left.Remove && c.options.Remove {
 		err = withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			return removePrepared(ctx, c.env, hbase, token, table)
 		}, 1)

@@ -26,7 +26,7 @@ const maxUnclaimed = 100
 // and superusers can list HBase's staging directory; for other users unclaimed does nothing.
 func (c *cleaner) unclaimed(ctx context.Context) error {
 	root := c.env.Conf.Value(cluster.RootDirKey)
-	if root == "" || c.o.Job != "" {
+	if root == "" || c.options.Job != "" {
 		return nil
 	}
 	user, err := c.env.User()
@@ -55,7 +55,7 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 	}
 	list = slices.DeleteFunc(list, func(x fs.FileInfo) bool {
 		name := preparedName.FindStringSubmatch(x.Name())
-		return name == nil || name[1] != user && !ownedBy(info, user) || !x.IsDir() || c.now.Sub(x.ModTime()) < c.o.OlderThan || c.seen[l.Join(x.Name()).URI()]
+		return name == nil || name[1] != user && !ownedBy(info, user) || !x.IsDir() || c.now.Sub(x.ModTime()) < c.options.OlderThan || c.seen[l.Join(x.Name()).URI()]
 	})
 	slices.SortFunc(list, func(a, b fs.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
@@ -75,7 +75,7 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 // nameUnclaimed lists one directory, with the command that removes it unless it holds a file. more is the number of further directories.
 func (c *cleaner) nameUnclaimed(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location, more int) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && c.now.Sub(seen.last) < c.o.OlderThan {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && c.now.Sub(seen.last) < c.options.OlderThan {
 		return nil // its load is active, or has ended
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) {

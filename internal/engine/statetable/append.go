@@ -105,12 +105,12 @@ func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
 	}
 	records, n := o.waitingCells()
 	began := time.Now()
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(records, cells...)})
+	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(records, cells...)})
 	if err != nil {
-		return o.t.unfit(err)
+		return o.table.unfit(err)
 	}
 	if !done {
-		c, err := o.t.read(ctx, o.job, ownerFamily)
+		c, err := o.table.read(ctx, o.job, ownerFamily)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (t *Table) change(tb testing.TB, job, family, qualifier, value string) {
 	if value != "" {
 		cell.Timestamp = 0
 	}
-	done, err := t.c.Mutate(tb.Context(), t.name, loader.Mutation{Row: []byte(job), Delete: value == "", If: ownerCell(c.owner), Cells: []loader.Cell{cell}})
+	done, err := t.cluster.Mutate(tb.Context(), t.name, loader.Mutation{Row: []byte(job), Delete: value == "", If: ownerCell(c.owner), Cells: []loader.Cell{cell}})
 	if err != nil || !done {
 		tb.Fatal(done, err)
 	}

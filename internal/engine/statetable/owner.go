@@ -31,7 +31,7 @@ func (e *LostError) Error() string {
 
 // An Owner is the process that works on a job: only it can record. Its methods are safe for concurrent use.
 type Owner struct {
-	t      *Table
+	table  *Table
 	job    string
 	holder Holder
 	value  []byte // the holder, as it is stored
@@ -103,7 +103,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 // takeFrom makes this process the owner, unless another process has become the owner since the read of was. Then it returns nil.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
-	o := &Owner{t: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
+	o := &Owner{table: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
 	if err := o.become(ctx, self, was.owner, nil); err != nil {
 		if _, lost := errors.AsType[*LostError](err); lost {
 			return nil, nil, nil
@@ -131,12 +131,12 @@ func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loa
 	if err != nil {
 		return err
 	}
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
+	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
 	if err != nil {
-		return o.t.unfit(err)
+		return o.table.unfit(err)
 	}
 	if !done {
-		c, err := o.t.read(ctx, o.job, ownerFamily)
+		c, err := o.table.read(ctx, o.job, ownerFamily)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 	o.live, o.stopped = live, make(chan struct{})
 	go func() {
 		defer close(o.stopped)
-		beat := time.NewTicker(o.t.beatEvery)
+		beat := time.NewTicker(o.table.beatEvery)
 		defer beat.Stop()
 		for {
 			select {
@@ -195,7 +195,7 @@ func (o *Owner) Lost() error {
 // Check returns a *[LostError] if the job is lost. It calls the table unless this process was the owner a moment ago.
 func (o *Owner) Check(ctx context.Context) error {
 	o.mu.Lock()
-	recent := o.lost == nil && time.Since(o.wrote) < o.t.lookEvery
+	recent := o.lost == nil && time.Since(o.wrote) < o.table.lookEvery
 	o.mu.Unlock()
 	if recent {
 		return nil
@@ -236,7 +236,7 @@ func (o *Owner) Restart(ctx context.Context) error {
 
 // sweep deletes the cells that which selects.
 func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
-	c, err := o.t.Read(ctx, o.job)
+	c, err := o.table.Read(ctx, o.job)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), Delete: true, If: ownerCell(o.value), Cells: cells})
+	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), Delete: true, If: ownerCell(o.value), Cells: cells})
 	if err != nil || done {
 		return err
 	}

@@ -38,15 +38,15 @@ func families() []string { return []string{recordFamily, ownerFamily} }
 
 // Table is an HBase table of journals. It is safe for concurrent use by goroutines and processes.
 type Table struct {
-	c    *loader.Cluster
-	name loader.TableName
+	cluster *loader.Cluster
+	name    loader.TableName
 
 	beatEvery, silentFor, lookEvery time.Duration
 }
 
 // New returns a table on a cluster, which the caller owns. It does not contact the cluster.
 func New(c *loader.Cluster, name loader.TableName) *Table {
-	return &Table{c: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
+	return &Table{cluster: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
 }
 
 // Content is the table's content for a job.
@@ -73,7 +73,7 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 func (t *Table) mayRead(ctx context.Context) error {
 	for _, family := range families() {
 		nothing := loader.ScanRequest{Table: t.name, Start: []byte{0}, Stop: []byte{0, 0}, Families: []string{family}, Prompt: true}
-		if err := t.c.Scan(ctx, nothing, func(loader.Row) error { return nil }); err != nil {
+		if err := t.cluster.Scan(ctx, nothing, func(loader.Row) error { return nil }); err != nil {
 			return t.unfit(err)
 		}
 	}
@@ -82,7 +82,7 @@ func (t *Table) mayRead(ctx context.Context) error {
 
 func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, error) {
 	c := &Content{}
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: of, Prompt: true}, func(r loader.Row) error {
+	err := t.cluster.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: of, Prompt: true}, func(r loader.Row) error {
 		c = contentOf(r)
 		return nil
 	})
@@ -96,7 +96,7 @@ func (t *Table) read(ctx context.Context, job string, of ...string) (*Content, e
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
 	err := t.mayRead(ctx)
 	if err == nil {
-		err = t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
+		err = t.cluster.Scan(ctx, loader.ScanRequest{Table: t.name, Families: families(), Prompt: true}, func(r loader.Row) error {
 			return fn(string(r.Key), contentOf(r))
 		})
 	}
@@ -223,7 +223,7 @@ func (t *Table) create(ctx context.Context) error {
 	for _, name := range families() {
 		spec.Families = append(spec.Families, loader.Family{Name: name, Versions: 1})
 	}
-	err := t.c.CreateTable(ctx, spec)
+	err := t.cluster.CreateTable(ctx, spec)
 	if errors.Is(err, loader.ErrTableExists) {
 		return nil
 	}

@@ -281,8 +281,8 @@ func TestForeignTable(t *testing.T) {
 	for _, family := range []string{"f", ownerFamily, recordFamily} {
 		t.Run(family, func(t *testing.T) {
 			table := newTable(t)
-			testcheck.Must(t, table.c.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{{Name: family, Versions: 1}}}))
-			_, err := table.c.Mutate(t.Context(), table.name, loader.Mutation{Row: []byte("row"), If: loader.Cell{Family: []byte(family), Qualifier: []byte("q")},
+			testcheck.Must(t, table.cluster.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{{Name: family, Versions: 1}}}))
+			_, err := table.cluster.Mutate(t.Context(), table.name, loader.Mutation{Row: []byte("row"), If: loader.Cell{Family: []byte(family), Qualifier: []byte("q")},
 				Cells: []loader.Cell{{Family: []byte(family), Qualifier: []byte("q"), Value: []byte("v")}}})
 			testcheck.Must(t, err)
 			_, _, taken := table.Take(t.Context(), "row", nil, nil)
@@ -297,7 +297,7 @@ func TestForeignTable(t *testing.T) {
 				}
 			}
 			cells := 0
-			testcheck.Must(t, table.c.Scan(t.Context(), loader.ScanRequest{Table: table.name, Families: []string{family}}, func(r loader.Row) error {
+			testcheck.Must(t, table.cluster.Scan(t.Context(), loader.ScanRequest{Table: table.name, Families: []string{family}}, func(r loader.Row) error {
 				cells += len(r.Cells)
 				return nil
 			}))
@@ -313,7 +313,7 @@ func TestReadOnlyStateTable(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
 	family := func(name string) loader.Family { return loader.Family{Name: name, Versions: 1} }
-	testcheck.Must(t, table.c.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}, Attributes: map[string]string{"READONLY": "true"}}))
+	testcheck.Must(t, table.cluster.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}, Attributes: map[string]string{"READONLY": "true"}}))
 	if _, _, err := table.Take(t.Context(), "job", nil, nil); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "set READONLY to false") {
 		t.Errorf("it ended with %v", err)
 	}

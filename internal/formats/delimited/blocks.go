@@ -36,11 +36,11 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	start, faulty := -1, false
 	skip := from
 	tail, aligned := s.align(text[:n], from, begins)
-	escapes := bytes.TrimRight(text[:from], s.d.Escape)
+	escapes := bytes.TrimRight(text[:from], s.dialect.Escape)
 	switch {
 	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
 		faulty = true // the run of escapes, or of bytes of characters, begins before the text
-	case s.hasEscape && (inside || !s.d.QuotedOnly) && s.escaped(text[:from]):
+	case s.hasEscape && (inside || !s.dialect.QuotedOnly) && s.escaped(text[:from]):
 		skip++
 	}
 	if begins && from == 0 {
@@ -62,13 +62,13 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 			}
 			c := text[pos]
 			switch {
-			case s.hasEscape && c == s.escape && (inside || !s.d.QuotedOnly):
+			case s.hasEscape && c == s.escape && (inside || !s.dialect.QuotedOnly):
 				skip = pos + 2
 			case s.hasQuote && c == s.quote && inside:
 				inside, closed = false, pos
 				faulty = faulty || !s.mayClose(text[:n], pos+1, ends)
 			case s.hasQuote && c == s.quote:
-				reopens := s.d.Doubled && pos > 0 && text[pos-1] == s.quote && (closed == pos-1 || pos == from)
+				reopens := s.dialect.Doubled && pos > 0 && text[pos-1] == s.quote && (closed == pos-1 || pos == from)
 				faulty = faulty || !reopens && !s.mayOpen(text[:pos], begins)
 				inside = true
 			case !inside && start < 0 && strings.HasPrefix(string(text[pos:min(n, pos+len(s.end))]), s.end):
@@ -111,7 +111,7 @@ func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 		return begins
 	}
 	ends := func(sep string) bool {
-		return bytes.HasSuffix(before, []byte(sep)) && !(s.hasEscape && !s.d.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
+		return bytes.HasSuffix(before, []byte(sep)) && !(s.hasEscape && !s.dialect.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
 	}
 	return ends(s.sep) || ends(s.end)
 }
@@ -122,7 +122,7 @@ func (s *Scanner) mayClose(text []byte, at int, ends bool) bool {
 	switch {
 	case len(rest) == 0:
 		return ends
-	case s.d.Doubled && rest[0] == s.quote, bytes.HasPrefix(rest, []byte(s.sep)), bytes.HasPrefix(rest, []byte(s.end)):
+	case s.dialect.Doubled && rest[0] == s.quote, bytes.HasPrefix(rest, []byte(s.sep)), bytes.HasPrefix(rest, []byte(s.end)):
 		return true
 	}
 	return s.cr && rest[0] == '\r' && (bytes.HasPrefix(rest[1:], []byte(s.end)) || ends && len(rest) == 1)

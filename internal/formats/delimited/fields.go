@@ -13,7 +13,7 @@ import (
 func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	raw := s.Data[s.from:end]
 	switch {
-	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
+	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false):
 		s.Fields = append(s.Fields, span.Null())
 	case s.charset == nil || ascii(s.Data, s.from, end):
 		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
@@ -30,7 +30,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 	}
 	from, to := s.from, end
 	if s.quoted {
-		if s.d.Trim != dialect.TrimNone {
+		if s.dialect.Trim != dialect.TrimNone {
 			for from < to && s.Data[from] != s.quote {
 				from++
 			}
@@ -43,11 +43,11 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 			return f
 		}
 		from, to = from+1, to-1
-	} else if s.d.Trim != dialect.TrimNone {
+	} else if s.dialect.Trim != dialect.TrimNone {
 		from, to = s.trim(from, to)
 	}
 	raw := s.Data[from:to]
-	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, s.quoted) {
+	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, s.quoted) {
 		s.Fields = append(s.Fields, span.Null())
 		return nil
 	}
@@ -74,7 +74,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 		s.Data, raw = out, out[at:]
 	}
 	switch {
-	case s.rewritten && s.charset == nil && !(s.quoted && s.d.Doubled):
+	case s.rewritten && s.charset == nil && !(s.quoted && s.dialect.Doubled):
 		s.Data = s.escapes.Append(s.Data, raw)
 	case s.rewritten:
 		// The result is never longer. A value that was decoded already is rewritten in place.
@@ -94,7 +94,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 
 // plain removes escapes and doubled quotes from a value, in place, and returns its new length.
 func (s *Scanner) plain(value []byte) int {
-	doubled := s.quoted && s.d.Doubled
+	doubled := s.quoted && s.dialect.Doubled
 	if !doubled {
 		return len(s.escapes.Append(value[:0], value))
 	}
@@ -118,11 +118,11 @@ func (s *Scanner) plain(value []byte) int {
 // trim removes blanks and tabs from the ends of a field that the dialect trims.
 func (s *Scanner) trim(from, to int) (int, int) {
 	raw := s.Data[from:to]
-	if s.d.Trim != dialect.TrimRight {
+	if s.dialect.Trim != dialect.TrimRight {
 		raw = bytes.TrimLeft(raw, " \t")
 		from = to - len(raw)
 	}
-	if s.d.Trim != dialect.TrimLeft {
+	if s.dialect.Trim != dialect.TrimLeft {
 		to = from + len(bytes.TrimRight(raw, " \t"))
 	}
 	return from, to
@@ -160,7 +160,7 @@ func (s *Scanner) passed(line []byte, end bool) bool {
 	if len(line) == 0 {
 		return s.cols > 1 && s.cr
 	}
-	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
+	return end && s.dialect.Map == dialect.Postgres && string(line) == `\.`
 }
 
 // ascii reports whether all bytes of p[from:to] are below 0x80. p has at least eight bytes after to, whose values do not matter.
@@ -187,7 +187,7 @@ func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *
 		if i < 0 {
 			break
 		}
-		if at += i; !s.hasEscape || s.d.QuotedOnly || !s.escaped(s.Data[start:at]) {
+		if at += i; !s.hasEscape || s.dialect.QuotedOnly || !s.escaped(s.Data[start:at]) {
 			f.End = at
 		}
 		at += len(s.end)

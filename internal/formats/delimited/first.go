@@ -12,7 +12,7 @@ import (
 func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	plain := *s.d
+	plain := *s.dialect
 	plain.Null, plain.Last = nil, dialect.LastPlain
 	// The number of columns is unknown: a record with more than one is a fault that has the number.
 	one := New(&plain, 1, s.charset)
@@ -50,7 +50,7 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	d := s.d.Records() // in this dialect a comment is a record too
+	d := s.dialect.Records() // in this dialect a comment is a record too
 	one := New(&d, s.cols, s.charset)
 	next, bad := one.Scan(data, 0, len(text), true)
 	switch {
@@ -64,7 +64,7 @@ func (s *Scanner) One(text []byte) []byte {
 
 // TrimEnd returns a record without its end mark, and without the blank lines after it. An escaped end mark ends no record.
 func (s *Scanner) TrimEnd(record []byte) []byte {
-	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
+	escaped := func(text []byte) bool { return s.hasEscape && !s.dialect.QuotedOnly && s.escaped(text) }
 	cr := func(line []byte) []byte {
 		if text, ok := bytes.CutSuffix(line, []byte{'\r'}); ok && s.cr && !escaped(text) {
 			return text

@@ -54,10 +54,10 @@ func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
 		return 0, false
 	case pos+1 >= n && !last:
 		return 0, true
-	case s.d.Doubled && pos+1 < n && s.Data[pos+1] == s.quote:
+	case s.dialect.Doubled && pos+1 < n && s.Data[pos+1] == s.quote:
 		s.rewritten = true
 		return pos + 2, false
-	case s.d.Lenient && !s.ends(pos+1, n):
+	case s.dialect.Lenient && !s.ends(pos+1, n):
 		if !last && pos+1+len(s.end)+1 > n {
 			return 0, true
 		}
@@ -100,14 +100,14 @@ func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 // pass skips comments and returns the offset of the next record. If the text ends within a line that is or may be a comment, it returns -1 minus
 // the offset of that line.
 func (s *Scanner) pass(at, n int, last bool) int {
-	if s.d.Comment == "" {
+	if s.dialect.Comment == "" {
 		return at
 	}
 	for at < n {
-		if !last && s.cut(at, n, s.d.Comment) {
+		if !last && s.cut(at, n, s.dialect.Comment) {
 			return -at - 1
 		}
-		if !bytes.HasPrefix(s.Data[at:n], []byte(s.d.Comment)) {
+		if !bytes.HasPrefix(s.Data[at:n], []byte(s.dialect.Comment)) {
 			return at
 		}
 		i := bytes.Index(s.Data[at:n], []byte(s.end))
@@ -126,4 +126,4 @@ func (s *Scanner) pass(at, n int, last bool) int {
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
 // Is reports whether the scanner is for a dialect and a number of columns.
-func (s *Scanner) Is(d *dialect.Dialect, cols int) bool { return s.d == d && s.cols == cols }
+func (s *Scanner) Is(d *dialect.Dialect, cols int) bool { return s.dialect == d && s.cols == cols }

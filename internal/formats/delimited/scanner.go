@@ -21,7 +21,7 @@ type Charset interface {
 
 // A Scanner cuts text into records. Only one goroutine may use it.
 type Scanner struct {
-	d       *dialect.Dialect
+	dialect *dialect.Dialect
 	cols    int
 	charset Charset // nil: values are not decoded
 	escapes *dialect.Unescaper
@@ -86,7 +86,7 @@ const (
 
 // New returns a scanner of records with cols columns. charset is nil if values are not decoded.
 func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
-	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
+	s := &Scanner{dialect: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
 	if s.end == "" {
 		s.end, s.cr = "\n", true
 	}
@@ -181,7 +181,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				raw := data[s.from:pos]
 				switch {
-				case (nulls>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
+				case (nulls>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false):
 					fields = append(fields, span.Null())
 				case plain || ascii(data, s.from, pos):
 					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
@@ -208,7 +208,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				continue
 			}
 			switch {
-			case c == s.escape && s.hasEscape && !s.d.QuotedOnly:
+			case c == s.escape && s.hasEscape && !s.dialect.QuotedOnly:
 				if s.quoted {
 					return s.fault(start, row, pos, n, last, reasonAfter)
 				}
@@ -221,8 +221,8 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				s.rewritten, s.odd = true, true
 				skip = pos + 2
 			case c == s.quote && s.hasQuote:
-				if pos != s.from && !(s.d.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
-					if s.d.Lenient && !s.quoted {
+				if pos != s.from && !(s.dialect.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
+					if s.dialect.Lenient && !s.quoted {
 						continue
 					}
 					reason := reasonBare

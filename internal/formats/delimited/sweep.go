@@ -37,9 +37,9 @@ const stretch, firstStretch = 64, 4
 func newSweep(s *Scanner) *sweep {
 	w := &sweep{hasEscape: s.hasEscape, sep: s.sep[0], end: s.end[0], null: math.MaxUint64}
 	w.find = swar.NewFinder(w.sep, w.end, s.escape)
-	w.usable = s.word.usable && s.cols > 1 && !s.separated && !s.hasQuote && s.d.Comment == "" && len(s.end) == 1 && max(w.sep, w.end, s.escape) < 0x80
-	if w.usable && len(s.d.Null) == 1 {
-		null := s.d.Null[0]
+	w.usable = s.word.usable && s.cols > 1 && !s.separated && !s.hasQuote && s.dialect.Comment == "" && len(s.end) == 1 && max(w.sep, w.end, s.escape) < 0x80
+	if w.usable && len(s.dialect.Null) == 1 {
+		null := s.dialect.Null[0]
 		// The text for NULL between separators is then a single field.
 		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && Escaped([]byte(null), s.escape))
 		var word [8]byte

@@ -15,16 +15,16 @@ import (
 
 // Records finds records and their values in text of a dialect.
 type Records struct {
-	d      *dialect.Dialect
-	set    *charset.Charset // nil: bytes are not decoded
-	length int
-	least  bool   // a record may be longer
-	end    []byte // the separator of records
+	dialect *dialect.Dialect
+	set     *charset.Charset // nil: bytes are not decoded
+	length  int
+	least   bool   // a record may be longer
+	end     []byte // the separator of records
 }
 
 // New returns the Records of a dialect with positions. Values are decoded from the character set, unless it is nil.
 func New(d *dialect.Dialect, set *charset.Charset) *Records {
-	t := &Records{d: d, set: set, end: End(d)}
+	t := &Records{dialect: d, set: set, end: End(d)}
 	t.length, t.least = d.Length()
 	return t
 }
@@ -34,7 +34,7 @@ func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
 
 // Next returns the end of the record that begins at start, where the next one begins. It is beyond text if text does not have the whole record.
 func (t *Records) Next(text []byte, start int) int {
-	if t.d.Unseparated {
+	if t.dialect.Unseparated {
 		return start + t.length
 	}
 	i := bytes.Index(text[start:], t.end)
@@ -46,11 +46,11 @@ func (t *Records) Next(text []byte, start int) int {
 
 // TrimEnd returns a record without its separator, and without a CR before a line end, unless the CR is a byte of the record.
 func (t *Records) TrimEnd(record []byte) []byte {
-	if t.d.Unseparated {
+	if t.dialect.Unseparated {
 		return record
 	}
 	record = bytes.TrimSuffix(record, t.end)
-	if t.d.RecordSep == "" && (t.least || len(record) > t.length) {
+	if t.dialect.RecordSep == "" && (t.least || len(record) > t.length) {
 		record = bytes.TrimSuffix(record, []byte{'\r'})
 	}
 	return record
@@ -62,8 +62,8 @@ func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (
 	if have := end - start; have < t.length || have > t.length && !t.least {
 		return buf, used, -1, fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), t.length)
 	}
-	trimmed := t.d.Trim != dialect.TrimNone
-	for i, p := range t.d.Positions {
+	trimmed := t.dialect.Trim != dialect.TrimNone
+	for i, p := range t.dialect.Positions {
 		from, to := start+p.From-1, start+p.To
 		if p.To == 0 {
 			to = end
@@ -83,14 +83,14 @@ func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (
 		if out != nil {
 			buf, from, to, used = out[:cap(out)], used, len(out), len(out)
 		}
-		for trimmed && t.d.Trim != dialect.TrimLeft && to > from && buf[to-1] == ' ' {
+		for trimmed && t.dialect.Trim != dialect.TrimLeft && to > from && buf[to-1] == ' ' {
 			to--
 		}
-		for trimmed && t.d.Trim != dialect.TrimRight && to > from && buf[from] == ' ' {
+		for trimmed && t.dialect.Trim != dialect.TrimRight && to > from && buf[from] == ' ' {
 			from++
 		}
 		fields[i] = span.Span{Off: uint32(from), Len: uint32(to - from)}
-		if t.d.IsNull(buf[from:to], false) {
+		if t.dialect.IsNull(buf[from:to], false) {
 			fields[i] = span.Null()
 		}
 	}

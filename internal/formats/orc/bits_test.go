@@ -73,7 +73,7 @@ func TestDecimalBits(t *testing.T) {
 
 // streamOf returns an uncompressed stream of these bytes.
 func streamOf(b []byte) *stream {
-	return &stream{r: &source{raw: bytes.NewReader(b), limit: limited(1 << 20)}, end: int64(len(b))}
+	return &stream{source: &source{raw: bytes.NewReader(b), limit: limited(1 << 20)}, end: int64(len(b))}
 }
 
 // TestRuns reads the examples of the specification, and damaged runs.
@@ -91,7 +91,7 @@ func TestRuns(t *testing.T) {
 		{"\x07", true, true, nil}, {"\xc6\x09\x02", true, true, nil}, {"\xfb\x02", false, false, nil}, {"\x61\x00" + string(bytes.Repeat([]byte{0x80}, 11)), false, false, nil},
 		{"\x8e\x13\x2b\x20\x07\xd0", false, true, nil},
 	} {
-		d := ints{s: streamOf([]byte(tt.bytes)), signed: tt.signed, second: tt.second}
+		d := ints{stream: streamOf([]byte(tt.bytes)), signed: tt.signed, second: tt.second}
 		got := make([]int64, max(len(tt.want), 1))
 		err := d.read(got)
 		if (err != nil) != (tt.want == nil) {
@@ -119,7 +119,7 @@ func FuzzRuns(f *testing.F) {
 	f.Add([]byte("\xc6\x09\x02\x02\x22\x42\x42\x46"), false, true)
 	f.Add(binary.AppendUvarint([]byte{0x10, 1}, 1<<63), true, false)
 	f.Fuzz(func(t *testing.T, data []byte, signed, second bool) {
-		d := ints{s: streamOf(data), signed: signed, second: second}
+		d := ints{stream: streamOf(data), signed: signed, second: second}
 		for n := 0; ; n++ {
 			if _, err := d.next(); err != nil {
 				return

@@ -54,15 +54,17 @@ func (p *Reader) open(n *node) (*column, error) {
 	}
 	second := e.kind >= encodingDirectV2
 	stream := func(kind uint64) *stream { return p.stream(streamKey{uint64(n.id), kind}) }
-	numbers := func(kind uint64, signed bool) *ints { return &ints{s: stream(kind), signed: signed, second: second} }
+	numbers := func(kind uint64, signed bool) *ints {
+		return &ints{stream: stream(kind), signed: signed, second: second}
+	}
 	if key := (streamKey{uint64(n.id), streamPresent}); p.stripe.streams[key] != (extent{}) {
-		c.present = &flags{octets: octets{s: p.stream(key)}}
+		c.present = &flags{octets: octets{stream: p.stream(key)}}
 	}
 	switch n.kind {
 	case kindBool:
-		c.bits.s = stream(streamData)
+		c.bits.stream = stream(streamData)
 	case kindByte, kindUnion:
-		c.small.s = stream(streamData)
+		c.small.stream = stream(streamData)
 	case kindShort, kindInt, kindLong, kindDate:
 		c.ints = numbers(streamData, true)
 	case kindFloat, kindDouble:

@@ -4,7 +4,7 @@ import "errors"
 
 // octets reads byte runs.
 type octets struct {
-	s       *stream
+	stream  *stream
 	left    int // in the current run
 	literal bool
 	value   byte
@@ -12,7 +12,7 @@ type octets struct {
 
 func (d *octets) next() (byte, error) {
 	if d.left == 0 {
-		head, err := d.s.byte()
+		head, err := d.stream.byte()
 		if err != nil {
 			return 0, err
 		}
@@ -20,14 +20,14 @@ func (d *octets) next() (byte, error) {
 			d.left = 0x100 - int(head)
 		} else {
 			d.left = int(head) + 3
-			if d.value, err = d.s.byte(); err != nil {
+			if d.value, err = d.stream.byte(); err != nil {
 				return 0, err
 			}
 		}
 	}
 	d.left--
 	if d.literal {
-		return d.s.byte()
+		return d.stream.byte()
 	}
 	return d.value, nil
 }

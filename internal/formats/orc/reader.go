@@ -101,7 +101,7 @@ func (p *Reader) begin() (err error) {
 func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
 	for _, n := range c.path[:len(c.path)-1] {
 		if key := (streamKey{uint64(n.id), streamPresent}); p.stripe.streams[key] != (extent{}) {
-			above = append(above, &flags{octets: octets{s: p.stream(key)}})
+			above = append(above, &flags{octets: octets{stream: p.stream(key)}})
 		}
 	}
 	column, err := p.open(c.node())

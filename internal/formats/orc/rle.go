@@ -11,7 +11,7 @@ const maxRun = 512
 
 // ints reads integer runs of a stream, in run length encoding version 1 or 2.
 type ints struct {
-	s      *stream
+	stream *stream
 	signed bool
 	second bool
 	at, n  int // position in the current run, and its length
@@ -50,7 +50,7 @@ var errRun = errors.New("a run of numbers is damaged")
 // load reads the next run.
 func (d *ints) load() error {
 	d.at, d.n = 0, 0
-	head, err := d.s.byte()
+	head, err := d.stream.byte()
 	switch {
 	case err != nil:
 		return err
@@ -82,7 +82,7 @@ func (d *ints) first(head int) error {
 		d.n = -head
 		return nil
 	}
-	step, err := d.s.byte()
+	step, err := d.stream.byte()
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *ints) fixed(v, step int64, n int) {
 func (d *ints) varint(signed bool) (int64, error) {
 	var v uint64
 	for shift := 0; shift < 64; shift += 7 {
-		b, err := d.s.byte()
+		b, err := d.stream.byte()
 		if err != nil {
 			return 0, err
 		}
@@ -125,7 +125,7 @@ func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 // bigEndian reads an n-byte big-endian number.
 func (d *ints) bigEndian(n int) (v uint64, err error) {
-	b, err := d.s.take(n)
+	b, err := d.stream.take(n)
 	for _, b := range b {
 		v = (v << 8) | uint64(b)
 	}
@@ -147,7 +147,7 @@ func (d *ints) shortRepeat(head int) error {
 
 // sizes reads the bit width of a run's numbers and their count.
 func (d *ints) sizes(head int) (width, n int, err error) {
-	low, err := d.s.byte()
+	low, err := d.stream.byte()
 	return widthOf((head >> 1) & 0x1f), (((head & 1) << 8) | int(low)) + 1, err
 }
 
@@ -187,7 +187,7 @@ func (d *ints) direct(head int) error {
 
 // unpack reads numbers of width bits, the highest bit first.
 func (d *ints) unpack(dst []int64, width int) error {
-	b, err := d.s.take((len(dst)*width + 7) / 8)
+	b, err := d.stream.take((len(dst)*width + 7) / 8)
 	if err == nil {
 		unpackBits(dst, b[:len(b)+slack], width)
 	}
@@ -216,7 +216,7 @@ func (d *ints) patched(head int) error {
 	if err != nil {
 		return err
 	}
-	b, err := d.s.take(2)
+	b, err := d.stream.take(2)
 	if err != nil {
 		return err
 	}

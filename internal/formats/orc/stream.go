@@ -167,7 +167,7 @@ const slack = 8
 
 // stream reads a stream of a column in one stripe.
 type stream struct {
-	r         *source
+	source    *source
 	next, end int64  // file offsets of the bytes not read yet
 	hint      int    // the likely compressed length of the next chunk
 	buf       []byte // the current chunk, with slack after it
@@ -180,7 +180,7 @@ var errShort = errors.New("it has fewer values than the stripe has rows")
 
 // begin starts a stream. It keeps the stream's buffers.
 func (s *stream) begin(r *source, e extent) {
-	*s = stream{r: r, next: e.at, end: e.end, buf: s.buf[:0], hold: s.hold}
+	*s = stream{source: r, next: e.at, end: e.end, buf: s.buf[:0], hold: s.hold}
 }
 
 // fill reads the next chunk that is not empty.
@@ -198,7 +198,7 @@ func (s *stream) fill() error {
 }
 
 func (s *stream) chunk() (err error) {
-	r, left := s.r, s.end-s.next
+	r, left := s.source, s.end-s.next
 	if r.codec == codecNone {
 		n := int(min(left, window))
 		if err = r.fetch(s.next, 0, n); err == nil {
@@ -238,11 +238,11 @@ func (s *stream) chunk() (err error) {
 
 // keep copies the data of the chunk just read, which has n bytes in the file.
 func (s *stream) keep(n int, data []byte) (err error) {
-	if s.buf, err = s.r.grown(s.buf, len(data)); err != nil {
+	if s.buf, err = s.source.grown(s.buf, len(data)); err != nil {
 		return err
 	}
 	copy(s.buf, data)
-	s.sum = crc32.Update(s.sum, crc32.MakeTable(crc32.Castagnoli), s.r.packed[:n]) // the table is made once
+	s.sum = crc32.Update(s.sum, crc32.MakeTable(crc32.Castagnoli), s.source.packed[:n]) // the table is made once
 	s.next += int64(n)
 	return nil
 }

@@ -273,7 +273,7 @@ func readStripe(r *source, s stripe) (*stripeFooter, error) {
 
 // message reads a message, which is compressed like streams.
 func (r *source) message(at, end int64, what string) ([]byte, error) {
-	s := stream{r: r, next: at, end: end}
+	s := stream{source: r, next: at, end: end}
 	var message []byte
 	for s.next < s.end {
 		if err := s.fill(); err != nil {

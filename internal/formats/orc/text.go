@@ -60,7 +60,7 @@ func (c *column) checkLength(n int64) error {
 	if n < 0 {
 		return errors.New("the length of a value is damaged")
 	}
-	return c.data.r.limit.Exceeded("a value of "+setting.Count(n, "byte"), n, c.rules.most)
+	return c.data.source.limit.Exceeded("a value of "+setting.Count(n, "byte"), n, c.rules.most)
 }
 
 // decimal appends a decimal, which has its own scale, with at least as many digits after the point as the column's scale.

@@ -22,7 +22,7 @@ func numbers(signed bool, values ...int64) *ints {
 			b = binary.AppendUvarint(b, uint64(v))
 		}
 	}
-	return &ints{s: streamOf(b), signed: signed}
+	return &ints{stream: streamOf(b), signed: signed}
 }
 
 // texts returns a column of texts or bytes.
@@ -44,7 +44,7 @@ func TestJSONOfORC(t *testing.T) {
 		c.name, c.json = name, append(valuetext.AppendJSON(nil, name), ':')
 		return c
 	}
-	octet := func(b ...byte) octets { return octets{s: streamOf(append([]byte{byte(-len(b))}, b...))} }
+	octet := func(b ...byte) octets { return octets{stream: streamOf(append([]byte{byte(-len(b))}, b...))} }
 	long := func(v ...int64) *column { return of(kindLong, column{ints: numbers(true, v...)}) }
 	double := func(v float64) *column {
 		return of(kindDouble, column{data: streamOf(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))})

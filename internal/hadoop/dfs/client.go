@@ -30,8 +30,8 @@ type Options struct {
 
 // Client makes NameNode calls and connects to DataNodes. Any number of goroutines may use it.
 type Client struct {
-	o   Options
-	met atomic.Bool // a NameNode has accepted a connection
+	options Options
+	met     atomic.Bool // a NameNode has accepted a connection
 
 	mu      sync.Mutex
 	first   int // index in Addresses of the first one to try: the last one that answered
@@ -47,7 +47,7 @@ type Client struct {
 }
 
 // New returns a client without connecting. The caller must close it.
-func New(o Options) *Client { return &Client{o: o} }
+func New(o Options) *Client { return &Client{options: o} }
 
 // Close closes the idle connections.
 func (c *Client) Close() {
@@ -114,7 +114,7 @@ var notActive = []string{"org.apache.hadoop.ipc.StandbyException", "org.apache.h
 // With makes calls on a connection to a NameNode, chosen as in [Client.Call].
 func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.Caller) error) (sent bool, err error) {
 	var errs []error
-	for range c.o.Addresses {
+	for range c.options.Addresses {
 		conn, err := c.caller(ctx)
 		if err != nil {
 			errs = append(errs, err)
@@ -135,7 +135,7 @@ func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.C
 
 // callOn makes calls on a connection, and keeps the connection if it is sound.
 func (c *Client) callOn(ctx context.Context, conn idleCaller, do func(context.Context, *hadooprpc.Caller) error) error {
-	limited, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
+	limited, cancel := context.WithTimeoutCause(ctx, c.options.IOTimeout, fmt.Errorf("no answer within %s", c.options.IOTimeout))
 	defer cancel()
 	err := do(limited, conn.caller)
 	e, answered := errors.AsType[*hadooprpc.Error](err)
@@ -152,7 +152,7 @@ func (c *Client) callOn(ctx context.Context, conn idleCaller, do func(context.Co
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("namenode %s: %w", c.o.Addresses[conn.server], err)
+	return fmt.Errorf("namenode %s: %w", c.options.Addresses[conn.server], err)
 }
 
 // caller returns an idle or a new connection.
@@ -176,14 +176,14 @@ func (c *Client) caller(ctx context.Context) (idleCaller, error) {
 	if closed {
 		return idleCaller{}, fs.ErrClosed
 	}
-	nc, err := (&net.Dialer{Timeout: c.o.DialTimeout}).DialContext(ctx, "tcp", c.o.Addresses[server])
+	nc, err := (&net.Dialer{Timeout: c.options.DialTimeout}).DialContext(ctx, "tcp", c.options.Addresses[server])
 	if err == nil {
 		c.Meet()
 		var conn *hadooprpc.Conn
-		if c.o.Login == nil {
-			conn, err = hadooprpc.Open(nc, c.o.User, hadooprpc.ClientProtocol)
+		if c.options.Login == nil {
+			conn, err = hadooprpc.Open(nc, c.options.User, hadooprpc.ClientProtocol)
 		} else {
-			conn, err = c.LogIn(ctx, nc, c.o.Addresses[server])
+			conn, err = c.LogIn(ctx, nc, c.options.Addresses[server])
 		}
 		if err == nil {
 			return idleCaller{caller: hadooprpc.NewCaller(conn, hadooprpc.ClientProtocol), server: server}, nil
@@ -199,9 +199,9 @@ func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprp
 	if err != nil {
 		return nil, errors.Join(err, nc.Close())
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.IOTimeout, fmt.Errorf("no answer within %s", c.options.IOTimeout))
 	defer cancel()
-	return hadooprpc.Dial(ctx, nc, host, *c.o.Login)
+	return hadooprpc.Dial(ctx, nc, host, *c.options.Login)
 }
 
 // keepCaller keeps a connection for reuse.
@@ -242,7 +242,7 @@ func (c *Client) PassOver(server int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.first == server {
-		c.first = (server + 1) % len(c.o.Addresses)
+		c.first = (server + 1) % len(c.options.Addresses)
 	}
 	c.callers = slices.DeleteFunc(c.callers, func(i idleCaller) bool {
 		if i.server == server {

@@ -70,7 +70,7 @@ func (p Policy) size(n int64, index int) int64 {
 // coder reconstructs bytes of internal blocks from others.
 type coder struct {
 	Policy
-	rs reedsolomon.Encoder // nil before the first use
+	encoder reedsolomon.Encoder // nil before the first use
 }
 
 // rebuild reconstructs the wanted units from the others. All units have the same length; a missing one has length 0, and the capacity for
@@ -88,12 +88,12 @@ func (c *coder) rebuild(units [][]byte, wanted []bool) error {
 		units[lost] = sum
 		return nil
 	}
-	if c.rs == nil {
+	if c.encoder == nil {
 		rs, err := reedsolomon.New(c.Data, c.Parity, reedsolomon.WithCauchyMatrix(), reedsolomon.WithMaxGoroutines(1))
 		if err != nil {
 			return err
 		}
-		c.rs = rs
+		c.encoder = rs
 	}
-	return c.rs.ReconstructSome(units, wanted)
+	return c.encoder.ReconstructSome(units, wanted)
 }

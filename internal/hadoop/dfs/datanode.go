@@ -61,7 +61,7 @@ type peer struct {
 // address returns the address of a DataNode's data transfer port.
 func (c *Client) address(n DataNode) string {
 	host := n.ip
-	if c.o.UseDatanodeHostname {
+	if c.options.UseDatanodeHostname {
 		host = n.Host
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(n.port, 10))
@@ -74,12 +74,12 @@ func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
 		return nil, err
 	}
 	address := c.address(n)
-	nc, err := (&net.Dialer{Timeout: c.o.DialTimeout}).DialContext(ctx, "tcp", address)
+	nc, err := (&net.Dialer{Timeout: c.options.DialTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	conn, err := c.secure(ctx, &patientConn{nc, c.o.IOTimeout}, b, d.encrypted)
+	conn, err := c.secure(ctx, &patientConn{nc, c.options.IOTimeout}, b, d.encrypted)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -219,15 +219,15 @@ func (c *Client) expire() {
 
 // secure protects a connection to a DataNode according to the configuration and the NameNode's defaults.
 func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted bool) (net.Conn, error) {
-	o := datatransfer.Options{Qualities: c.o.Data, QualityKey: c.o.DataKey}
+	o := datatransfer.Options{Qualities: c.options.Data, QualityKey: c.options.DataKey}
 	switch {
 	case encrypted:
 		key, err := c.dataKey(ctx)
 		if err != nil {
 			return nil, err
 		}
-		o = datatransfer.Options{Key: key, QualityKey: c.o.DataKey, UnknownKey: c.forgetKey}
-	case c.o.Login == nil || len(c.o.Data) == 0 && privileged(nc.RemoteAddr()):
+		o = datatransfer.Options{Key: key, QualityKey: c.options.DataKey, UnknownKey: c.forgetKey}
+	case c.options.Login == nil || len(c.options.Data) == 0 && privileged(nc.RemoteAddr()):
 		return nc, nil
 	}
 	conn, err := datatransfer.LogIn(nc, b.token, o)

@@ -156,7 +156,7 @@ type File struct {
 	Encryption *Encryption
 	Defaults
 
-	c       *Client
+	client  *Client
 	ctx     context.Context
 	holder  string // of the lease
 	release context.CancelFunc
@@ -178,7 +178,7 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 		d.Replication = replication
 	}
 	d.BlockSize = (d.BlockSize + d.Chunk - 1) / d.Chunk * d.Chunk
-	f = &File{Name: name, Defaults: d, c: c, holder: holder()}
+	f = &File{Name: name, Defaults: d, client: c, holder: holder()}
 	r := frames.AppendBytes(nil, 1, name) // CreateRequestProto
 	r = frames.AppendBytes(r, 2, frames.AppendNumber(nil, 1, uint64(mode)))
 	r = frames.AppendBytes(r, 3, f.holder)
@@ -208,7 +208,7 @@ func holder() string { return "bulkload-" + rand.Text() }
 // renewLease renews the lease and schedules the next renewal. An error is ignored: the next renewal may succeed.
 func (f *File) renewLease() {
 	if f.ctx.Err() == nil {
-		_, _, _ = f.c.Call(f.ctx, "renewLease", frames.AppendBytes(nil, 1, f.holder))
+		_, _, _ = f.client.Call(f.ctx, "renewLease", frames.AppendBytes(nil, 1, f.holder))
 		f.renew.Reset(renewal)
 	}
 }
@@ -234,7 +234,7 @@ func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode
 	if favored != "" {
 		r = frames.AppendBytes(r, 6, favored)
 	}
-	answer, _, err := f.c.Call(ctx, "addBlock", r)
+	answer, _, err := f.client.Call(ctx, "addBlock", r)
 	if err != nil {
 		return Block{}, err
 	}
@@ -259,6 +259,6 @@ func (f *File) Complete(ctx context.Context, last *Block) (bool, error) {
 	if last != nil {
 		r = frames.AppendBytes(r, 3, last.id)
 	}
-	answer, _, err := f.c.Call(ctx, "complete", frames.AppendNumber(r, 4, f.ID))
+	answer, _, err := f.client.Call(ctx, "complete", frames.AppendNumber(r, 4, f.ID))
 	return err == nil && frames.Number(answer, 1) == 1, err
 }

@@ -83,7 +83,7 @@ func nameNode(t *testing.T, answer func(method string, request []byte) []byte) *
 		}
 	})
 	c := ready(t)
-	c.o.Addresses = []string{l.Addr().String()}
+	c.options.Addresses = []string{l.Addr().String()}
 	return c
 }
 

@@ -31,12 +31,12 @@ var (
 
 // Reader reads a file. It must be used by one goroutine.
 type Reader struct {
-	c      *Client
+	client *Client
 	name   string
 	id     uint64 // of the file
 	size   int64  // of the file, as given to Open
 	wrote  *Block // the only block of the file, as written; nil if unknown
-	client string
+	holder string
 
 	blocks []Block // the located blocks
 	block  Block   // the current block
@@ -48,12 +48,12 @@ type Reader struct {
 
 // Open returns a reader of the file with the given inode number and length. It does not connect.
 func (c *Client) Open(name string, id uint64, size int64) *Reader {
-	return &Reader{c: c, name: name, id: id, size: size, client: holder()}
+	return &Reader{client: c, name: name, id: id, size: size, holder: holder()}
 }
 
 // OpenWritten returns a reader of a file that must consist of exactly the given block. It does not connect.
 func (c *Client) OpenWritten(name string, b Block) *Reader {
-	return &Reader{c: c, name: name, size: b.Size, wrote: &b, client: holder()}
+	return &Reader{client: c, name: name, size: b.Size, wrote: &b, holder: holder()}
 }
 
 // ReadAt reads at least one byte at an offset before the end of the file. Each replica is tried once, those on DataNodes
@@ -90,7 +90,7 @@ func (r *Reader) Forget() {
 func (r *Reader) fail(address string, err error) {
 	r.Close()
 	r.tried = append(r.tried, address)
-	r.c.failure(address)
+	r.client.failure(address)
 	r.last = combineErrors(r.last, err)
 }
 
@@ -110,12 +110,12 @@ func (r *Reader) connect(ctx context.Context, off int64) error {
 			return err
 		}
 		stale := false
-		for _, n := range r.c.order(r.block.Nodes) {
-			address := r.c.address(n)
+		for _, n := range r.client.order(r.block.Nodes) {
+			address := r.client.address(n)
 			if slices.Contains(r.tried, address) {
 				continue
 			}
-			from, err := r.c.readBlock(ctx, r.block, n, r.client, off-r.block.Offset, min(r.block.Size, r.size-r.block.Offset))
+			from, err := r.client.readBlock(ctx, r.block, n, r.holder, off-r.block.Offset, min(r.block.Size, r.size-r.block.Offset))
 			if err == nil {
 				r.stream = stream{from, off - r.block.Offset}
 				return nil
@@ -144,7 +144,7 @@ func (r *Reader) locate(ctx context.Context, off int64) error {
 	at := func(b Block) bool { return b.Offset <= off && off < b.Offset+b.Size }
 	i := slices.IndexFunc(r.blocks, at)
 	if i < 0 {
-		l, err := r.c.Locate(ctx, r.name, off, min(r.size-off, prefetch))
+		l, err := r.client.Locate(ctx, r.name, off, min(r.size-off, prefetch))
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (r *Reader) compare(ctx context.Context, l Located) error {
 		}
 		return nil
 	}
-	return r.c.unchanged(ctx, r.name, r.id, r.size)
+	return r.client.unchanged(ctx, r.name, r.id, r.size)
 }
 
 // unchanged returns an error unless the file still has the inode number and at least the given size.
@@ -255,7 +255,7 @@ func (s *stream) close() {
 
 // blockReader reads a part of a block from a DataNode.
 type blockReader struct {
-	c       *Client
+	client  *Client
 	peer    *peer
 	packets packetReader
 	stop    func() bool
@@ -276,7 +276,7 @@ func (c *Client) readBlock(ctx context.Context, b Block, n DataNode, client stri
 				return nil, err
 			}
 		}
-		r := &blockReader{c: c, peer: p, stop: p.during(ctx),
+		r := &blockReader{client: c, peer: p, stop: p.during(ctx),
 			packets: packetReader{from: p.conn, dataNode: p.address, block: b, start: start, end: end, buf: p.packet}}
 		err := p.request(readBlockOp, readRequest(b, client, start, end-start))
 		if err == nil {
@@ -315,7 +315,7 @@ func (r *blockReader) finish() {
 		return
 	}
 	r.peer.packet = r.packets.buf
-	r.c.keep(r.peer)
+	r.client.keep(r.peer)
 }
 
 func (r *blockReader) close() {

@@ -19,11 +19,11 @@ var errBeingWritten = errors.New("it is erasure coded and being written: read it
 // with some of its data, opened when the first cell is read; data sent ahead waits in the sockets. Blocks that no DataNode has are
 // reconstructed from others: a whole row of cells if the file is read forward, kept while it is read, otherwise only the requested bytes.
 type StripedReader struct {
-	c      *Client
+	client *Client
 	name   string
 	id     uint64 // of the file
 	size   int64  // of the file, as given to OpenStriped
-	client string
+	holder string
 	coder  coder
 
 	groups []Block // the located groups
@@ -57,7 +57,7 @@ type row struct {
 
 // OpenStriped returns a reader of the erasure coded file with the given inode number and length. It does not connect.
 func (c *Client) OpenStriped(name string, id uint64, size int64, p Policy) *StripedReader {
-	return &StripedReader{c: c, name: name, id: id, size: size, client: holder(), coder: coder{Policy: p}}
+	return &StripedReader{client: c, name: name, id: id, size: size, holder: holder(), coder: coder{Policy: p}}
 }
 
 // ReadAt reads at least one byte at an offset before the end of the file. Each replica of an internal block is tried once, those on
@@ -161,11 +161,11 @@ func (r *StripedReader) enter(ctx context.Context, off int64) error {
 	}
 	i := slices.IndexFunc(r.groups, at)
 	if i < 0 {
-		l, err := r.c.Locate(ctx, r.name, off, min(r.size-off, prefetch))
+		l, err := r.client.Locate(ctx, r.name, off, min(r.size-off, prefetch))
 		if err != nil {
 			return err
 		}
-		if err := r.c.unchanged(ctx, r.name, r.id, r.size); err != nil {
+		if err := r.client.unchanged(ctx, r.name, r.id, r.size); err != nil {
 			return err
 		}
 		if l.Open {
@@ -203,7 +203,7 @@ func (r *StripedReader) divide(g Block) ([]unit, error) {
 		u := &units[index]
 		b := Block{Size: u.size, token: g.tokens[i]}
 		b.id = frames.AppendNumber(frames.AppendNumber(slices.Clone(g.id), 2, id+uint64(index)), 4, uint64(u.size)) // the last of repeated fields counts
-		u.places = append(u.places, place{b, n, r.c.failedAt(n)})
+		u.places = append(u.places, place{b, n, r.client.failedAt(n)})
 	}
 	for _, u := range units {
 		slices.SortStableFunc(u.places, func(a, b place) int { return a.failed.Compare(b.failed) })
@@ -217,7 +217,7 @@ func (r *StripedReader) readUnit(ctx context.Context, index int, p []byte, at in
 	for {
 		old := u.stream.reaches(at)
 		if !old {
-			from, err := r.c.readBlock(ctx, u.places[0].block, u.places[0].node, r.client, at, u.size)
+			from, err := r.client.readBlock(ctx, u.places[0].block, u.places[0].node, r.holder, at, u.size)
 			if err != nil {
 				r.fail(ctx, u, err)
 				return 0, err
@@ -242,7 +242,7 @@ func (r *StripedReader) fail(ctx context.Context, u *unit, err error) {
 	if r.final(ctx, err) {
 		return
 	}
-	r.c.failure(r.c.address(u.places[0].node))
+	r.client.failure(r.client.address(u.places[0].node))
 	u.places = u.places[1:]
 	u.last = combineErrors(u.last, err)
 }

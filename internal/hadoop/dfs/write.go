@@ -31,12 +31,12 @@ const (
 
 // BlockWriter writes a block to a pipeline of DataNodes. It must be used by one goroutine.
 type BlockWriter struct {
-	c     *Client
-	block Block
-	peer  *peer
-	ctx   context.Context
-	stop  func() bool
-	chunk int
+	client *Client
+	block  Block
+	peer   *peer
+	ctx    context.Context
+	stop   func() bool
+	chunk  int
 
 	packet *[]byte // room for a header and checksums, the data, and room for another header
 	start  int     // of the data in packet
@@ -55,12 +55,12 @@ type BlockWriter struct {
 
 // WriteBlock starts writing a block of the file. The context bounds the life of the writer, which must be closed or aborted.
 func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
-	p, err := f.c.dial(ctx, b.Nodes[0], b)
+	p, err := f.client.dial(ctx, b.Nodes[0], b)
 	if err != nil {
 		return nil, fmt.Errorf("write to datanode %w", err)
 	}
 	chunk := int(f.Chunk)
-	w := &BlockWriter{c: f.c, block: b, peer: p, ctx: ctx, stop: p.during(ctx), chunk: chunk,
+	w := &BlockWriter{client: f.client, block: b, peer: p, ctx: ctx, stop: p.during(ctx), chunk: chunk,
 		start: headerSize + packetData/chunk*crc32.Size, sent: make(chan int64, window), done: make(chan struct{})}
 	err = p.request(writeBlockOp, w.request(f.holder))
 	if err == nil {
@@ -72,7 +72,7 @@ func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 		return nil, w.failure(err)
 	}
 	size := w.start + packetData + headerSize
-	if w.packet, _ = f.c.packets.Get().(*[]byte); w.packet == nil || len(*w.packet) != size {
+	if w.packet, _ = f.client.packets.Get().(*[]byte); w.packet == nil || len(*w.packet) != size {
 		buf := make([]byte, size)
 		w.packet = &buf
 	}
@@ -163,7 +163,7 @@ func (w *BlockWriter) end() {
 	<-w.done
 	w.stop()
 	w.peer.conn.Close()
-	w.c.packets.Put(w.packet)
+	w.client.packets.Put(w.packet)
 }
 
 // frame returns the current packet, ready to be sent. Header and checksums are written directly before the data.

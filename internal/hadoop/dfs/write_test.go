@@ -20,7 +20,7 @@ func written(t *testing.T, chunk int64) *File {
 	c := ready(t)
 	d := c.defaults.Defaults
 	d.Chunk = chunk
-	return &File{Name: "/name", Defaults: d, c: c, holder: "client"}
+	return &File{Name: "/name", Defaults: d, client: c, holder: "client"}
 }
 
 // taking starts a DataNode that accepts a block and acknowledges each packet; packets collects the received packets, except

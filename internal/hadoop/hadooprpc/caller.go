@@ -15,21 +15,21 @@ import (
 
 // Caller makes calls on a connection, one at a time. It must be used by one goroutine.
 type Caller struct {
-	c        *Conn
+	conn     *Conn
 	protocol string
 	call     int32
 }
 
 // NewCaller returns a Caller for version 1 of a protocol, which must be the one named to [Dial].
-func NewCaller(c *Conn, protocol string) *Caller { return &Caller{c: c, protocol: protocol} }
+func NewCaller(c *Conn, protocol string) *Caller { return &Caller{conn: c, protocol: protocol} }
 
 // Close closes the connection.
-func (c *Caller) Close() error { return c.c.Close() }
+func (c *Caller) Close() error { return c.conn.Close() }
 
 // Call makes a call and waits for its response. Request and response are Protocol Buffers messages. After an error other
 // than an [*Error] the connection cannot be used.
 func (c *Caller) Call(ctx context.Context, method string, request []byte) (response []byte, err error) {
-	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		if !stop() {
 			err = errors.Join(context.Cause(ctx), err)
@@ -39,10 +39,10 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 	h := frames.AppendBytes(nil, 1, method)
 	h = frames.AppendBytes(h, 2, c.protocol)
 	h = frames.AppendNumber(h, 3, 1)
-	if _, err := c.c.Write(appendPacket(nil, requestHeader(c.call, c.c.client), h, request)); err != nil {
+	if _, err := c.conn.Write(appendPacket(nil, requestHeader(c.call, c.conn.client), h, request)); err != nil {
 		return nil, err
 	}
-	packet, err := readPacket(c.c, nil, maxAnswer)
+	packet, err := readPacket(c.conn, nil, maxAnswer)
 	if err != nil {
 		return nil, err
 	}

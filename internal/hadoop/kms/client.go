@@ -56,8 +56,8 @@ type EncryptedKey struct {
 
 // Client sends requests to one set of servers. Any number of goroutines may use it.
 type Client struct {
-	o    Options
-	http *http.Client
+	options Options
+	http    *http.Client
 
 	mu      sync.Mutex
 	first   int                     // index in Servers of the first one to try: the last one that answered
@@ -74,7 +74,7 @@ type knownKey struct {
 func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	t := &http.Transport{TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute}
-	return &Client{o: o, http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	return &Client{options: o, http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		cookies: map[string]*http.Cookie{}, keys: map[string]knownKey{}}
 }
 
@@ -128,9 +128,9 @@ func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, err
 	first := c.first
 	c.mu.Unlock()
 	var errs []error
-	for i := range c.o.Servers {
-		n := (first + i) % len(c.o.Servers)
-		answer, err := c.askServer(ctx, c.o.Servers[n], path, body)
+	for i := range c.options.Servers {
+		n := (first + i) % len(c.options.Servers)
+		answer, err := c.askServer(ctx, c.options.Servers[n], path, body)
 		if err == nil || Final(err) {
 			c.mu.Lock()
 			c.first = n
@@ -148,7 +148,7 @@ func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, err
 // askServer sends a request to a server: with the cookie of the last login, or with a new login if there is none or the
 // server refuses it.
 func (c *Client) askServer(ctx context.Context, server, path string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("no answer within %s", c.o.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, fmt.Errorf("no answer within %s", c.options.Timeout))
 	defer cancel()
 	c.mu.Lock()
 	cookie := c.cookies[server]

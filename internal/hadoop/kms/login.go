@@ -15,10 +15,10 @@ import (
 // otherwise the name.
 func (c *Client) logIn(u *url.URL, r *http.Request) error {
 	switch {
-	case c.o.Token != nil:
-		r.Header.Set("X-Hadoop-Delegation-Token", base64.RawURLEncoding.EncodeToString(hadooprpc.AppendWritable(nil, c.o.Token)))
-	case c.o.Kerberos != nil:
-		_, token, err := c.o.Kerberos.Initiate(r.Context(), "HTTP/"+u.Hostname(), "")
+	case c.options.Token != nil:
+		r.Header.Set("X-Hadoop-Delegation-Token", base64.RawURLEncoding.EncodeToString(hadooprpc.AppendWritable(nil, c.options.Token)))
+	case c.options.Kerberos != nil:
+		_, token, err := c.options.Kerberos.Initiate(r.Context(), "HTTP/"+u.Hostname(), "")
 		if errors.Is(err, kerberos.ErrUnknownService) {
 			err = errors.Join(ErrLogin, err)
 		}
@@ -28,7 +28,7 @@ func (c *Client) logIn(u *url.URL, r *http.Request) error {
 		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(kerberos.NegTokenInit(token)))
 	default:
 		query := r.URL.Query()
-		query.Set("user.name", c.o.User)
+		query.Set("user.name", c.options.User)
 		r.URL.RawQuery = query.Encode()
 	}
 	return nil

@@ -51,20 +51,20 @@ func (c *Client) Dial(ctx context.Context, nc net.Conn, host string) (net.Conn, 
 // only after the client has finished its handshake.
 type conn struct {
 	*tls.Conn
-	h *handshake
+	handshake *handshake
 }
 
 // Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	return n, c.h.explainLate(err)
+	return n, c.handshake.explainLate(err)
 }
 
 // Write implements [net.Conn]. A server that has refused this client no longer reads; the reason is in the data that it
 // sent.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	return n, c.h.explainLate(err)
+	return n, c.handshake.explainLate(err)
 }
 
 // handshake is the state of one handshake.

@@ -176,7 +176,7 @@ func (c *Client) Kill(ctx context.Context, id string) error {
 	err = refusal(a.url, a.status, a.body)
 	if errors.Is(err, ErrDenied) {
 		// The ResourceManager checks permissions before it checks whether the application has ended.
-		if now, e := c.Application(ctx, id); e == nil && now.State.Ended() && (c.o.User == "" || now.User == c.o.User) {
+		if now, e := c.Application(ctx, id); e == nil && now.State.Ended() && (c.options.User == "" || now.User == c.options.User) {
 			return nil
 		}
 	}

@@ -48,9 +48,9 @@ const (
 
 // Client sends requests to one cluster. It is safe for concurrent use.
 type Client struct {
-	o      Options
-	http   *http.Client
-	active atomic.Int32 // index of the ResourceManager that answered last
+	options Options
+	http    *http.Client
+	active  atomic.Int32 // index of the ResourceManager that answered last
 }
 
 // New returns a client without connecting.
@@ -67,7 +67,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{o: o, http: &http.Client{
+	return &Client{options: o, http: &http.Client{
 		Jar:     jar,
 		Timeout: o.Timeout,
 		// A redirect is a valid response: from a standby, or for a job that has ended. Following it could leave the
@@ -105,9 +105,9 @@ func (a answer) success() bool { return a.status/100 == 2 }
 func (c *Client) manager(ctx context.Context, r request) (answer, error) {
 	var all []error
 	first := int(c.active.Load())
-	for i := range c.o.ResourceManagers {
-		n := (first + i) % len(c.o.ResourceManagers)
-		a, err := c.ask(ctx, c.o.ResourceManagers[n], r)
+	for i := range c.options.ResourceManagers {
+		n := (first + i) % len(c.options.ResourceManagers)
+		a, err := c.ask(ctx, c.options.ResourceManagers[n], r)
 		switch {
 		case err != nil:
 		case a.status/100 == 3 && !strings.HasPrefix(r.path, "/proxy/"), strings.HasPrefix(string(a.body), "This is standby RM"):
@@ -132,22 +132,22 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 	for k, v := range r.query {
 		query[k] = v
 	}
-	if c.o.Kerberos == nil {
-		query.Set("user.name", c.o.User)
+	if c.options.Kerberos == nil {
+		query.Set("user.name", c.options.User)
 	}
 	address := base + r.path
 	a, wanted, err := c.send(ctx, address, query, r, "")
 	if err != nil || !wanted {
 		return a, err
 	}
-	if c.o.Kerberos == nil {
+	if c.options.Kerberos == nil {
 		return a, &Error{URL: address, Status: a.status, Why: "it requires Kerberos, which is not configured", Err: ErrDenied}
 	}
 	u, err := url.Parse(base)
 	if err != nil {
 		return a, err
 	}
-	_, token, err := c.o.Kerberos.Initiate(ctx, "HTTP/"+u.Hostname(), "")
+	_, token, err := c.options.Kerberos.Initiate(ctx, "HTTP/"+u.Hostname(), "")
 	if err != nil {
 		return a, &Error{URL: address, Err: errors.Join(ErrDenied, err)}
 	}
@@ -188,7 +188,7 @@ func (c *Client) send(ctx context.Context, address string, query url.Values, r r
 		return answer{}, false, &Error{URL: address, Err: errors.Join(ErrUnreachable, err)}
 	}
 	defer response.Body.Close()
-	most := cmp.Or(r.most, c.o.MostAnswer)
+	most := cmp.Or(r.most, c.options.MostAnswer)
 	body, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err != nil {
 		return answer{}, false, &Error{URL: address, Status: response.StatusCode, Err: errors.Join(ErrUnreachable, err)}

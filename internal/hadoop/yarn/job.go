@@ -187,10 +187,10 @@ func (c *Client) mapreduce(ctx context.Context, application, below string, out a
 			live = &Error{URL: a.url, Status: a.status, Why: "no ApplicationMaster runs", Err: ErrUnknown}
 		}
 	}
-	if c.o.History == "" || ctx.Err() != nil {
+	if c.options.History == "" || ctx.Err() != nil {
 		return live
 	}
-	a, err := c.ask(ctx, c.o.History, request{path: "/ws/v1/history/mapreduce/jobs/" + job + below})
+	a, err := c.ask(ctx, c.options.History, request{path: "/ws/v1/history/mapreduce/jobs/" + job + below})
 	if err == nil {
 		err = a.decode(out)
 	}

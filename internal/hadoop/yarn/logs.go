@@ -58,8 +58,8 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 			return text, nil
 		}
 	}
-	if c.o.History != "" && ctx.Err() == nil {
-		if text, ok := try(c.o.History, "/ws/v1/history"); ok {
+	if c.options.History != "" && ctx.Err() == nil {
+		if text, ok := try(c.options.History, "/ws/v1/history"); ok {
 			return text, nil
 		}
 	}

@@ -75,7 +75,7 @@ func (c *Client) nodeBase(address string) string {
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {
 		return ""
 	}
-	if strings.HasPrefix(c.o.ResourceManagers[0], "https:") {
+	if strings.HasPrefix(c.options.ResourceManagers[0], "https:") {
 		return "https://" + address
 	}
 	return "http://" + address

@@ -16,7 +16,7 @@ type RangeScan struct {
 	snap *Snapshot
 	view View
 	next int // region
-	sc   *Scan
+	scan *Scan
 	err  error
 }
 
@@ -37,11 +37,11 @@ func (s *Snapshot) regionOf(row []byte) int {
 // Next moves to the next cell.
 func (c *RangeScan) Next() bool {
 	for c.err == nil {
-		if c.sc != nil {
-			if c.sc.Next() {
+		if c.scan != nil {
+			if c.scan.Next() {
 				return true
 			}
-			if c.err = errors.Join(c.sc.Err(), c.Close()); c.err != nil {
+			if c.err = errors.Join(c.scan.Err(), c.Close()); c.err != nil {
 				return false
 			}
 		}
@@ -54,31 +54,31 @@ func (c *RangeScan) Next() bool {
 			return false
 		}
 		if r.Files > 0 {
-			c.sc, c.err = c.snap.Scan(c.ctx, c.next-1, c.view)
+			c.scan, c.err = c.snap.Scan(c.ctx, c.next-1, c.view)
 		}
 	}
 	return false
 }
 
 // Cell returns the current cell.
-func (c *RangeScan) Cell() *hfile.Cell { return c.sc.Cell() }
+func (c *RangeScan) Cell() *hfile.Cell { return c.scan.Cell() }
 
 // NewRow reports whether the current cell is the first of its row.
-func (c *RangeScan) NewRow() bool { return c.sc.NewRow() }
+func (c *RangeScan) NewRow() bool { return c.scan.NewRow() }
 
 // Loaded reports [Scan.Loaded] for the current cell.
-func (c *RangeScan) Loaded() bool { return c.sc.Loaded() }
+func (c *RangeScan) Loaded() bool { return c.scan.Loaded() }
 
 // Err returns the error that ended the scan, nil at the end of the range.
 func (c *RangeScan) Err() error { return c.err }
 
 // Close closes the files.
 func (c *RangeScan) Close() error {
-	if c.sc == nil {
+	if c.scan == nil {
 		return nil
 	}
-	err := c.sc.Close()
-	c.sc = nil
+	err := c.scan.Close()
+	c.scan = nil
 	return err
 }
 

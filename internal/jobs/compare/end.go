@@ -14,7 +14,7 @@ import (
 // for good.
 func (j *run) list(done []result.Repair) (err error) {
 	r := j.result
-	if r.Digests = j.o.Digests; r.Digests != "" {
+	if r.Digests = j.options.Digests; r.Digests != "" {
 		var a, b uint64
 		for _, f := range j.found {
 			a, b = a+f.SumA, b+f.SumB
@@ -24,11 +24,11 @@ func (j *run) list(done []result.Repair) (err error) {
 			return err
 		}
 	}
-	if j.o.Differences == "" || len(done) > 0 && (j.result.Equal || !j.stuck(done)) {
+	if j.options.Differences == "" || len(done) > 0 && (j.result.Equal || !j.stuck(done)) {
 		return nil
 	}
-	if j.result.Listed, err = gather(j.dir, len(j.ranges), j.o.Differences, j.o.Limit); err == nil && j.result.Listed > 0 {
-		j.result.File = j.o.Differences
+	if j.result.Listed, err = gather(j.dir, len(j.ranges), j.options.Differences, j.options.Limit); err == nil && j.result.Listed > 0 {
+		j.result.File = j.options.Differences
 	}
 	return err
 }
@@ -48,26 +48,26 @@ func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, j.req.hidden(ctx))
 	}
 	j.again = len(done) > 0
-	j.fixed, err = j.req.repair(ctx, j.o, j)
+	j.fixed, err = j.req.repair(ctx, j.options, j)
 	return err
 }
 
 // end deletes what was made to compare, and notes that nothing is left to do.
 func (j *run) end(ctx context.Context) error {
 	j.dropSnapshots(ctx)
-	j.st.EndSpill(j.o.Events)
+	j.job.EndSpill(j.options.Events)
 	if err := removeLists(j.dir); err != nil {
-		j.o.Events.Warn("lists of differences are left behind", "path", j.dir, "error", err)
+		j.options.Events.Warn("lists of differences are left behind", "path", j.dir, "error", err)
 	}
-	return j.st.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.st.Dir}, nil, false, j.o.Events)
+	return j.job.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.job.Dir}, nil, false, j.options.Events)
 }
 
 // giveBack deletes the snapshots after an error that comes again: the next attempt takes new ones. After any other they stay for it.
 func (j *run) giveBack(ctx context.Context, cause error) error {
-	j.st.EndSpill(j.o.Events)
-	if j.st.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
-		if len(j.st.OwnSnapshots) > 0 {
-			j.o.Events.Warn("the snapshots stay for the next attempt; bulkload clean deletes them with the job")
+	j.job.EndSpill(j.options.Events)
+	if j.job.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
+		if len(j.job.OwnSnapshots) > 0 {
+			j.options.Events.Warn("the snapshots stay for the next attempt; bulkload clean deletes them with the job")
 		}
 		return nil
 	}
@@ -79,8 +79,8 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 func (j *run) dropSnapshots(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.st.DropAllSnapshots(ctx, j.req.A.Env); err != nil {
-		j.o.Events.Warn("a snapshot is left behind", "error", err)
+	if err := j.job.DropAllSnapshots(ctx, j.req.A.Env); err != nil {
+		j.options.Events.Warn("a snapshot is left behind", "error", err)
 	}
 }
 

@@ -217,7 +217,7 @@ func plainSum(columns map[string][]hfile.Cell, timestamps bool) (sum uint64) {
 // found compares range by range, as a job does.
 func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (sum result.ComparedRange) {
 	t.Helper()
-	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes", Digests: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
+	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, options: Options{Differences: "yes", Digests: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
 	for i := range j.ranges {
 		f, err := j.compareRange(t.Context(), i)
 		testcheck.Must(t, err)
@@ -352,7 +352,7 @@ func TestMemory(t *testing.T) {
 		ranges  int
 		workers int
 	}{{each * 10, 20, 4}, {each*3 - 1, 20, 2}, {each, 20, 1}, {each * 10, 0, 1}, {each - 1, 20, 0}} {
-		j := &run{a: a, b: a, o: Options{WorkOptions: build.WorkOptions{Workers: 4, Memory: spec.Size(c.memory)}}}
+		j := &run{a: a, b: a, options: Options{WorkOptions: build.WorkOptions{Workers: 4, Memory: spec.Size(c.memory)}}}
 		n, err := j.workers(c.ranges)
 		if n != c.workers || (err != nil) != (c.workers == 0) || err != nil && !strings.Contains(err.Error(), "`memory` is ") {
 			t.Errorf("%+v: %d, %v", c, n, err)

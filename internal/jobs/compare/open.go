@@ -30,7 +30,7 @@ import (
 
 // openAll opens both sides, exports last: their HFiles are divided at the other side's region boundaries.
 func (j *run) openAll(ctx context.Context) (err error) {
-	j.o.Events.Phase("snapshot")
+	j.options.Events.Phase("snapshot")
 	sides := []struct {
 		side  Side
 		place string
@@ -76,10 +76,10 @@ func (j *run) openAll(ctx context.Context) (err error) {
 
 // recordSnapshot records the snapshot of a side before it is taken, unless the side needs none.
 func (j *run) recordSnapshot(s Side, place string) error {
-	if !s.isTable() || j.o.ReadBy == tablesource.ByScan {
+	if !s.isTable() || j.options.ReadBy == tablesource.ByScan {
 		return nil
 	}
-	_, err := job.RecordSnapshot(j.st, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
+	_, err := job.RecordSnapshot(j.job, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
 	return err
 }
 
@@ -88,9 +88,9 @@ func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
 	if s.Dir != "" {
 		return openFiles(ctx, s)
 	}
-	o := tablesource.Options{By: j.o.ReadBy, Choice: j.req.Choice}
+	o := tablesource.Options{By: j.options.ReadBy, Choice: j.req.Choice}
 	ref := tablesource.Ref{Table: s.Table, Snapshot: s.Snapshot}
-	if own, ok := j.st.OwnSnapshots[place]; ok {
+	if own, ok := j.job.OwnSnapshots[place]; ok {
 		o.Name, o.Created, o.Keep = own.Snapshot, own.Created, true
 	} else if s.Snapshot != "" {
 		o.By = tablesource.ByFiles
@@ -156,10 +156,10 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 	}
 	defer func() {
 		if err := unmount(ctx); err != nil {
-			j.o.Events.Warn("a snapshot is left behind", "error", err)
+			j.options.Events.Warn("a snapshot is left behind", "error", err)
 		}
 	}()
-	work := j.o.WorkOptions
+	work := j.options.WorkOptions
 	work.RejectFile = cmp.Or(work.RejectFile, filepath.Join(dir, job.RejectsName))
 	out := filepath.Join(dir, "export")
 	all, err := build.Directories(ctx, s.Env, *s.Export, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
@@ -193,7 +193,7 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 		return nil, fail.With(fail.Config, err)
 	}
 	a := j.a
-	w := j.o.WorkOptions
+	w := j.options.WorkOptions
 	p := &newkeys.Plan{Table: j.req.tableName().String(), Key: keys.key, OldKey: keys.old, Families: spec.DefaultFamilies(a.families()), Ranges: ranges, Now: j.now, Duplicates: extsort.Fail}
 	out := filepath.Join(dir, "keys")
 	if err := (hdfsio.Local{}).MkdirAll(ctx, out, 0o700); err != nil {

@@ -26,11 +26,11 @@ import (
 
 // repair is a load of the cells that B lacks: a separate job, so that a load that has begun is resumed before B is read again.
 type repair struct {
-	req Request
-	o   Options
-	env *cluster.Env
-	c   *loader.Cluster // B's cluster
-	st  *checkpoint.Job
+	req     Request
+	options Options
+	env     *cluster.Env
+	cluster *loader.Cluster // B's cluster
+	job     *checkpoint.Job
 
 	facts *cluster.Facts
 	dir   *staging.Dir
@@ -62,7 +62,7 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	}
 	ctx, end := st.Work(ctx)
 	defer func() { end(&err) }()
-	p := &repair{req: r, o: o, env: r.B.Env, c: c, st: st, found: found, done: &result.Repair{Job: st.Dir}}
+	p := &repair{req: r, options: o, env: r.B.Env, cluster: c, job: st, found: found, done: &result.Repair{Job: st.Dir}}
 	switch {
 	case found == nil && st.Finished:
 		st.EndStaging(ctx, p.env, o.Events)
@@ -97,23 +97,23 @@ func (p *repair) plan(ctx context.Context) (err error) {
 			}
 		}
 	} else {
-		families = spec.FamilyNames(p.st.Plan.Families)
+		families = spec.FamilyNames(p.job.Plan.Families)
 	}
-	if p.facts, err = cluster.TableFacts(ctx, p.env, p.c, table, families...); err != nil {
+	if p.facts, err = cluster.TableFacts(ctx, p.env, p.cluster, table, families...); err != nil {
 		return err
 	}
-	if p.st.Plan == nil {
+	if p.job.Plan == nil {
 		now := time.Now().UnixMilli()
-		l, err := staging.Choose(ctx, p.env, p.o.Staging, table, now)
+		l, err := staging.Choose(ctx, p.env, p.options.Staging, table, now)
 		if err != nil {
 			return err
 		}
-		plan := checkpoint.PlanRecord{Job: p.st.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String()}
-		if err := p.st.Record(checkpoint.EventPlan, plan); err != nil {
+		plan := checkpoint.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String()}
+		if err := p.job.Record(checkpoint.EventPlan, plan); err != nil {
 			return err
 		}
 	}
-	p.dir, err = p.st.Stage(ctx, p.env, p.st.Plan.Staging)
+	p.dir, err = p.job.Stage(ctx, p.env, p.job.Plan.Staging)
 	return err
 }
 
@@ -152,22 +152,22 @@ func (p *repair) write(ctx context.Context) error {
 			}
 			p.done.Cells += n
 			name := p.facts.Families[k].Name
-			all = append(all, rewrite.Content{Family: name, Name: hfile.Name("repair %s %d %s %d", p.facts.Name, p.st.Plan.Timestamp, name, r.number), Region: r.number,
+			all = append(all, rewrite.Content{Family: name, Name: hfile.Name("repair %s %d %s %d", p.facts.Name, p.job.Plan.Timestamp, name, r.number), Region: r.number,
 				What: fmt.Sprintf("cells for region %d", r.number), Size: n * 128,
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return p.cells(ctx, r, name, add) }})
 		}
 	}
 	p.done.Cells -= p.done.Markers
 	prefix, _ := rewrite.SplitURI(p.dir.Location.URI())
-	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, p.facts.FamilyOf, p.st.Plan.Timestamp)
-	p.files, err = rw.MakeAll(ctx, prefix, all, p.workers(), p.o.Events)
+	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, p.facts.FamilyOf, p.job.Plan.Timestamp)
+	p.files, err = rw.MakeAll(ctx, prefix, all, p.workers(), p.options.Events)
 	if err != nil && ctx.Err() == nil {
 		err = fail.With(fail.HDFS, err)
 	}
 	return err
 }
 
-func (p *repair) workers() int { return max(p.o.Workers, 2) }
+func (p *repair) workers() int { return max(p.options.Workers, 2) }
 
 // family returns the index of a family in the facts.
 func (p *repair) family(name []byte) int {
@@ -179,7 +179,7 @@ func (p *repair) regions() (list []region) {
 	for i, r := range p.facts.Regions {
 		var in []keyrange.Range
 		for number, x := range p.found.ranges {
-			if f, ok := p.found.st.Compared[number]; !ok || f.Rows() == 0 {
+			if f, ok := p.found.job.Compared[number]; !ok || f.Rows() == 0 {
 				continue
 			}
 			if both, ok := x.Intersect(keyrange.Range{Start: r.Start, Stop: r.End}); ok {
@@ -217,7 +217,7 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 		}
 		if p.found.again && d.b == nil && !p.req.Timestamps { // newer than B's delete markers
 			c := *d.a
-			c.Timestamp = max(c.Timestamp, p.st.Plan.Timestamp)
+			c.Timestamp = max(c.Timestamp, p.job.Plan.Timestamp)
 			return add(&c)
 		}
 		return p.req.repairCells(d, add)
@@ -249,17 +249,17 @@ func (r Request) repairCells(d *difference, add func(*hfile.Cell) error) error {
 
 // load brings the files into B.
 func (p *repair) load(ctx context.Context) error {
-	r := &result.Result{Schema: 1, Table: p.facts.Name.String(), Job: p.st.Dir, Staging: p.st.Plan.Staging}
+	r := &result.Result{Schema: 1, Table: p.facts.Name.String(), Job: p.job.Dir, Staging: p.job.Plan.Staging}
 	p.done.Files = len(p.files)
 	if p.found != nil {
 		p.done.Found = p.found.result.Found
 	}
-	s := job.Staged{Env: p.env, Cluster: p.c, Facts: p.facts, Dir: p.dir, Files: job.StagedFiles(p.files), Journal: p.st}
-	if err := s.Load(ctx, job.LoadOptions{Gate: p.o.Gate, Uploads: p.o.Uploads, Events: p.o.Events}, r); err != nil {
+	s := job.Staged{Env: p.env, Cluster: p.cluster, Facts: p.facts, Dir: p.dir, Files: job.StagedFiles(p.files), Journal: p.job}
+	if err := s.Load(ctx, job.LoadOptions{Gate: p.options.Gate, Uploads: p.options.Uploads, Events: p.options.Events}, r); err != nil {
 		return err
 	}
-	p.st.EndPrepared(ctx, p.env, p.c, p.o.Events)
-	return p.st.End(ctx, r, p.dir, false, p.o.Events)
+	p.job.EndPrepared(ctx, p.env, p.cluster, p.options.Events)
+	return p.job.End(ctx, r, p.dir, false, p.options.Events)
 }
 
 // hidden advises what to do if B's delete markers hide the loaded cells. A family that keeps deleted cells keeps its markers through compactions.

@@ -25,11 +25,11 @@ import (
 
 // run is the work of one process on a comparison.
 type run struct {
-	req Request
-	o   Options
-	st  *checkpoint.Job
-	now time.Time // time for deciding which cells have expired
-	dir string    // directory of the lists of differences
+	req     Request
+	options Options
+	job     *checkpoint.Job
+	now     time.Time // time for deciding which cells have expired
+	dir     string    // directory of the lists of differences
 
 	a, b   *opened
 	built  bool                         // the directory for HFiles to compare exists
@@ -110,7 +110,7 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 			return nil, nil, err
 		}
 	}
-	j := &run{req: r, o: o, st: st, dir: st.Dir, now: time.Now(), result: &result.Comparison{Schema: 1, Job: st.Dir}}
+	j := &run{req: r, options: o, job: st, dir: st.Dir, now: time.Now(), result: &result.Comparison{Schema: 1, Job: st.Dir}}
 	if j.dir == "" {
 		if j.dir, err = os.MkdirTemp(o.SpillDir, "bulkload-compare-"); err != nil {
 			return nil, nil, fail.With(fail.Config, err)
@@ -133,9 +133,9 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 }
 
 func (j *run) begin(context.Context) error {
-	attempt, err := j.st.Begin(j.o.State.Version)
+	attempt, err := j.job.Begin(j.options.State.Version)
 	if err == nil {
-		j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.req.tableName().String(), Attempt: attempt, Inputs: []string{j.req.A.name(), j.req.B.name()},
+		j.options.Events.Start(progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: j.req.tableName().String(), Attempt: attempt, Inputs: []string{j.req.A.name(), j.req.B.name()},
 			Phases: []string{"snapshot", "compare"}})
 	}
 	return err
@@ -144,13 +144,13 @@ func (j *run) begin(context.Context) error {
 // scratch returns the local directory for HFiles that are built to be compared. Each attempt creates a new one.
 func (j *run) scratch() (string, error) {
 	if j.built {
-		return j.st.Spill, nil
+		return j.job.Spill, nil
 	}
-	records := j.st.Resume()
+	records := j.job.Resume()
 	if err := records.DropSpill(); err != nil {
 		return "", fail.With(fail.HDFS, err)
 	}
-	parent, err := filepath.Abs(cmp.Or(j.o.SpillDir, os.TempDir()))
+	parent, err := filepath.Abs(cmp.Or(j.options.SpillDir, os.TempDir()))
 	if err != nil {
 		return "", fail.With(fail.Config, err)
 	}
@@ -168,10 +168,10 @@ func (j *run) scratch() (string, error) {
 // divide determines the ranges, or uses those of an earlier attempt if neither side has changed.
 func (j *run) divide(ctx context.Context) error {
 	now := checkpoint.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
-	if was := j.st.Comparing; was != nil && was.A == now.A && was.B == now.B {
+	if was := j.job.Comparing; was != nil && was.A == now.A && was.B == now.B {
 		now.Cuts = was.Cuts
 	} else {
-		cuts, err := divide(ctx, j.a, j.b, j.o.RangeBytes)
+		cuts, err := divide(ctx, j.a, j.b, j.options.RangeBytes)
 		if err != nil {
 			return fail.With(fail.HDFS, err)
 		}
@@ -179,7 +179,7 @@ func (j *run) divide(ctx context.Context) error {
 		if err := removeLists(j.dir); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
-		if err := j.st.Record(checkpoint.EventComparing, now); err != nil {
+		if err := j.job.Record(checkpoint.EventComparing, now); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func (j *run) divide(ctx context.Context) error {
 
 // compareAll compares the remaining ranges.
 func (j *run) compareAll(ctx context.Context) error {
-	j.o.Events.Phase("compare")
+	j.options.Events.Phase("compare")
 	r := j.result
 	r.A, r.B, r.Ranges = j.a.result(), j.b.result(), len(j.ranges)
 	j.found = make(map[int]result.ComparedRange, len(j.ranges))
@@ -207,9 +207,9 @@ func (j *run) compareAll(ctx context.Context) error {
 			r.Different++
 		}
 	}
-	known := j.st.Compared
+	known := j.job.Compared
 	if len(known) > 0 {
-		j.o.Events.Note("ranges are compared already", "ranges", len(known))
+		j.options.Events.Note("ranges are compared already", "ranges", len(known))
 	}
 	left := []int{}
 	for i := range j.ranges {
@@ -224,7 +224,7 @@ func (j *run) compareAll(ctx context.Context) error {
 		return err
 	}
 	err = workers.Each(ctx, n, len(left), func(ctx context.Context, at int) error {
-		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+		if err := progress.Pass(ctx, j.options.Gate); err != nil {
 			return err
 		}
 		f, err := j.compareRange(ctx, left[at])
@@ -232,7 +232,7 @@ func (j *run) compareAll(ctx context.Context) error {
 			return err
 		}
 		count(left[at], f)
-		return j.st.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f})
+		return j.job.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f})
 	})
 	r.Equal = err == nil && r.Found.Rows() == 0
 	return err
@@ -240,7 +240,7 @@ func (j *run) compareAll(ctx context.Context) error {
 
 // workers returns the number of ranges that are read concurrently: the number of workers, or fewer if memory is insufficient.
 func (j *run) workers(ranges int) (int, error) {
-	o := build.Options{Workers: j.o.Workers, Memory: j.o.Memory}.WithDefaults()
+	o := build.Options{Workers: j.options.Workers, Memory: j.options.Memory}.WithDefaults()
 	each := j.a.room() + j.b.room()
 	if each > int64(o.Memory) {
 		return 0, fail.Errorf(fail.Config, "reading a region of both sides takes %d MiB, and %s is %s: give more", each>>20+1, setting.Memory, o.Memory)
@@ -251,10 +251,10 @@ func (j *run) workers(ranges int) (int, error) {
 // listed reports whether an earlier attempt has produced the requested output for a range: its digests, and a list of its differences that is still
 // on this machine.
 func (j *run) listed(number int, f result.ComparedRange) bool {
-	if j.o.Digests != "" && !f.Digested {
+	if j.options.Digests != "" && !f.Digested {
 		return false
 	}
-	if j.o.Differences == "" || f.Rows() == 0 {
+	if j.options.Differences == "" || f.Rows() == 0 {
 		return true
 	}
 	_, err := os.Stat(listOf(j.dir, number))
@@ -265,12 +265,12 @@ func (j *run) listed(number int, f result.ComparedRange) bool {
 func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRange, err error) {
 	m, end := j.join(ctx, j.ranges[number], j.req.view(j.now))
 	defer func() { err = errors.Join(err, end()) }()
-	m.read = j.o.Events.Read
-	if j.o.Digests != "" {
+	m.read = j.options.Events.Read
+	if j.options.Digests != "" {
 		m.sums, m.sum.Digested = &digester{timestamps: j.req.Timestamps}, true
 	}
-	if j.o.Differences != "" {
-		l := &list{path: listOf(j.dir, number), left: j.o.Limit, join: m}
+	if j.options.Differences != "" {
+		l := &list{path: listOf(j.dir, number), left: j.options.Limit, join: m}
 		m.found = l.take
 		defer func() { err = errors.Join(err, l.close()) }()
 	}

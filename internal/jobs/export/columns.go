@@ -51,9 +51,9 @@ const (
 
 // cellColumns sets the columns of an export without a job: the key, and cells by name.
 func (p *Plan) cellColumns() error {
-	if len(p.o.Columns) == 0 {
-		if p.open = p.o.Format == JSONL; !p.open {
-			return setting.Errorf("format %s has the same columns in all records: name them with %s as family:qualifier, or give a job file with %s", string(p.o.Format), setting.Columns, setting.Job)
+	if len(p.options.Columns) == 0 {
+		if p.open = p.options.Format == JSONL; !p.open {
+			return setting.Errorf("format %s has the same columns in all records: name them with %s as family:qualifier, or give a job file with %s", string(p.options.Format), setting.Columns, setting.Job)
 		}
 		return nil
 	}
@@ -62,7 +62,7 @@ func (p *Plan) cellColumns() error {
 		p.columns = append(p.columns, stampColumn(StampColumn, celltype.Type{Type: "long"}))
 	}
 	var errs []error
-	for _, name := range p.o.Columns {
+	for _, name := range p.options.Columns {
 		if name == RowColumn || name == StampColumn && p.versions() {
 			continue // always included
 		}
@@ -87,7 +87,7 @@ func (p *Plan) cellColumns() error {
 
 // jobColumns sets the job's columns, each with the cell that holds it.
 func (p *Plan) jobColumns(s spec.Spec) error {
-	names := p.o.Columns
+	names := p.options.Columns
 	if len(names) == 0 {
 		names = s.Columns
 	}
@@ -111,7 +111,7 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 		if t := s.CellTimestamp; p.versions() && t != nil && t.Column == name {
 			c, err = withTimestamp(c, err, t)
 		}
-		c.keyed = p.versions() && p.o.Job.RowKey() != nil && slices.Contains(keygen.Columns(p.o.Job.RowKey()), name)
+		c.keyed = p.versions() && p.options.Job.RowKey() != nil && slices.Contains(keygen.Columns(p.options.Job.RowKey()), name)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("column %q: %w", name, err))
 			continue

@@ -20,7 +20,7 @@ type encoder interface {
 
 // begin creates the encoder of a file. first is true for the first file of all; most is the maximum number of bytes that the encoder may hold.
 func (p *Plan) begin(w io.Writer, first bool, most int) (encoder, error) {
-	switch p.o.Format {
+	switch p.options.Format {
 	case Parquet:
 		return newParquetEncoder(w, p.columns, most)
 	case JSONL:
@@ -31,7 +31,9 @@ func (p *Plan) begin(w io.Writer, first bool, most int) (encoder, error) {
 }
 
 // hasHead reports whether a file without records is not empty.
-func (p *Plan) hasHead() bool { return p.o.Format == Parquet || p.text != nil && p.text.header(true) }
+func (p *Plan) hasHead() bool {
+	return p.options.Format == Parquet || p.text != nil && p.text.header(true)
+}
 
 // output counts and checksums the bytes that are written to a file.
 type output struct {

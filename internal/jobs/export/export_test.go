@@ -426,7 +426,7 @@ func TestAllocations(t *testing.T) {
 		testcheck.Must(t, err)
 		e, err := p.begin(io.Discard, true, 64<<20)
 		testcheck.Must(t, err)
-		r := &rows{p: p, out: e, most: 1 << 20}
+		r := &rows{plan: p, out: e, most: 1 << 20}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		testcheck.Must(t, r.run(t.Context(), sc))

@@ -47,9 +47,9 @@ func OfSnapshot(s *snapshot.Snapshot) Input {
 // each reads all regions.
 func (w *writing) each(ctx context.Context) error {
 	if w.in.snap == nil {
-		return w.in.Each(ctx, w.workers, w.p.family, w.choice, w.region)
+		return w.in.Each(ctx, w.workers, w.plan.family, w.choice, w.region)
 	}
-	view := snapshot.View{Versions: max(1, w.choice.Versions), Families: w.p.family, Choice: w.choice, Now: w.now, ReadAhead: w.ahead}
+	view := snapshot.View{Versions: max(1, w.choice.Versions), Families: w.plan.family, Choice: w.choice, Now: w.now, ReadAhead: w.ahead}
 	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
 }
 

@@ -41,10 +41,10 @@ type JobOptions struct {
 
 // run is the work of one process on an export.
 type run struct {
-	env *cluster.Env
-	req Request
-	o   JobOptions
-	st  *checkpoint.Job
+	env     *cluster.Env
+	req     Request
+	options JobOptions
+	job     *checkpoint.Job
 
 	fsys     hdfsio.FS
 	path     string         // path of the directory on fsys
@@ -56,7 +56,7 @@ type run struct {
 // Do exports as a job. With a state directory the same call resumes after a crash: it does not read regions of a snapshot again whose files are
 // complete.
 func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_ *Manifest, err error) {
-	j := &run{env: env, req: request, o: o}
+	j := &run{env: env, req: request, options: o}
 	if j.fsys, j.path, err = env.Resolve(request.To); err != nil {
 		return nil, err
 	}
@@ -77,23 +77,23 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	if err != nil {
 		return nil, err
 	}
-	if j.st, err = checkpoint.Open(ctx, c, id, o.State, o.Events); err != nil {
+	if j.job, err = checkpoint.Open(ctx, c, id, o.State, o.Events); err != nil {
 		return nil, err
 	}
-	ctx, end := j.st.Work(ctx)
+	ctx, end := j.job.Work(ctx)
 	defer func() { end(&err) }()
-	if j.st.Finished {
+	if j.job.Finished {
 		if done, err := j.finished(ctx); done || err != nil {
 			return j.manifest, err
 		}
 	}
-	if j.st.Finished || o.State.Restart {
-		if err := j.st.Restart(ctx, env); err != nil {
+	if j.job.Finished || o.State.Restart {
+		if err := j.job.Restart(ctx, env); err != nil {
 			return nil, err
 		}
 	}
-	err = j.st.Steps(ctx, o.Gate, []checkpoint.Step{
-		j.st.BeginStep(o.State.Version),
+	err = j.job.Steps(ctx, o.Gate, []checkpoint.Step{
+		j.job.BeginStep(o.State.Version),
 		{Name: "take the directory", Run: j.claim, TakeBack: j.giveBack},
 		{Name: "open the table", Gate: true, Run: j.open},
 		{Name: "write the files", Run: j.write},
@@ -105,7 +105,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 // finished completes an export whose process was killed between its end and the removal of temporary resources. If there is none, the job exports the
 // current table again, to a directory that must be empty.
 func (j *run) finished(ctx context.Context) (done bool, err error) {
-	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.st.Exporting.Token); err != nil {
+	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.job.Exporting.Token); err != nil {
 		return false, fail.With(fail.HDFS, err)
 	}
 	if j.dir == nil {
@@ -123,7 +123,7 @@ func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Ident
 	if err != nil {
 		return checkpoint.Identity{}, err
 	}
-	return checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID).OnCluster(ctx, c)
+	return checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.options.State.JobID).OnCluster(ctx, c)
 }
 
 // tableName returns the table, or a table name made from the snapshot's name.
@@ -137,7 +137,7 @@ func (j *run) tableName() loader.TableName {
 // claim claims the directory for the job, and removes files in it that have no record.
 func (j *run) claim(ctx context.Context) error {
 	asked := j.req.Plan.asked()
-	x := j.st.Exporting
+	x := j.job.Exporting
 	begun := x != nil && x.Token != ""
 	if begun && x.Asked != asked {
 		return fail.With(fail.Config, setting.Errorf("the export to %s was begun with other columns, format or job: give the same command, or discard it with %s", j.req.To, setting.Restart))
@@ -150,14 +150,14 @@ func (j *run) claim(ctx context.Context) error {
 		if err := j.record(checkpoint.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: asked}); err != nil {
 			return err
 		}
-		x = j.st.Exporting
+		x = j.job.Exporting
 	}
 	dir, again, err := exportdir.Claim(ctx, j.fsys, j.path, x.Token)
 	if err != nil {
 		return err
 	}
 	j.dir = dir
-	if !again && len(j.st.Exported) > 0 { // the directory was removed
+	if !again && len(j.job.Exported) > 0 { // the directory was removed
 		if err := j.record(*x); err != nil {
 			return err
 		}
@@ -167,14 +167,14 @@ func (j *run) claim(ctx context.Context) error {
 
 // record records the export. Afterwards no region counts as exported.
 func (j *run) record(x checkpoint.ExportingRecord) error {
-	return j.st.Record(checkpoint.EventExporting, x)
+	return j.job.Record(checkpoint.EventExporting, x)
 }
 
 // open opens the table. Regions that earlier attempts have exported count only if this attempt reads the same snapshot.
 func (j *run) open(ctx context.Context) (err error) {
 	o := tablesource.Options{By: j.req.ReadBy}
 	if j.req.From.Snapshot == "" && o.By != tablesource.ByScan {
-		own, err := job.RecordSnapshot(j.st, j.req.From.Table, checkpoint.ReadSnapshotRecord{Place: checkpoint.PlaceExported})
+		own, err := job.RecordSnapshot(j.job, j.req.From.Table, checkpoint.ReadSnapshotRecord{Place: checkpoint.PlaceExported})
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (j *run) open(ctx context.Context) (err error) {
 	if s := j.source.Snapshot; s != nil {
 		read = hex.EncodeToString(s.Checksum[:])
 	}
-	if x := *j.st.Exporting; read == "" || x.Read != read {
+	if x := *j.job.Exporting; read == "" || x.Read != read {
 		x.Read, x.Now = read, time.Now().UnixMilli()
 		return j.record(x)
 	}
@@ -197,17 +197,17 @@ func (j *run) open(ctx context.Context) (err error) {
 
 // write writes the missing files and the manifest.
 func (j *run) write(ctx context.Context) (err error) {
-	a := Attempt{Now: time.UnixMilli(j.st.Exporting.Now), Done: map[int]manifest.ExportedRegion{}, OnRegion: func(region int, done manifest.ExportedRegion) error {
+	a := Attempt{Now: time.UnixMilli(j.job.Exporting.Now), Done: map[int]manifest.ExportedRegion{}, OnRegion: func(region int, done manifest.ExportedRegion) error {
 		if f := done.File; f != nil {
 			j.env.Log.Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
 		}
-		return j.st.Record(checkpoint.EventExported, checkpoint.ExportedRecord{Region: region, Wrote: done})
+		return j.job.Record(checkpoint.EventExported, checkpoint.ExportedRecord{Region: region, Wrote: done})
 	}}
 	if j.source.Snapshot != nil {
-		a.Gate = j.o.Gate // a scan that waits would expire
+		a.Gate = j.options.Gate // a scan that waits would expire
 	}
 	keep := map[string]int64{}
-	for _, r := range j.st.Exported {
+	for _, r := range j.job.Exported {
 		if r.File != nil {
 			keep[r.File.Name] = r.File.Bytes
 		}
@@ -216,13 +216,13 @@ func (j *run) write(ctx context.Context) (err error) {
 	if err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	for i, r := range j.st.Exported {
+	for i, r := range j.job.Exported {
 		if r.File == nil || there[r.File.Name] {
 			a.Done[i] = r
 		}
 	}
 	if len(a.Done) > 0 {
-		j.o.Events.Note("regions are exported already", "regions", len(a.Done))
+		j.options.Events.Note("regions are exported already", "regions", len(a.Done))
 	}
 	j.manifest, err = j.req.Plan.Write(ctx, j.input(), j.dir, a)
 	return tablesource.ByScans(err)
@@ -245,7 +245,7 @@ func (j *run) input() Input {
 
 // end records that the files are complete, and removes temporary resources of the job.
 func (j *run) end(ctx context.Context) error {
-	if err := j.st.End(ctx, &result.Result{Schema: 1, Table: j.manifest.Table, Job: j.st.Dir}, nil, false, j.o.Events); err != nil {
+	if err := j.job.End(ctx, &result.Result{Schema: 1, Table: j.manifest.Table, Job: j.job.Dir}, nil, false, j.options.Events); err != nil {
 		return err
 	}
 	return errors.Join(j.source.Close(ctx), j.cleanUp(ctx))
@@ -253,7 +253,7 @@ func (j *run) end(ctx context.Context) error {
 
 // cleanUp deletes the job's own snapshot, and then the token in the directory: while the token exists, the same command resumes.
 func (j *run) cleanUp(ctx context.Context) error {
-	err := j.st.DropAllSnapshots(ctx, j.env)
+	err := j.job.DropAllSnapshots(ctx, j.env)
 	if err == nil {
 		err = j.dir.Finish(ctx)
 	}
@@ -266,7 +266,7 @@ func (j *run) cleanUp(ctx context.Context) error {
 // giveBack removes the files after a permanent error, and deletes the snapshot. After other errors it keeps finished work for the next attempt, if
 // that can resume from it.
 func (j *run) giveBack(ctx context.Context, cause error) error {
-	if j.dir == nil || j.st.Finished {
+	if j.dir == nil || j.job.Finished {
 		return nil
 	}
 	again := ctx.Err() != nil || fail.KindOf(cause).Retry()
@@ -276,14 +276,14 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	if j.source != nil {
 		errs = append(errs, j.source.Close(ctx))
 	}
-	if j.st.Log != nil && len(j.st.Exported) > 0 && j.st.Exporting.Read != "" && again {
-		j.o.Events.Warn("files and snapshot stay for the next attempt; bulkload clean removes them with the job", "directory", j.req.To)
+	if j.job.Log != nil && len(j.job.Exported) > 0 && j.job.Exporting.Read != "" && again {
+		j.options.Events.Warn("files and snapshot stay for the next attempt; bulkload clean removes them with the job", "directory", j.req.To)
 		return errors.Join(errs...)
 	}
-	if err := errors.Join(append(errs, j.dir.Remove(ctx), j.st.DropAllSnapshots(ctx, j.env))...); err != nil {
+	if err := errors.Join(append(errs, j.dir.Remove(ctx), j.job.DropAllSnapshots(ctx, j.env))...); err != nil {
 		return err
 	}
-	x := *j.st.Exporting
+	x := *j.job.Exporting
 	x.Token, x.Read, x.Now = "", "", 0
 	return j.record(x)
 }

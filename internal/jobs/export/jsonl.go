@@ -11,14 +11,14 @@ import (
 // jsonEncoder writes one object per line.
 type jsonEncoder struct {
 	buffer
-	p      *Plan
+	plan   *Plan
 	labels [][]byte
 	bare   []bool // for numbers and booleans, which need no quotes
 	bytes  celltype.JSONForm
 }
 
 func newJSONEncoder(w io.Writer, p *Plan, most int) *jsonEncoder {
-	e := &jsonEncoder{buffer: newBuffer(w, most), p: p, bytes: celltype.Type{}.JSON()}
+	e := &jsonEncoder{buffer: newBuffer(w, most), plan: p, bytes: celltype.Type{}.JSON()}
 	for _, c := range p.columns {
 		name := c.name
 		if p.jsonPaths() { // an escaped path; here each is one name
@@ -42,7 +42,7 @@ func (e *jsonEncoder) row(r *row) (int, error) {
 		if i > 0 {
 			e.b = append(e.b, ',')
 		}
-		if e.p.open {
+		if e.plan.open {
 			e.cell(r, i)
 			continue
 		}
@@ -50,7 +50,7 @@ func (e *jsonEncoder) row(r *row) (int, error) {
 		switch v := r.value(i); {
 		case v == nil:
 			e.b = append(e.b, "null"...)
-		case e.p.columns[i].bytes:
+		case e.plan.columns[i].bytes:
 			e.b = e.bytes.Append(e.b, v)
 		case e.bare[i] && finite(v):
 			e.b = append(e.b, v...)
@@ -70,7 +70,7 @@ func (e *jsonEncoder) cell(r *row, i int) {
 	switch {
 	case i == 0:
 		label = []byte(RowColumn)
-	case i == 1 && e.p.versions():
+	case i == 1 && e.plan.versions():
 		label = []byte(StampColumn)
 	}
 	e.b = append(e.bytes.Append(e.b, label), ':')

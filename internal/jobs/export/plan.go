@@ -58,7 +58,7 @@ func (o Options) withDefaults() Options {
 // A Plan converts rows to records. It is immutable and may be used for several
 // snapshots.
 type Plan struct {
-	o       Options
+	options Options
 	columns []column
 	byCell  []int    // columns that are cells, ordered by cell
 	family  []string // families to read; empty: all
@@ -76,7 +76,7 @@ func Compile(o Options) (*Plan, error) {
 	if o.Workers < 0 || o.Memory < 0 {
 		return nil, fail.Errorf(fail.Config, "%s %d, %s %d: neither may be below 0", setting.Workers, o.Workers, setting.Memory, o.Memory)
 	}
-	p := &Plan{o: o}
+	p := &Plan{options: o}
 	var err error
 	if o.Format == CSV || o.Format == Dump {
 		if p.text, err = newText(o.Format, o.Job); err != nil {
@@ -110,17 +110,17 @@ func Compile(o Options) (*Plan, error) {
 // choice returns the cells to write. The table's split points, nil while unknown, give the number of salts if the key does not.
 func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
 	k := choice.Keys{Name: setting.Job}
-	if p.o.Job != nil && p.o.Choice.ByKey() {
-		k.Spec = p.o.Job.RowKey()
-		if k.Modulus, err = p.o.Job.SaltModulus(splits); splits != nil && err != nil {
+	if p.options.Job != nil && p.options.Choice.ByKey() {
+		k.Spec = p.options.Job.RowKey()
+		if k.Modulus, err = p.options.Job.SaltModulus(splits); splits != nil && err != nil {
 			return c, err
 		}
 	}
-	return p.o.Choice.Resolve(k)
+	return p.options.Choice.Resolve(k)
 }
 
 // versions reports whether records are versions of rows.
-func (p *Plan) versions() bool { return p.o.Choice.Versions != 0 }
+func (p *Plan) versions() bool { return p.options.Choice.Versions != 0 }
 
 // check refuses columns that the format does not support.
 func (p *Plan) check() error {
@@ -139,7 +139,7 @@ func (p *Plan) check() error {
 			}
 		}
 	}
-	if p.o.Format == JSONL && p.jsonPaths() {
+	if p.options.Format == JSONL && p.jsonPaths() {
 		for _, c := range p.columns {
 			if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(c.name, `\\`, ""), `\.`, ""), ".") {
 				errs = append(errs, fmt.Errorf("column %q is a path into a JSON object, which export does not write: leave it out, or choose another format", c.name))
@@ -150,7 +150,7 @@ func (p *Plan) check() error {
 }
 
 // jsonPaths reports whether column names are paths of JSON members.
-func (p *Plan) jsonPaths() bool { return p.o.Job != nil && p.o.Job.Format == "json" }
+func (p *Plan) jsonPaths() bool { return p.options.Job != nil && p.options.Job.Format == "json" }
 
 // index sorts the columns into the order of their cells.
 func (p *Plan) index() {
@@ -181,14 +181,14 @@ func (p *Plan) Columns() []string {
 
 // Settings returns the settings for reading the files back, by the names of a job file's fields.
 func (p *Plan) Settings() map[string]any {
-	m := map[string]any{"format": string(p.o.Format)}
+	m := map[string]any{"format": string(p.options.Format)}
 	switch {
-	case p.o.Format == JSONL:
+	case p.options.Format == JSONL:
 		m["format"] = "json"
 	case p.text != nil:
 		p.text.settings(m)
 	}
-	if p.text != nil && p.text.d.Header != dialect.HeaderYes {
+	if p.text != nil && p.text.dialect.Header != dialect.HeaderYes {
 		m["columns"] = p.Columns()
 	}
 	return m
@@ -199,10 +199,10 @@ func (p *Plan) asked() string {
 	sum := sha256.New()
 	e := json.NewEncoder(sum)
 	job := spec.Spec{}
-	if p.o.Job != nil {
-		job = p.o.Job.Spec()
+	if p.options.Job != nil {
+		job = p.options.Job.Spec()
 	}
-	for _, part := range []any{p.o.Format, p.Columns(), p.o.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns} {
+	for _, part := range []any{p.options.Format, p.Columns(), p.options.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns} {
 		if err := e.Encode(part); err != nil {
 			panic(err) // texts and numbers always encode
 		}

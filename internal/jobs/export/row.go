@@ -30,7 +30,7 @@ func (r *row) value(i int) []byte { return r.values[i].Of(r.data) }
 
 // rows converts the cells of one region to records.
 type rows struct {
-	p     *Plan
+	plan  *Plan
 	out   encoder
 	most  int // maximum bytes of a row
 	row   row
@@ -84,29 +84,29 @@ func (r *rows) begin(c *hfile.Cell) error {
 	r.form = append(append(r.form[:0], byte(len(key)), byte(len(key)>>8)), key...)
 	r.row.data, r.row.values, r.row.labels = r.row.data[:0], r.row.values[:0], r.row.labels[:0]
 	r.next, r.cells, r.stamp = 0, 0, c.Timestamp
-	if r.p.versions() {
+	if r.plan.versions() {
 		r.form = binary.LittleEndian.AppendUint64(r.form, uint64(r.stamp))
 	}
-	for i := range r.p.columns {
+	for i := range r.plan.columns {
 		v := notThere
-		if r.p.columns[i].key {
+		if r.plan.columns[i].key {
 			r.row.data = rowkey.Append(r.row.data, key)
 			v = span.Span{Len: uint32(len(r.row.data))}
 		}
 		r.row.values = append(r.row.values, v)
 	}
-	for i := range r.p.columns {
-		if col := &r.p.columns[i]; col.stamp && !col.cell() {
+	for i := range r.plan.columns {
+		if col := &r.plan.columns[i]; col.stamp && !col.cell() {
 			if err := r.fill(i, col, binary.BigEndian.AppendUint64(nil, uint64(r.stamp))); err != nil {
 				return r.aboutColumn(col, err)
 			}
 		}
 	}
-	if r.p.open {
+	if r.plan.open {
 		r.row.data = rowkey.Append(r.row.data, key)
 		r.row.values = append(r.row.values, span.Span{Len: uint32(len(r.row.data))})
 		r.row.labels = append(r.row.labels, span.Null())
-		if r.p.versions() {
+		if r.plan.versions() {
 			at := len(r.row.data)
 			r.row.data = strconv.AppendInt(r.row.data, r.stamp, 10)
 			r.row.values = append(r.row.values, span.Span{Off: uint32(at), Len: uint32(len(r.row.data) - at)})
@@ -121,7 +121,7 @@ func (r *rows) addCell(c *hfile.Cell) error {
 	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
 		return r.valueError(setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
 	}
-	if r.p.open {
+	if r.plan.open {
 		at := len(r.row.data)
 		r.row.data = appendLabel(r.row.data, c)
 		r.row.labels = append(r.row.labels, span.Span{Off: uint32(at), Len: uint32(len(r.row.data) - at)})
@@ -129,9 +129,9 @@ func (r *rows) addCell(c *hfile.Cell) error {
 		r.count(c)
 		return nil
 	}
-	for ; r.next < len(r.p.byCell); r.next++ {
-		i := r.p.byCell[r.next]
-		col := &r.p.columns[i]
+	for ; r.next < len(r.plan.byCell); r.next++ {
+		i := r.plan.byCell[r.next]
+		col := &r.plan.columns[i]
 		n := compareText(col.family, c.Family)
 		if n == 0 {
 			n = compareText(col.qualifier, c.Qualifier)
@@ -246,11 +246,11 @@ func (r *rows) end() error {
 		r.noCells++
 		return nil
 	}
-	for i := range r.p.columns {
+	for i := range r.plan.columns {
 		if r.row.values[i] != notThere {
 			continue
 		}
-		switch col := &r.p.columns[i]; {
+		switch col := &r.plan.columns[i]; {
 		case col.dates != nil:
 			return r.aboutColumn(col, errStamp)
 		case col.keyed && !col.stamp:
@@ -265,7 +265,7 @@ func (r *rows) end() error {
 	}
 	if at, err := r.out.row(&r.row); err != nil {
 		if at >= 0 {
-			return r.aboutColumn(&r.p.columns[at], err)
+			return r.aboutColumn(&r.plan.columns[at], err)
 		}
 		return err
 	}

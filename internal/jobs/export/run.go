@@ -31,7 +31,7 @@ type Attempt struct {
 
 // Write writes the rows of a table into a directory. Afterwards the caller calls [exportdir.Dir.Finish], or after an error [exportdir.Dir.Remove].
 func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (*Manifest, error) {
-	w := &writing{p: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
+	w := &writing{plan: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
 	if w.now.IsZero() {
 		w.now = time.Now()
 	}
@@ -75,7 +75,7 @@ func (w *writing) stopped(ctx context.Context, err error) error {
 
 // writing is one call of Write.
 type writing struct {
-	p       *Plan
+	plan    *Plan
 	dir     *exportdir.Dir
 	attempt Attempt
 	in      Input
@@ -104,22 +104,22 @@ const (
 // share divides the memory.
 func (w *writing) share() error {
 	least, most := minText, maxText
-	if w.p.o.Format == Parquet {
+	if w.plan.options.Format == Parquet {
 		least, most = minGroup, maxGroup
 	}
 	held := 1 // rows and an encoder, and another row if it has versions
-	if w.p.versions() {
+	if w.plan.versions() {
 		held = 2
 	}
 	need := w.in.Room + held*least
-	memory := int(w.p.o.Memory)
+	memory := int(w.plan.options.Memory)
 	if need > memory {
 		if w.in.snap == nil {
-			return setting.Errorf("the scan and the writer need %d MiB, %s is %s: give more", need>>20+1, setting.Memory, w.p.o.Memory)
+			return setting.Errorf("the scan and the writer need %d MiB, %s is %s: give more", need>>20+1, setting.Memory, w.plan.options.Memory)
 		}
-		return setting.Errorf("a region has %s, which need %d MiB; %s is %s: give more", setting.Count(w.in.files, "file"), need>>20+1, setting.Memory, w.p.o.Memory)
+		return setting.Errorf("a region has %s, which need %d MiB; %s is %s: give more", setting.Count(w.in.files, "file"), need>>20+1, setting.Memory, w.plan.options.Memory)
 	}
-	w.workers = max(1, min(w.p.o.Workers, len(w.in.Regions), memory/need))
+	w.workers = max(1, min(w.plan.options.Workers, len(w.in.Regions), memory/need))
 	each := memory / w.workers
 	w.most = min((each-w.in.Room)/held, most)
 	if w.in.snap != nil {
@@ -137,15 +137,15 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 	if err := progress.Pass(ctx, w.attempt.Gate); err != nil {
 		return err
 	}
-	f := &partFile{w: w, ctx: ctx, region: i}
+	f := &partFile{export: w, ctx: ctx, region: i}
 	defer f.abort()
-	if i == 0 && w.p.text != nil && w.p.text.header(true) && !w.p.text.header(false) {
+	if i == 0 && w.plan.text != nil && w.plan.text.header(true) && !w.plan.text.header(false) {
 		if err := f.open(); err != nil {
 			return err
 		}
 	}
-	r := &rows{p: w.p, out: f, most: min(w.most, maxRow)}
-	if w.p.versions() {
+	r := &rows{plan: w.plan, out: f, most: min(w.most, maxRow)}
+	if w.plan.versions() {
 		sc = tablesource.NewByTime(sc, r.most)
 	}
 	if err := r.run(ctx, sc); err != nil {
@@ -172,7 +172,7 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 // finish writes the manifest. For a table without rows it writes one file without
 // rows, so that readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
-	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), Choice: w.p.o.Choice, ReadAs: w.p.Settings(), Files: []manifest.ExportedFile{}}
+	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.plan.options.Format, Columns: w.plan.Columns(), Choice: w.plan.options.Choice, ReadAs: w.plan.Settings(), Files: []manifest.ExportedFile{}}
 	for _, d := range w.done {
 		m.NoCells += d.NoCells
 		m.LeftOver += d.LeftOver
@@ -180,8 +180,8 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 			m.Files = append(m.Files, *d.File)
 		}
 	}
-	if len(m.Files) == 0 && w.p.hasHead() {
-		f := &partFile{w: w, ctx: ctx}
+	if len(m.Files) == 0 && w.plan.hasHead() {
+		f := &partFile{export: w, ctx: ctx}
 		defer f.abort()
 		err := f.open()
 		var file *manifest.ExportedFile
@@ -202,7 +202,7 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 
 // partFile is the file of a region, which is created with its first row.
 type partFile struct {
-	w      *writing
+	export *writing
 	ctx    context.Context // bounds the life of the file
 	region int
 
@@ -212,17 +212,17 @@ type partFile struct {
 }
 
 func (f *partFile) name() string {
-	return fmt.Sprintf(exportdir.PartPrefix+"%05d.%s", f.region, f.w.p.o.Format)
+	return fmt.Sprintf(exportdir.PartPrefix+"%05d.%s", f.region, f.export.plan.options.Format)
 }
 
-func (f *partFile) writing() string { return path.Join(f.w.dir.Path, exportdir.Writing, f.name()) }
+func (f *partFile) writing() string { return path.Join(f.export.dir.Path, exportdir.Writing, f.name()) }
 
 func (f *partFile) open() (err error) {
-	if f.file, err = f.w.dir.FS.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
+	if f.file, err = f.export.dir.FS.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
 		return err
 	}
 	f.out = newOutput(f.file)
-	f.enc, err = f.w.p.begin(f.out, f.region == 0, f.w.most)
+	f.enc, err = f.export.plan.begin(f.out, f.region == 0, f.export.most)
 	return err
 }
 
@@ -246,10 +246,10 @@ func (f *partFile) finish() (*manifest.ExportedFile, error) {
 	if err := f.file.Finish(); err != nil {
 		return nil, err
 	}
-	if err := f.w.dir.FS.Rename(f.ctx, f.writing(), path.Join(f.w.dir.Path, f.name())); err != nil {
+	if err := f.export.dir.FS.Rename(f.ctx, f.writing(), path.Join(f.export.dir.Path, f.name())); err != nil {
 		return nil, err
 	}
-	return &manifest.ExportedFile{Name: f.name(), Region: f.w.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
+	return &manifest.ExportedFile{Name: f.name(), Region: f.export.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
 }
 
 // abort discards an unfinished file.

@@ -12,7 +12,7 @@ import (
 
 // text is the configuration for writing text that its dialect reads back.
 type text struct {
-	d        dialect.Dialect
+	dialect  dialect.Dialect
 	end      string // record separator
 	ending   string // written after a record's last value
 	byName   bool   // job files name the dialect; otherwise plain csv or dump
@@ -41,15 +41,15 @@ func newText(format Format, job *spec.Job) (*text, error) {
 	}
 	switch {
 	case own != nil && (own.Name == dialect.Dump) == (format == Dump) && (format != Dump || own.Quote == ""):
-		t.d, t.byName = *own, true
+		t.dialect, t.byName = *own, true
 	case own == nil && job != nil && (kind == "" || kind == string(format)):
-		t.d, err = plainText(format, job)
+		t.dialect, err = plainText(format, job)
 	case format == CSV:
-		t.d, err = dialect.Preset(dialect.PostgresCSV)
+		t.dialect, err = dialect.Preset(dialect.PostgresCSV)
 		t.byName = true
 	default:
-		t.d, err = dialect.Preset(dialect.Dump)
-		t.d.Null, t.byName = []string{`\N`}, true
+		t.dialect, err = dialect.Preset(dialect.Dump)
+		t.dialect.Null, t.byName = []string{`\N`}, true
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func plainText(format Format, job *spec.Job) (dialect.Dialect, error) {
 
 // prepare refuses settings that cannot be read back, and finds the special bytes.
 func (t *text) prepare() error {
-	d := &t.d
+	d := &t.dialect
 	switch {
 	case d.Lenient:
 		return errors.New("quotes: export cannot write lenient quotes, which are ambiguous: set quotes to strict")
@@ -124,11 +124,11 @@ func (t *text) prepare() error {
 const sub = 0x1a
 
 // hasNull reports whether the dialect has a text for NULL.
-func (t *text) hasNull() bool { return len(t.d.Null) > 0 }
+func (t *text) hasNull() bool { return len(t.dialect.Null) > 0 }
 
 // header reports whether a file has a header.
 func (t *text) header(first bool) bool {
-	switch t.d.Header {
+	switch t.dialect.Header {
 	case dialect.HeaderNo:
 		return false
 	case dialect.HeaderFirst:
@@ -139,7 +139,7 @@ func (t *text) header(first bool) bool {
 
 // settings adds the settings that a job file needs, in addition to the format, to read the text.
 func (t *text) settings(m map[string]any) {
-	d := &t.d
+	d := &t.dialect
 	m["header"] = string(d.Header)
 	m["field_sep"] = dialect.Text(d.FieldSep)
 	if d.RecordSep != "" {

@@ -30,7 +30,7 @@ func textOf(t testing.TB, format Format, s spec.Spec) *text {
 
 // reading returns the options with which package source reads a text of a job.
 func reading(x *text, columns []string) source.Options {
-	d := x.d
+	d := x.dialect
 	return source.Options{Format: source.FormatText, Dialect: &d, Columns: columns, AllowEmpty: true}
 }
 
@@ -114,7 +114,7 @@ func TestTextAny(t *testing.T) {
 			file := filepath.Join(dir, "x.txt")
 			writeOver(t, file, out.Bytes())
 			var header []string
-			if !x.header(true) || x.d.Header == dialect.HeaderMatch {
+			if !x.header(true) || x.dialect.Header == dialect.HeaderMatch {
 				header = columns
 			}
 			if len(want) == 0 {
@@ -154,8 +154,8 @@ func TestReadAs(t *testing.T) {
 			testcheck.Must(t, err)
 			read, err := spec.ParseSpec("read_as", b)
 			testcheck.Must(t, err)
-			if got := textOf(t, format, *read); !got.d.Equal(p.text.d) {
-				t.Errorf("%+v as %s: %s is read as %s, written as %s", s, format, b, got.d, p.text.d)
+			if got := textOf(t, format, *read); !got.dialect.Equal(p.text.dialect) {
+				t.Errorf("%+v as %s: %s is read as %s, written as %s", s, format, b, got.dialect, p.text.dialect)
 			}
 		}
 	}

@@ -9,12 +9,12 @@ import (
 // textEncoder writes records as text.
 type textEncoder struct {
 	buffer
-	t     *text
+	text  *text
 	names []string // of the header; none: files have no header
 }
 
 func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int) (*textEncoder, error) {
-	e := &textEncoder{buffer: newBuffer(w, most), t: t}
+	e := &textEncoder{buffer: newBuffer(w, most), text: t}
 	if t.header(true) {
 		for _, c := range columns {
 			e.names = append(e.names, c.name)
@@ -26,7 +26,7 @@ func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int
 	var err error
 	for i, c := range columns {
 		if i > 0 {
-			e.b = append(e.b, t.d.FieldSep...)
+			e.b = append(e.b, t.dialect.FieldSep...)
 		}
 		if e.b, err = t.append(e.b, []byte(c.name), i == 0, len(columns)); err != nil {
 			return nil, fmt.Errorf("column %q: its name cannot be written: %w", c.name, err)
@@ -40,26 +40,26 @@ func (e *textEncoder) row(r *row) (int, error) {
 	var err error
 	for i := range r.values {
 		if i > 0 {
-			e.b = append(e.b, e.t.d.FieldSep...)
+			e.b = append(e.b, e.text.dialect.FieldSep...)
 		}
 		if !r.values[i].IsNull() {
-			if e.b, err = e.t.append(e.b, r.value(i), i == 0, len(r.values)); err != nil {
+			if e.b, err = e.text.append(e.b, r.value(i), i == 0, len(r.values)); err != nil {
 				return i, err
 			}
 			continue
 		}
-		if !e.t.hasNull() {
+		if !e.text.hasNull() {
 			return i, errNoNull
 		}
-		e.b = append(e.b, e.t.d.Null[0]...)
+		e.b = append(e.b, e.text.dialect.Null[0]...)
 	}
 	switch last := len(r.values) - 1; {
 	case e.repeatsHeader(r):
 		return 0, errHeader
-	case len(e.b) > 0 && e.b[len(e.b)-1] == sub && !e.t.special[sub]:
+	case len(e.b) > 0 && e.b[len(e.b)-1] == sub && !e.text.special[sub]:
 		return last, errSub
 	}
-	e.b = append(e.b, e.t.ending...)
+	e.b = append(e.b, e.text.ending...)
 	return -1, e.full()
 }
 

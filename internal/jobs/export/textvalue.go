@@ -13,7 +13,7 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 	if t.utf8 && !utf8.Valid(v) {
 		return dst, errNotUTF8
 	}
-	if t.d.Quote != "" {
+	if t.dialect.Quote != "" {
 		if t.bare(v, first, columns) {
 			return append(dst, v...), nil
 		}
@@ -25,7 +25,7 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 		return dst, err
 	}
 	switch raw := dst[at:]; {
-	case t.d.IsNull(raw, false):
+	case t.dialect.IsNull(raw, false):
 		// An escape before the first byte makes it a different text, unless the escaped byte has a meaning.
 		if len(v) == 0 || t.unescape == nil || t.special[v[0]] {
 			return dst, errNull
@@ -35,8 +35,8 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 		}
 		dst = append(dst, 0)
 		copy(dst[at+1:], dst[at:])
-		dst[at] = t.d.Escape[0]
-		if t.d.IsNull(dst[at:], false) {
+		dst[at] = t.dialect.Escape[0]
+		if t.dialect.IsNull(dst[at:], false) {
 			return dst, errNull
 		}
 	case first && t.comments(raw):
@@ -62,7 +62,7 @@ func (t *text) bare(v []byte, first bool, columns int) bool {
 	if string(v) == `\N` { // readers that detect the format take it for NULL
 		return false
 	}
-	return !t.d.IsNull(v, false) && !(first && (t.comments(v) || bytes.HasPrefix(v, bom))) && !t.trimmed(v)
+	return !t.dialect.IsNull(v, false) && !(first && (t.comments(v) || bytes.HasPrefix(v, bom))) && !t.trimmed(v)
 }
 
 // bom is the byte order mark, which readers skip at the beginning of a file.
@@ -70,37 +70,37 @@ var bom = []byte("\xef\xbb\xbf")
 
 // comments reports whether a record that begins with the value could look like a comment.
 func (t *text) comments(v []byte) bool {
-	c := t.d.Comment
+	c := t.dialect.Comment
 	if c == "" || len(v) >= len(c) {
 		return c != "" && string(v[:len(c)]) == c
 	}
 	rest, ok := strings.CutPrefix(c, string(v))
-	return ok && strings.HasPrefix(t.d.FieldSep, rest[:min(len(rest), len(t.d.FieldSep))])
+	return ok && strings.HasPrefix(t.dialect.FieldSep, rest[:min(len(rest), len(t.dialect.FieldSep))])
 }
 
 func (t *text) trimmed(v []byte) bool {
 	blank := func(c byte) bool { return c == ' ' || c == '\t' }
-	return t.d.Trim != dialect.TrimNone && len(v) > 0 && (blank(v[0]) || blank(v[len(v)-1]))
+	return t.dialect.Trim != dialect.TrimNone && len(v) > 0 && (blank(v[0]) || blank(v[len(v)-1]))
 }
 
 func (t *text) quoted(dst, v []byte) ([]byte, error) {
-	if t.d.NullQuoted && t.d.IsNull(v, true) {
+	if t.dialect.NullQuoted && t.dialect.IsNull(v, true) {
 		return dst, errNull
 	}
-	quote := t.d.Quote[0]
+	quote := t.dialect.Quote[0]
 	dst = append(dst, quote)
 	for _, c := range v {
 		switch {
-		case t.d.Doubled && c == quote:
+		case t.dialect.Doubled && c == quote:
 			dst = append(dst, quote)
-		case t.unescape != nil && c == t.d.Escape[0], c == quote:
+		case t.unescape != nil && c == t.dialect.Escape[0], c == quote:
 			if t.unescape == nil {
 				return dst, errSeparator
 			}
 			if b, n := t.unescape.One([]byte{c}); b != c || n != 1 {
 				return dst, errSeparator
 			}
-			dst = append(dst, t.d.Escape[0])
+			dst = append(dst, t.dialect.Escape[0])
 		}
 		dst = append(dst, c)
 	}
@@ -119,7 +119,7 @@ func (t *text) unquoted(dst, v []byte) ([]byte, error) {
 			dst = append(dst, c)
 			continue
 		}
-		dst = append(dst, t.d.Escape[0])
+		dst = append(dst, t.dialect.Escape[0])
 		if l := t.letters[c]; l != 0 {
 			dst = append(dst, l)
 			continue
@@ -144,14 +144,14 @@ func (t *text) separates(v []byte) error {
 	if plain {
 		return nil
 	}
-	if t.d.RecordSep == "" && bytes.ContainsAny(v, "\r\n") {
+	if t.dialect.RecordSep == "" && bytes.ContainsAny(v, "\r\n") {
 		return errSeparator
 	}
-	for _, sep := range []string{t.d.FieldSep, t.end} {
+	for _, sep := range []string{t.dialect.FieldSep, t.end} {
 		if bytes.Contains(v, []byte(sep)) {
 			return errSeparator
 		}
-		for _, next := range []string{t.d.FieldSep, t.end} {
+		for _, next := range []string{t.dialect.FieldSep, t.end} {
 			for n := 1; n < len(sep); n++ {
 				if bytes.HasSuffix(v, []byte(sep[:n])) && strings.HasPrefix(next, sep[n:]) {
 					return errSeparator

@@ -32,9 +32,9 @@ type Request struct {
 // maker is the work of one process on a table.
 type maker struct {
 	Request
-	env *cluster.Env
-	c   *loader.Cluster
-	st  *checkpoint.Job
+	env     *cluster.Env
+	cluster *loader.Cluster
+	job     *checkpoint.Job
 }
 
 // Make creates the table of a job, or finds the one that an earlier attempt has
@@ -66,7 +66,7 @@ func (m *maker) foreign() error {
 
 // checkSame refuses a table that is not the one that the job has made.
 func (m *maker) checkSame(ctx context.Context, was *checkpoint.TableRecord) error {
-	return sameTable(ctx, m.env, m.c, m.New, was, fail.Errorf(fail.Check,
+	return sameTable(ctx, m.env, m.cluster, m.New, was, fail.Errorf(fail.Check,
 		"table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart))
 }
 
@@ -92,20 +92,20 @@ func sameTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, name lo
 
 // record returns the record that identifies a table with its current regions.
 func (m *maker) record(ctx context.Context, name loader.TableName) (*checkpoint.TableRecord, error) {
-	t, err := m.c.Describe(ctx, name)
+	t, err := m.cluster.Describe(ctx, name)
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
-	regions, err := m.c.Regions(ctx, name)
+	regions, err := m.cluster.Regions(ctx, name)
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
-	return checkpoint.RecordTable(ctx, m.env, m.c, t, regions)
+	return checkpoint.RecordTable(ctx, m.env, m.cluster, t, regions)
 }
 
 // create creates the table like the old one.
 func (m *maker) create(ctx context.Context) error {
-	like, err := table.Of(ctx, m.c, m.Old)
+	like, err := table.Of(ctx, m.cluster, m.Old)
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return fail.Errorf(fail.Check, "%w: no table can be made like it to replace it (leave %s and %s out to load table %s)", err, setting.Replace, setting.Into, m.New)
 	}
@@ -118,17 +118,17 @@ func (m *maker) create(ctx context.Context) error {
 			return err
 		}
 	}
-	before := m.st.Fresh
+	before := m.job.Fresh
 	if err := m.begin(ctx, splits); err != nil {
 		return err
 	}
 	m.Events.Note("table is created", "table", m.New.String(), "like", m.Old.String(), "regions", len(splits)+1)
-	err = m.c.CreateTable(ctx, like.Spec(m.New, splits))
+	err = m.cluster.CreateTable(ctx, like.Spec(m.New, splits))
 	if errors.Is(err, loader.ErrTableExists) {
 		if before == nil { // another client has created it since Make looked, before any attempt of this job
-			return errors.Join(m.foreign(), m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
+			return errors.Join(m.foreign(), m.job.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
 		}
-		if _, err = table.Settle(ctx, m.c, m.New); err == nil {
+		if _, err = table.Settle(ctx, m.cluster, m.New); err == nil {
 			return m.adopt(ctx)
 		}
 	}
@@ -144,21 +144,21 @@ func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	if err != nil {
 		return err
 	}
-	return m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...), Old: old})
+	return m.job.Record(checkpoint.EventFresh, checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...), Old: old})
 }
 
 // adopt uses the table of an attempt that was interrupted while creating it.
 func (m *maker) adopt(ctx context.Context) error {
-	like, err := table.Of(ctx, m.c, m.Old)
+	like, err := table.Of(ctx, m.cluster, m.Old)
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	if err := table.Same(ctx, m.c, like.Spec(m.New, rowkey.Rows(m.st.Fresh.Splits))); errors.Is(err, table.ErrDiffers) {
+	if err := table.Same(ctx, m.cluster, like.Spec(m.New, rowkey.Rows(m.job.Fresh.Splits))); errors.Is(err, table.ErrDiffers) {
 		return errors.Join(m.foreign(), err)
 	} else if err != nil {
 		return cluster.Failure(err)
 	}
-	vacant, err := table.Vacant(ctx, m.c, m.New)
+	vacant, err := table.Vacant(ctx, m.cluster, m.New)
 	if err != nil {
 		return cluster.Failure(err)
 	}
@@ -174,9 +174,9 @@ func (m *maker) recordMade(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := *m.st.Fresh
+	r := *m.job.Fresh
 	r.Made = made
-	return m.st.Record(checkpoint.EventFresh, r)
+	return m.job.Record(checkpoint.EventFresh, r)
 }
 
 // Forget drops the table of a job that starts over, since it may have rows of

@@ -188,7 +188,7 @@ func (w *writer) has(sep, end string) bool {
 func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
 	var whole []*scan
 	for _, s := range heads {
-		full := j.scan(s.w, s.d, 0)
+		full := j.scan(s.w, s.dialect, 0)
 		if full.bad == nil {
 			whole = append(whole, full)
 		} else if nearest == nil || full.records > nearest.records {

@@ -15,7 +15,7 @@ type field struct {
 
 // cutter cuts text into records, independently of the scanner that jobs use: the results of both are compared. Text is UTF-8.
 type cutter struct {
-	d        *dialect.Dialect
+	dialect  *dialect.Dialect
 	unescape *dialect.Unescaper
 	sep, end string
 	cr       bool
@@ -29,7 +29,7 @@ type cutter struct {
 }
 
 func newCutter(d *dialect.Dialect) *cutter {
-	c := &cutter{d: d, sep: d.FieldSep, end: d.RecordSep, escape: -1, quote: -1}
+	c := &cutter{dialect: d, sep: d.FieldSep, end: d.RecordSep, escape: -1, quote: -1}
 	if c.end == "" {
 		c.end, c.cr = "\n", true
 	}
@@ -65,7 +65,7 @@ func (c *cutter) next(text []byte, at int, last bool) (next, outcome int) {
 			continue
 		}
 		switch {
-		case int(b) == c.escape && !c.d.QuotedOnly:
+		case int(b) == c.escape && !c.dialect.QuotedOnly:
 			f.rewritten = true
 			if pos += 2; pos > len(text) {
 				if !last {
@@ -81,7 +81,7 @@ func (c *cutter) next(text []byte, at int, last bool) (next, outcome int) {
 			if pos < len(text) && !c.ends(text, pos) {
 				return pos, recordBad
 			}
-		case int(b) == c.quote && !c.d.Lenient:
+		case int(b) == c.quote && !c.dialect.Lenient:
 			return pos, recordBad
 		case has(text, pos, c.sep):
 			c.put(f, pos)
@@ -121,10 +121,10 @@ func (c *cutter) quoted(text []byte, pos int, last bool, f *field) (next, outcom
 			pos += 2
 		case int(b) != c.quote:
 			pos++
-		case c.d.Doubled && pos+1 < len(text) && int(text[pos+1]) == c.quote:
+		case c.dialect.Doubled && pos+1 < len(text) && int(text[pos+1]) == c.quote:
 			f.rewritten = true
 			pos += 2
-		case c.d.Lenient && pos+1 < len(text) && !c.ends(text, pos+1):
+		case c.dialect.Lenient && pos+1 < len(text) && !c.ends(text, pos+1):
 			pos++
 		case pos+1 == len(text) && !last:
 			return open, recordCut
@@ -166,7 +166,7 @@ func (c *cutter) value(text []byte, f field) []byte {
 		return raw
 	}
 	c.buf = c.buf[:0]
-	if !f.quoted || !c.d.Doubled {
+	if !f.quoted || !c.dialect.Doubled {
 		c.buf = c.unescape.Append(c.buf, raw)
 		return c.buf
 	}

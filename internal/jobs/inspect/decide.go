@@ -11,10 +11,10 @@ import (
 
 // reading is a way to read the whole sample.
 type reading struct {
-	s    *scan
-	d    dialect.Dialect // with all settings
-	cols []stat
-	sum  uint64 // checksum of its values
+	scan    *scan
+	dialect dialect.Dialect // with all settings
+	cols    []stat
+	sum     uint64 // checksum of its values
 }
 
 // How many matches cannot be a coincidence: values of a column with one type, and valid escapes and quotes.
@@ -36,12 +36,12 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 		cols := s.columns(h)
 		nulls := s.nulls(cols, more)
 		if g.spec.NullValue != nil {
-			nulls = []null{{g.nulls(), s.d.Quote != "" && g.spec.NullQuoted == "yes"}}
+			nulls = []null{{g.nulls(), s.dialect.Quote != "" && g.spec.NullQuoted == "yes"}}
 		}
 		for _, n := range nulls {
-			d := s.d
+			d := s.dialect
 			d.Header, d.Null, d.NullQuoted = h, n.texts, n.quoted
-			all = append(all, &reading{s: s, d: d, cols: cols})
+			all = append(all, &reading{scan: s, dialect: d, cols: cols})
 		}
 	}
 	return all

@@ -52,7 +52,7 @@ func (r *Report) finish() {
 
 // noteText notes what the sample of text does not decide for the rest of the input, and texts that were not taken for NULL.
 func (r *Report) noteText() {
-	d, s := &r.reading.d, r.reading.s
+	d, s := &r.reading.dialect, r.reading.scan
 	if !r.Sample.Whole {
 		if n, _ := s.escaped(); n == 0 && s.rawN == 0 {
 			how := "read as they are"

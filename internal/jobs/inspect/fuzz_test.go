@@ -45,9 +45,9 @@ func FuzzInspect(f *testing.F) {
 			return
 		}
 		if err := j.check(v.read); err != nil {
-			t.Fatalf("%s: %v", v.read.d.String(), err)
+			t.Fatalf("%s: %v", v.read.dialect.String(), err)
 		}
-		r := &Report{Format: "text", Files: []File{{Path: "t"}}, Sample: Sample{Files: 1}, reading: v.read, Dialect: Nearest(&v.read.d), Writer: v.read.s.w.what}
+		r := &Report{Format: "text", Files: []File{{Path: "t"}}, Sample: Sample{Files: 1}, reading: v.read, Dialect: Nearest(&v.read.dialect), Writer: v.read.scan.w.what}
 		r.profileText(j, []int{0}, g, &Options{Values: true})
 		r.finish()
 		if job := r.Job(); job != nil {

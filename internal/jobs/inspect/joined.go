@@ -51,10 +51,10 @@ func (f *fileScan) count(v []byte) {
 
 // putTogether returns the doubt about files that are concatenations of several: a job would read headers or byte order marks as rows.
 func (r *reading) putTogether(paths []text) *Doubt {
-	for i := range r.s.files {
-		f, what := &r.s.files[i], "the header is repeated"
+	for i := range r.scan.files {
+		f, what := &r.scan.files[i], "the header is repeated"
 		p := f.again
-		if r.d.Header == dialect.HeaderNo || r.d.Header == dialect.HeaderFirst && i > 0 {
+		if r.dialect.Header == dialect.HeaderNo || r.dialect.Header == dialect.HeaderFirst && i > 0 {
 			p = nil
 		}
 		if f.mark != nil {
@@ -81,12 +81,12 @@ func (s *scan) noFirstName() bool {
 // nameFirst replaces a header whose first name is empty, which jobs refuse, by a skipped line and configured names. It returns false if that is not
 // possible: files have different names, or lines are already skipped in another way.
 func (j *judge) nameFirst(r *reading) ([]string, bool) {
-	if r.d.Header == dialect.HeaderNo || !r.s.noFirstName() {
+	if r.dialect.Header == dialect.HeaderNo || !r.scan.noFirstName() {
 		return nil, true
 	}
 	names := []string{}
-	for i := range r.s.files {
-		f := &r.s.files[i]
+	for i := range r.scan.files {
+		f := &r.scan.files[i]
 		if f.records == 0 {
 			continue
 		}
@@ -99,14 +99,14 @@ func (j *judge) nameFirst(r *reading) ([]string, bool) {
 			}
 		}
 	}
-	ends := r.d.RecordSep == "" || r.d.RecordSep == "\n"
-	if r.d.Header == dialect.HeaderFirst || r.d.Name == dialect.Excel || !ends {
+	ends := r.dialect.RecordSep == "" || r.dialect.RecordSep == "\n"
+	if r.dialect.Header == dialect.HeaderFirst || r.dialect.Name == dialect.Excel || !ends {
 		return nil, false
 	}
 	for names[0] = "c1"; slices.Contains(names[1:], names[0]); {
 		names[0] += "_"
 	}
 	j.skip++
-	r.d.Header, r.d.SkipLines = dialect.HeaderNo, j.skip
+	r.dialect.Header, r.dialect.SkipLines = dialect.HeaderNo, j.skip
 	return names, true
 }

@@ -44,9 +44,9 @@ func (j *judge) judge(g *Given) *verdict {
 	}
 	for _, r := range append(slices.Clone(v.others), v.read) {
 		if r != nil {
-			r.d.SkipLines, r.d.SkipEnd = max(r.d.SkipLines, j.skip), j.end
+			r.dialect.SkipLines, r.dialect.SkipEnd = max(r.dialect.SkipLines, j.skip), j.end
 			if excel {
-				r.d.Name, r.d.SkipLines = dialect.Excel, 0
+				r.dialect.Name, r.dialect.SkipLines = dialect.Excel, 0
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	for _, r := range append(slices.Clone(v.others), v.read) {
 		if r != nil {
 			typed = max(typed, r.typed())
-			j.only = append(j.only, r.d.FieldSep)
+			j.only = append(j.only, r.dialect.FieldSep)
 		}
 	}
 	for j.skip = 1; j.skip <= maxPreamble; j.skip++ {
@@ -70,14 +70,14 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 		}
 		more := j.try(g)
 		r := more.read
-		if r == nil || r.d.Header != dialect.HeaderYes || r.typed() <= typed {
+		if r == nil || r.dialect.Header != dialect.HeaderYes || r.typed() <= typed {
 			continue
 		}
 		if !v.found() {
-			r.d.SkipLines = j.skip
+			r.dialect.SkipLines = j.skip
 			return more
 		}
-		r.d.SkipLines = j.skip
+		r.dialect.SkipLines = j.skip
 		v.others = append(append([]*reading{r}, v.others...), v.read)
 		v.others = slices.DeleteFunc(v.others, func(r *reading) bool { return r == nil })
 		v.read = nil
@@ -93,7 +93,7 @@ func (s *scan) headed() bool {
 
 // headed reports whether there is a reading with a header.
 func (v *verdict) headed() bool {
-	return slices.ContainsFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r != nil && r.d.Header != dialect.HeaderNo })
+	return slices.ContainsFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r != nil && r.dialect.Header != dialect.HeaderNo })
 }
 
 func (v *verdict) found() bool { return v.read != nil || len(v.others) > 0 }
@@ -132,7 +132,7 @@ func (j *judge) try(g *Given) *verdict {
 	v := j.choose(g, scans)
 	if !v.found() && nearest != nil {
 		v.place = nearest.bad
-		v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.d.FieldSep))
+		v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.dialect.FieldSep))
 	}
 	return v
 }
@@ -158,9 +158,9 @@ func (j *judge) choose(g *Given, scans []*scan) *verdict {
 	lawful = j.prefer(lawful)
 	groups := j.groups(lawful)
 	if g.spec.Dialect != "" && len(groups) > 1 {
-		least := slices.MinFunc(lawful, func(a, b *reading) int { return g.distance(&a.d) - g.distance(&b.d) })
+		least := slices.MinFunc(lawful, func(a, b *reading) int { return g.distance(&a.dialect) - g.distance(&b.dialect) })
 		groups = slices.DeleteFunc(groups, func(r *reading) bool {
-			return !slices.ContainsFunc(lawful, func(o *reading) bool { return o.sum == r.sum && g.distance(&o.d) == g.distance(&least.d) })
+			return !slices.ContainsFunc(lawful, func(o *reading) bool { return o.sum == r.sum && g.distance(&o.dialect) == g.distance(&least.dialect) })
 		})
 	}
 	switch {
@@ -181,7 +181,7 @@ func (j *judge) groups(all []*reading) []*reading {
 	sums := map[string]uint64{}
 	var groups []*reading
 	for _, r := range all {
-		key := r.d.Records().String() + string(r.d.Header)
+		key := r.dialect.Records().String() + string(r.dialect.Header)
 		sum, ok := sums[key]
 		if !ok {
 			sum = j.sum(r, seed)
@@ -192,7 +192,7 @@ func (j *judge) groups(all []*reading) []*reading {
 		switch {
 		case at < 0:
 			groups = append(groups, r)
-		case len(Nearest(&r.d).Settings) < len(Nearest(&groups[at].d).Settings):
+		case len(Nearest(&r.dialect).Settings) < len(Nearest(&groups[at].dialect).Settings):
 			groups[at] = r
 		}
 	}
@@ -269,7 +269,7 @@ func sepText(sep string) string {
 
 // difference returns the first place where two readings differ, in the records of the first one.
 func (j *judge) difference(a, b *reading) *Place {
-	if a.d.SkipLines != b.d.SkipLines {
+	if a.dialect.SkipLines != b.dialect.SkipLines {
 		return nil
 	}
 	for i := range j.texts {
@@ -301,7 +301,7 @@ func (r *recordAt) differs(o *recordAt, ok bool) *Place {
 		if k >= len(o.fields) || r.null(k) != o.null(k) {
 			return p
 		}
-		if !r.null(k) && string(r.c.value(r.data, f)) != string(o.c.value(o.data, o.fields[k])) {
+		if !r.null(k) && string(r.cutter.value(r.data, f)) != string(o.cutter.value(o.data, o.fields[k])) {
 			return p
 		}
 	}

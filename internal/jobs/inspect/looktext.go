@@ -72,8 +72,8 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name in the header is empty, and the names differ between files: give them as separate inputs"})
 	}
 	r.unnamed = r.names != nil
-	r.reading.d.Charset = set.name
-	r.Dialect, r.Writer = Nearest(&r.reading.d), r.reading.s.w.what
+	r.reading.dialect.Charset = set.name
+	r.Dialect, r.Writer = Nearest(&r.reading.dialect), r.reading.scan.w.what
 	if err := j.check(r.reading); err != nil {
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: err.Error()})
 	}
@@ -108,9 +108,9 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		d.Text = v.why + "; " + d.Text
 	}
 	for _, o := range v.others {
-		o.d.Charset = charset
-		n := Nearest(&o.d)
-		d.Readings = append(d.Readings, Reading{Text: o.s.w.what, Dialect: n.Preset, Settings: n.Settings, Columns: o.s.width, Rows: int64(o.rows())})
+		o.dialect.Charset = charset
+		n := Nearest(&o.dialect)
+		d.Readings = append(d.Readings, Reading{Text: o.scan.w.what, Dialect: n.Preset, Settings: n.Settings, Columns: o.scan.width, Rows: int64(o.rows())})
 	}
 	if d.About = differingSettings(v.others); len(v.others) == 1 {
 		d.About = []string{"dialect"}
@@ -125,8 +125,8 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	}
 	of := map[dialect.Header]*reading{}
 	for _, o := range v.others {
-		if of[o.d.Header] == nil {
-			of[o.d.Header] = o
+		if of[o.dialect.Header] == nil {
+			of[o.dialect.Header] = o
 		}
 	}
 	yes, no := of[dialect.HeaderYes], of[dialect.HeaderNo]
@@ -135,16 +135,16 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	}
 	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
 		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
-	first := v.others[0].d.Header
-	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.d.Header != first })
+	first := v.others[0].dialect.Header
+	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.dialect.Header != first })
 	return true
 }
 
 // rows returns the number of records without headers.
 func (r *reading) rows() int {
-	n := r.s.records
-	for i := range r.s.files {
-		if r.s.files[i].records > 0 && (r.d.Header == dialect.HeaderYes || r.d.Header == dialect.HeaderFirst && i == 0) {
+	n := r.scan.records
+	for i := range r.scan.files {
+		if r.scan.files[i].records > 0 && (r.dialect.Header == dialect.HeaderYes || r.dialect.Header == dialect.HeaderFirst && i == 0) {
 			n--
 		}
 	}
@@ -154,9 +154,9 @@ func (r *reading) rows() int {
 // differingSettings returns the settings in which readings differ.
 func differingSettings(all []*reading) []string {
 	var fields []string
-	a := &all[0].d
+	a := &all[0].dialect
 	for _, o := range all[1:] {
-		b := &o.d
+		b := &o.dialect
 		for _, f := range []struct {
 			name    string
 			differs bool
@@ -173,7 +173,7 @@ func differingSettings(all []*reading) []string {
 
 // check reads the sample with the scanner that jobs use, which must return the same values.
 func (j *judge) check(r *reading) error {
-	plain := r.d
+	plain := r.dialect
 	plain.Charset = "" // the text is UTF-8 now
 	for i := range j.texts {
 		next, stop := iter.Pull(iter.Seq[*recordAt](j.records(r, i)))
@@ -192,10 +192,10 @@ var errScanners = errors.New("a job reads the sample differently than inspect")
 func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*recordAt, bool)) error {
 	t := &j.texts[i]
 	at, stop := j.bounds(t)
-	if len(r.s.files[i].first) == 0 {
+	if len(r.scan.files[i].first) == 0 {
 		return nil
 	}
-	width := r.s.files[i].width()
+	width := r.scan.files[i].width()
 	s := delimited.New(d, width, nil)
 	buf := make([]byte, stop+delimited.Slack)
 	copy(buf, t.data[:stop])
@@ -213,7 +213,7 @@ func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*r
 			return fmt.Errorf("%w: %s: record %d", errScanners, t.path, row+1-skip)
 		}
 		for k, f := range s.Fields[row*width : (row+1)*width] {
-			if f.IsNull() != rec.null(k) || !f.IsNull() && !bytes.Equal(f.Of(s.Data), rec.c.value(rec.data, rec.fields[k])) {
+			if f.IsNull() != rec.null(k) || !f.IsNull() && !bytes.Equal(f.Of(s.Data), rec.cutter.value(rec.data, rec.fields[k])) {
 				return fmt.Errorf("%w: %s: record %d, column %d", errScanners, t.path, row+1-skip, k+1)
 			}
 		}
@@ -226,24 +226,24 @@ func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*r
 
 // profileText describes the columns.
 func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
-	h := r.reading.d.Header
+	h := r.reading.dialect.Header
 	var names []string
 	if h == dialect.HeaderNo {
 		if names = slices.Clone(g.spec.Columns); len(names) == 0 {
 			names = r.names
 		}
-		for k := len(names); k < r.reading.s.width; k++ {
+		for k := len(names); k < r.reading.scan.width; k++ {
 			names = append(names, fmt.Sprintf("c%d", k+1))
 		}
 		r.names = names
-		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s named, but the records have %d", setting.Count(n, "column is"), r.reading.s.width)})
+		if n := len(g.spec.Columns); n > 0 && n != r.reading.scan.width {
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s named, but the records have %d", setting.Count(n, "column is"), r.reading.scan.width)})
 		}
 	}
 	p := newProfile(o.Values)
 	for i := range j.texts {
 		own := names
-		f := &r.reading.s.files[i]
+		f := &r.reading.scan.files[i]
 		if h == dialect.HeaderYes || h == dialect.HeaderFirst && (i == 0 || names == nil) {
 			own = nil
 			for _, n := range f.first {
@@ -266,7 +266,7 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 					p.token(string(raw), fd.quoted, rec.null(k))
 				}
 				if !rec.null(k) {
-					p.value(places[k], rec.c.value(rec.data, fd))
+					p.value(places[k], rec.cutter.value(rec.data, fd))
 				}
 			}
 			p.end()

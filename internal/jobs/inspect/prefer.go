@@ -28,47 +28,47 @@ func (j *judge) csv() bool {
 
 // byName: a file with the name of a CSV file, where no backslash contradicts that, is written as CSV.
 func byName(r, better *reading) bool {
-	n, _ := r.s.escaped()
-	return r.s.csv && !r.s.w.quoted && n == 0 && r.s.rawN == 0 && better.s.w.doubled && r.d.FieldSep == better.d.FieldSep
+	n, _ := r.scan.escaped()
+	return r.scan.csv && !r.scan.w.quoted && n == 0 && r.scan.rawN == 0 && better.scan.w.doubled && r.dialect.FieldSep == better.dialect.FieldSep
 }
 
 // lineEnds: either every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
 func lineEnds(r, better *reading) bool {
-	a, b := r.s, better.s
-	if a.d.FieldSep != b.d.FieldSep {
+	a, b := r.scan, better.scan
+	if a.dialect.FieldSep != b.dialect.FieldSep {
 		return false
 	}
-	if a.d.RecordSep == "\n" && b.d.RecordSep == "" {
+	if a.dialect.RecordSep == "\n" && b.dialect.RecordSep == "" {
 		return b.lf == 0 && b.crlf > 1
 	}
-	return a.d.RecordSep == "" && b.d.RecordSep == "\n" && (a.crlf == 0 || a.lf > 0 && a.crlf > 0 && !a.w.noCR && a.w.what == b.w.what)
+	return a.dialect.RecordSep == "" && b.dialect.RecordSep == "\n" && (a.crlf == 0 || a.lf > 0 && a.crlf > 0 && !a.w.noCR && a.w.what == b.w.what)
 }
 
 // longEnds: either all values of the last column end with the same bytes, or these belong to the record separator.
 func longEnds(r, better *reading) bool {
-	more, ok := strings.CutSuffix(better.d.RecordSep, "\n")
-	if !ok || more == "" || r.d.RecordSep != "\n" || !bytes.HasSuffix(r.s.suffix, []byte(more)) {
+	more, ok := strings.CutSuffix(better.dialect.RecordSep, "\n")
+	if !ok || more == "" || r.dialect.RecordSep != "\n" || !bytes.HasSuffix(r.scan.suffix, []byte(more)) {
 		return false
 	}
-	return len(more) > 1 && r.s.records > 1 || r.s.records >= enoughSigns
+	return len(more) > 1 && r.scan.records > 1 || r.scan.records >= enoughSigns
 }
 
 // longSeps: either all values begin or end with the same bytes, or every second column has the same bytes, or these belong to the separator.
 func longSeps(r, better *reading) bool {
-	short, long := r.d.FieldSep, better.d.FieldSep
+	short, long := r.dialect.FieldSep, better.dialect.FieldSep
 	times := strings.Count(long, short)
-	if len(short) >= len(long) || times == 0 || r.s.records < 2 {
+	if len(short) >= len(long) || times == 0 || r.scan.records < 2 {
 		return false
 	}
-	return r.s.width == (better.s.width-1)*times+1 && (times == 1 || better.s.width > 2)
+	return r.scan.width == (better.scan.width-1)*times+1 && (times == 1 || better.scan.width > 2)
 }
 
 // byEscapes: all backslashes match an exporter's escapes, by chance or because it wrote them.
 func byEscapes(r, better *reading) bool {
-	if r.s.w.escapes || !better.s.w.escapes || r.d.FieldSep != better.d.FieldSep {
+	if r.scan.w.escapes || !better.scan.w.escapes || r.dialect.FieldSep != better.dialect.FieldSep {
 		return false
 	}
-	n, kinds := better.s.escaped()
+	n, kinds := better.scan.escaped()
 	return n >= 2*enoughSigns || n >= enoughSigns && kinds > 1
 }
 
@@ -85,10 +85,10 @@ func (s *scan) escaped() (n, kinds int) {
 // byQuotes: all quotes are consistent, by chance or because they are quotes: whole columns of text are quoted, or quotes within values are doubled. A
 // file with the name of a CSV file has quotes.
 func byQuotes(r, better *reading, csv bool) bool {
-	if r.s.w.quoted || !better.s.w.quoted || better.s.w.lenient || r.d.FieldSep != better.d.FieldSep || better.s.quotes == 0 {
+	if r.scan.w.quoted || !better.scan.w.quoted || better.scan.w.lenient || r.dialect.FieldSep != better.dialect.FieldSep || better.scan.quotes == 0 {
 		return false
 	}
-	if csv || better.s.doubled >= enoughSigns {
+	if csv || better.scan.doubled >= enoughSigns {
 		return true
 	}
 	columns := true
@@ -96,23 +96,23 @@ func byQuotes(r, better *reading, csv bool) bool {
 		c := &better.cols[i]
 		columns = columns && (c.plain == 0 || c.quoted == 0 && c.typ.class() != 0)
 	}
-	if columns && better.s.quotes >= enoughSigns {
+	if columns && better.scan.quotes >= enoughSigns {
 		return true
 	}
-	return r.s.w.named && slices.ContainsFunc(better.s.files, func(f fileScan) bool {
+	return r.scan.w.named && slices.ContainsFunc(better.scan.files, func(f fileScan) bool {
 		return slices.ContainsFunc(f.firstField, func(fd field) bool { return fd.quoted })
 	})
 }
 
 // strictQuotes: all quotes within values are doubled or escaped, by chance or because the writer did so.
 func strictQuotes(r, better *reading) bool {
-	n, _ := better.s.escaped()
-	return r.s.w.lenient && better.s.w.quoted && !better.s.w.lenient && r.d.FieldSep == better.d.FieldSep && max(n, better.s.doubled) >= enoughSigns
+	n, _ := better.scan.escaped()
+	return r.scan.w.lenient && better.scan.w.quoted && !better.scan.w.lenient && r.dialect.FieldSep == better.dialect.FieldSep && max(n, better.scan.doubled) >= enoughSigns
 }
 
 // byTypes: columns have values of one type, by chance or because they are columns.
 func byTypes(r, better *reading) bool {
-	return r.d.FieldSep != better.d.FieldSep && r.typed() == 0 && better.typed() > 0
+	return r.dialect.FieldSep != better.dialect.FieldSep && r.typed() == 0 && better.typed() > 0
 }
 
 // typed returns the number of columns with a type.

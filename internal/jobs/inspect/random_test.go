@@ -212,7 +212,7 @@ func TestRandomTables(t *testing.T) {
 			row := make([]*string, len(rec.fields))
 			for k, f := range rec.fields {
 				if !rec.null(k) {
-					s := string(rec.c.value(rec.data, f))
+					s := string(rec.cutter.value(rec.data, f))
 					row[k] = &s
 				}
 			}
@@ -220,7 +220,7 @@ func TestRandomTables(t *testing.T) {
 		}
 		if d := differ(got, rows); d != "" {
 			if wrong++; wrong < 12 {
-				t.Errorf("seed %d, %s with %q: read as %s %s: %s\n%.600q", seed, p.name, sep, v.read.s.w.what, v.read.d.String(), d, out)
+				t.Errorf("seed %d, %s with %q: read as %s %s: %s\n%.600q", seed, p.name, sep, v.read.scan.w.what, v.read.dialect.String(), d, out)
 			}
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 
 // recordAt is a record of a reading.
 type recordAt struct {
-	c      *cutter
+	cutter *cutter
 	data   []byte
 	fields []field
 	start  int
@@ -15,7 +15,7 @@ type recordAt struct {
 
 func (r *recordAt) null(k int) bool {
 	f := r.fields[k]
-	return r.c.d.IsNull(r.data[f.from:f.to], f.quoted)
+	return r.cutter.dialect.IsNull(r.data[f.from:f.to], f.quoted)
 }
 
 // records iterates over the records of a text in a reading, without its header.
@@ -23,16 +23,16 @@ func (j *judge) records(r *reading, i int) func(yield func(*recordAt) bool) {
 	return func(yield func(*recordAt) bool) {
 		t := &j.texts[i]
 		at, stop := j.bounds(t)
-		c := newCutter(&r.d)
-		header := r.d.Header == dialect.HeaderYes || r.d.Header == dialect.HeaderFirst && i == 0
-		rec := &recordAt{c: c, data: t.data[:stop]}
+		c := newCutter(&r.dialect)
+		header := r.dialect.Header == dialect.HeaderYes || r.dialect.Header == dialect.HeaderFirst && i == 0
+		rec := &recordAt{cutter: c, data: t.data[:stop]}
 		for at < stop {
 			next, outcome := c.next(rec.data, at, t.whole)
 			if outcome != recordWhole {
 				return
 			}
 			start := at
-			if at = next; c.blank() && r.s.width > 1 {
+			if at = next; c.blank() && r.scan.width > 1 {
 				continue
 			}
 			if header {

@@ -98,10 +98,10 @@ type fileScan struct {
 
 // scan has the results for all texts, cut according to a writer.
 type scan struct {
-	w     *writer
-	d     dialect.Dialect
-	files []fileScan
-	width int
+	w       *writer
+	dialect dialect.Dialect
+	files   []fileScan
+	width   int
 
 	records, crlf, lf int
 	escapes           [256]int // number of escapes, by the byte that follows
@@ -145,8 +145,8 @@ func (j *judge) bounds(t *text) (start, stop int) {
 
 // scan cuts the texts, at most limit bytes of each (0: all). It stops at the first fault.
 func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
-	s := &scan{w: w, d: d, csv: j.csv(), lawful: true}
-	c, l := newCutter(&s.d), w.laws(&s.d)
+	s := &scan{w: w, dialect: d, csv: j.csv(), lawful: true}
+	c, l := newCutter(&s.dialect), w.laws(&s.dialect)
 	for i := range j.texts {
 		t := &j.texts[i]
 		at, stop := j.bounds(t)
@@ -245,7 +245,7 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 		raw := data[fd.from:fd.to]
 		token := tokenOf(raw, more)
 		if fd.quoted {
-			if s.quotes++; fd.rewritten && c.d.Doubled {
+			if s.quotes++; fd.rewritten && c.dialect.Doubled {
 				s.doubled++
 			}
 		}
@@ -311,7 +311,7 @@ func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
 					h.WriteByte(1)
 					continue
 				}
-				v := rec.c.value(rec.data, f)
+				v := rec.cutter.value(rec.data, f)
 				h.WriteByte(2)
 				maphash.WriteComparable(&h, uint32(len(v)))
 				h.Write(v)

@@ -17,14 +17,14 @@ import (
 // the table with the job's current settings, not with those of then.
 func (j *run) earlierResult(ctx context.Context) (*result.Result, error) {
 	r := j.result
-	j.st.Answer(ctx, j.env, r, j.o.Events)
+	j.job.Answer(ctx, j.env, r, j.options.Events)
 	if err := j.doneReplacing(); err != nil {
 		return r, err
 	}
 	start := j.start()
 	start.Attempt = 0
-	j.o.Events.Start(start)
-	all, err := j.st.Resume().Manifests(j.buildTables())
+	j.options.Events.Start(start)
+	all, err := j.job.Resume().Manifests(j.buildTables())
 	if err == nil {
 		err = build.ExpectedEarlier(all[0].Records, j.spec.Expect)
 	}
@@ -38,17 +38,17 @@ func (j *run) earlierResult(ctx context.Context) (*result.Result, error) {
 		return r, err // a read failure is no evidence about the table's contents
 	}
 	if err != nil {
-		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
+		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.job.FinishedAt.Format(time.RFC3339), err, setting.Restart))
 	}
 	return r, nil
 }
 
 // doneReplacing refuses a job that replaces its table's rows now, but was done without that.
 func (j *run) doneReplacing() error {
-	if !j.spec.Replace || j.st.History.Replace != nil {
+	if !j.spec.Replace || j.job.History.Replace != nil {
 		return nil
 	}
-	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, and the table may have other rows: %s replaces it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
+	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, and the table may have other rows: %s replaces it", j.job.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 }
 
 // checkStillThere verifies the rows of a table that the job has filled before.
@@ -64,12 +64,12 @@ func (j *run) checkStillThere(ctx context.Context, t *target, m *manifest.Manife
 	}
 	switch mode := j.spec.Verify; {
 	case mode == "full":
-		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+		if err := progress.Pass(ctx, j.options.Gate); err != nil {
 			return err
 		}
-		_, err = (&loaded{manifest: m, facts: t.facts}).verify(ctx, j.c, mode, j.o.Events, r)
+		_, err = (&loaded{manifest: m, facts: t.facts}).verify(ctx, j.cluster, mode, j.options.Events, r)
 	case (mode == "sample" || mode == "files") && len(m.Samples) > 0:
-		_, err = verify.Sample(ctx, j.c, t.facts, m)
+		_, err = verify.Sample(ctx, j.cluster, t.facts, m)
 	}
 	return err
 }

@@ -13,22 +13,22 @@ import (
 
 // build builds the HFiles of all tables, or the missing ones.
 func (j *run) build(ctx context.Context) ([]*built, error) {
-	if j.st.Built != nil {
-		m, err := j.st.Resume().Manifests(j.buildTables())
+	if j.job.Built != nil {
+		m, err := j.job.Resume().Manifests(j.buildTables())
 		if err != nil {
 			return nil, err
 		}
-		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.st.AnyLoading() {
+		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.job.AnyLoading() {
 			return nil, err
 		}
 		count := 0
 		for _, one := range m {
 			count += one.HFiles
 		}
-		j.o.Events.Note("files are built already", "files", count)
-		j.st.EndSpill(j.o.Events)
+		j.options.Events.Note("files are built already", "files", count)
+		j.job.EndSpill(j.options.Events)
 		files := j.allBuilt(m)
-		if j.st.AnyLoading() {
+		if j.job.AnyLoading() {
 			return files, nil
 		}
 		return files, j.expected(m)
@@ -38,8 +38,8 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		sample = samplesPerRegion
 	}
 	var resume *build.Resume
-	if j.st.Log != nil {
-		resume = j.st.Resume()
+	if j.job.Log != nil {
+		resume = j.job.Resume()
 		sample = samplesPerRegion // so that a later run can check that the table still has the rows
 	}
 	if j.input == nil {
@@ -47,10 +47,10 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	var m []*manifest.Manifest
 	var err error
-	if j.o.YARN != nil {
-		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile, j.o.FilteredFile)
+	if j.options.YARN != nil {
+		m, j.result.YARN, err = j.yarn().Build(ctx, *j.options.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.options.RejectFile, j.options.FilteredFile)
 	} else {
-		work := j.o.WorkOptions
+		work := j.options.WorkOptions
 		work.Allowed = j.refused
 		m, err = j.input.BuildTables(ctx, j.buildTables(), work, sample, resume)
 	}
@@ -69,20 +69,20 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		record.Tables = append(record.Tables, one.Summary())
 	}
 	submitted := j.yarn().Submission() // the record clears the submission
-	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
+	if err := j.job.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
-	j.st.EndSpill(j.o.Events)
+	j.job.EndSpill(j.options.Events)
 	j.yarn().Drop(ctx, submitted)
 	return files, nil
 }
 
 // expected checks the records that were read against the job's expectations. A build without a journal has already done so.
 func (j *run) expected(m []*manifest.Manifest) error {
-	if j.st.Log == nil {
+	if j.job.Log == nil {
 		return nil
 	}
-	return build.Met(m, j.spec.Checks(), func(n int) []int64 { return earlierRecords(j.st.Dir, j.o.JobFile, n) }, j.o.Events)
+	return build.Met(m, j.spec.Checks(), func(n int) []int64 { return earlierRecords(j.job.Dir, j.options.JobFile, n) }, j.options.Events)
 }
 
 // allBuilt adds the manifests of all tables to the result.
@@ -109,11 +109,11 @@ func (f *filling) load(ctx context.Context, b *built) (err error) {
 	if t.number > 0 {
 		f.result = &result.Result{}
 	}
-	if err := j.st.Turn(t.number, t.Table); err != nil {
+	if err := j.job.Turn(t.number, t.Table); err != nil {
 		return err
 	}
 	if t.number > 0 {
-		j.o.Events.Note("the next table is loaded", "name", t.Table, "index", t.Index)
+		j.options.Events.Note("the next table is loaded", "name", t.Table, "index", t.Index)
 	}
 	defer f.report()
 	if f.rows, err = j.load(ctx, t, b, f.result); err != nil {
@@ -136,7 +136,7 @@ func (f *filling) verify(ctx context.Context) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+	return v, j.job.Record(checkpoint.EventVerified, v.verification)
 }
 
 // report copies the state of a further table to the job's result.
@@ -159,7 +159,7 @@ func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Res
 		}
 		same <- err
 	}()
-	v, err := rows.verify(reading, j.c, j.spec.Verify, j.o.Events, r)
+	v, err := rows.verify(reading, j.cluster, j.spec.Verify, j.options.Events, r)
 	if other := <-same; other != nil {
 		r.Verify, r.VerifyTime = nil, 0
 		return nil, other
@@ -169,21 +169,21 @@ func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Res
 
 // load loads the files of a table.
 func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (*loaded, error) {
-	if !j.st.AnyLoading() && j.input != nil {
+	if !j.job.AnyLoading() && j.input != nil {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
 			return nil, err
 		}
 	}
-	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
-		publish: func() { j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) }}
-	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
+	way := loadWay{stage: j.options.Stage, maxFiles: maxFiles(j.env, j.options.MaxFiles), calls: j.options.LoadConcurrency, gate: j.options.Gate,
+		shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
+		publish: func() { j.copying.Go(func() { j.job.Publish(ctx, j.stage.Dir, j.options.Events) }) }}
+	rows, err := loadFiles(ctx, j.cluster, t.facts, t.stage, b, way, j.job, j.options.Events, r)
 	j.copying.Wait() // if there was nothing to load
 	if err != nil {
-		j.st.Fail(ctx, err) // so that the copy includes the failure
+		j.job.Fail(ctx, err) // so that the copy includes the failure
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
-		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
+		j.job.Publish(ctx, j.stage.Dir, j.options.Events)
 	}
 	return rows, err
 }

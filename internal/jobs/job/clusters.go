@@ -87,17 +87,17 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	}
 	ctx, end := st.Work(ctx)
 	defer end(&err)
-	j := &clustersRun{destinations: all, run: run{env: env, spec: s, o: o, st: st, started: start, local: filepath.Join(st.Dir, builtDir),
+	j := &clustersRun{destinations: all, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table, Job: st.Dir, JobFile: o.JobFile}}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
-	if err := j.o.keepRejects(st.Dir); err != nil {
+	if err := j.options.keepRejects(st.Dir); err != nil {
 		return j.result, err
 	}
 	if o.State.Restart {
-		first := &clustersRun{destinations: all, run: run{env: env, spec: s, o: o, st: st, local: j.local}}
+		first := &clustersRun{destinations: all, run: run{env: env, spec: s, options: o, job: st, local: j.local}}
 		err := first.rehearse(ctx, first.look)
-		if first.c != nil {
-			first.c.Close()
+		if first.cluster != nil {
+			first.cluster.Close()
 		}
 		if err == nil {
 			err = j.discardLoads(ctx)
@@ -117,8 +117,8 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	}
 	defer func() {
 		err = errors.Join(err, j.streams.Close())
-		if j.c != nil {
-			j.c.Close()
+		if j.cluster != nil {
+			j.cluster.Close()
 		}
 	}()
 	if err := j.sameInput(ctx); err != nil {
@@ -136,8 +136,8 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 
 // sameInput refuses other inputs, or other settings for reading them, than those of the files that are built already. Otherwise the plan refuses them.
 func (j *clustersRun) sameInput(ctx context.Context) error {
-	old := j.st.Plan
-	if old == nil || j.st.Built == nil {
+	old := j.job.Plan
+	if old == nil || j.job.Built == nil {
 		return nil
 	}
 	if err := j.openInput(ctx); err != nil {
@@ -193,9 +193,12 @@ func checkClusters(o RunOptions, s spec.Job) error {
 
 // steps returns the steps of the job: one build, and a load into each cluster.
 func (j *clustersRun) steps() []checkpoint.Step {
-	built := func() bool { return j.st.Built != nil }
+	built := func() bool { return j.job.Built != nil }
 	return []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
+		{Name: "begin the attempt", Run: func(context.Context) (err error) {
+			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
+			return err
+		}},
 		{Name: "look at the clusters", Done: built, Run: j.look},
 		{Name: "plan the build", Done: built, Run: j.plan},
 		{Name: "build the files", Run: j.buildOnce},
@@ -236,7 +239,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 			s.err = j.sameSalts(facts, s.facts)
 		}
 		if s.err == nil && facts == nil {
-			j.c, facts = s.c, s.facts
+			j.cluster, facts = s.c, s.facts
 		} else if s.c != nil {
 			s.c.Close()
 		}
@@ -249,7 +252,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 			continue
 		}
 		unreached = cmp.Or(unreached, err)
-		j.o.Events.Warn("a cluster is not reached, and gets the rows when it is: give the same command again then", "cluster", j.destinations[i].String(), "error", s.err)
+		j.options.Events.Warn("a cluster is not reached, and gets the rows when it is: give the same command again then", "cluster", j.destinations[i].String(), "error", s.err)
 	}
 	if refused != nil || facts == nil {
 		return cmp.Or(refused, unreached)
@@ -261,7 +264,7 @@ func (j *clustersRun) look(ctx context.Context) error {
 
 // lookAt checks the prerequisites of the load into a cluster, and returns the facts of each table.
 func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (all []*cluster.Facts, err error) {
-	if err := snapshotFree(ctx, c, j.st, j.o.Snapshot, false); err != nil {
+	if err := snapshotFree(ctx, c, j.job, j.options.Snapshot, false); err != nil {
 		return nil, err
 	}
 	for _, t := range j.spec.Targets() {
@@ -274,7 +277,7 @@ func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Clust
 			return nil, err
 		}
 		s.Inputs = nil
-		r, err := preflight.Run(ctx, d.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: c, Snapshot: j.o.Snapshot != ""})
+		r, err := preflight.Run(ctx, d.env, s, preflight.Options{WorkOptions: j.options.WorkOptions, Staging: j.options.Staging, Stage: j.options.Stage, Cluster: c, Snapshot: j.options.Snapshot != ""})
 		if err == nil {
 			err = r.Err()
 		}
@@ -288,7 +291,7 @@ func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Clust
 
 // buildOnce builds the HFiles on local disk, unless they are already built.
 func (j *clustersRun) buildOnce(ctx context.Context) error {
-	if j.st.Built == nil {
+	if j.job.Built == nil {
 		files, err := j.makeFiles(ctx)
 		for _, f := range files {
 			j.manifests = append(j.manifests, f.manifest)
@@ -306,8 +309,8 @@ func (j *clustersRun) buildOnce(ctx context.Context) error {
 		j.manifests = append(j.manifests, m)
 	}
 	j.result.SetManifests(j.spec.Targets(), j.manifests)
-	p := j.st.Plan
-	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Inputs: j.spec.Inputs, Regions: len(p.Splits) + 1, Timestamp: p.Timestamp,
+	p := j.job.Plan
+	j.options.Events.Start(progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Inputs: j.spec.Inputs, Regions: len(p.Splits) + 1, Timestamp: p.Timestamp,
 		Phases: j.phasesLeft(), Verify: j.spec.Verify})
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // end records that the job is done, and removes the HFiles.
 func (j *clustersRun) end(ctx context.Context) error {
 	j.result.Elapsed = time.Since(j.started)
-	err := j.st.End(ctx, j.result, nil, false, j.o.Events)
+	err := j.job.End(ctx, j.result, nil, false, j.options.Events)
 	if err == nil {
 		j.removeFiles()
 	}
@@ -20,22 +20,22 @@ func (j *clustersRun) end(ctx context.Context) error {
 }
 
 func (j *clustersRun) removeFiles() {
-	if j.o.Keep {
+	if j.options.Keep {
 		return
 	}
 	if err := os.RemoveAll(j.local); err != nil {
-		j.o.Events.Warn("HFiles that all clusters have are left behind", "path", j.local, "error", err)
+		j.options.Events.Warn("HFiles that all clusters have are left behind", "path", j.local, "error", err)
 	}
 }
 
 // loadsUndone refuses a job whose load into one of the clusters was undone, or is being undone.
 func (j *clustersRun) loadsUndone() error {
 	again := byRestart(" into all clusters, with another timestamp")
-	if err := undone(j.st.Dir, &j.st.History, false, again); err != nil { // by an earlier version
+	if err := undone(j.job.Dir, &j.job.History, false, again); err != nil { // by an earlier version
 		return err
 	}
 	for _, d := range j.destinations {
-		for _, dir := range j.st.Clusters[d.conf].Jobs {
+		for _, dir := range j.job.Clusters[d.conf].Jobs {
 			h, err := readHistory(dir)
 			if err == nil {
 				err = undone(dir, &h, false, again)
@@ -50,7 +50,7 @@ func (j *clustersRun) loadsUndone() error {
 
 // alreadyDone returns the result of a job that was done before. It removes HFiles that a process killed at its end has left.
 func (j *clustersRun) alreadyDone(ctx context.Context) {
-	j.st.Answer(ctx, j.env, j.result, j.o.Events)
-	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.result.Table, Inputs: j.spec.Inputs})
+	j.job.Answer(ctx, j.env, j.result, j.options.Events)
+	j.options.Events.Start(progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: j.result.Table, Inputs: j.spec.Inputs})
 	j.removeFiles()
 }

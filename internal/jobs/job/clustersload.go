@@ -67,18 +67,18 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 	var loads sync.WaitGroup
 	shown := false
 	for i, d := range j.destinations {
-		if was, ok := j.st.Clusters[d.conf]; ok {
+		if was, ok := j.job.Clusters[d.conf]; ok {
 			was.Status = result.PartAlready
 			j.result.Clusters[i] = was
 			continue
 		}
-		e := eventsOf(d, j.o.Events, !shown)
+		e := eventsOf(d, j.options.Events, !shown)
 		shown = true
 		loads.Go(func() {
 			r := &j.result.Clusters[i]
 			*r, errs[i] = j.loadInto(ctx, d, e)
 			if errs[i] == nil {
-				errs[i] = j.st.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: d.conf, Result: *r})
+				errs[i] = j.job.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: d.conf, Result: *r})
 			}
 			if errs[i] != nil {
 				r.Error, errs[i] = errs[i].Error(), fmt.Errorf("cluster %s: %w", d, errs[i])
@@ -120,15 +120,15 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	if err := j.saltOn(ctx, d); err != nil {
 		return r, err
 	}
-	state := j.o.State
+	state := j.options.State
 	state.Restart = false // the files are new, so are their loads
 	for i, t := range j.spec.Targets() {
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
 			continue // no rows
 		}
-		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.o.Staging, Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, Snapshot: j.o.Snapshot, KeepSnapshots: j.o.KeepSnapshots,
-			LoadConcurrency: j.o.LoadConcurrency, CompactAfter: j.o.CompactAfter, Quiet: j.o.Quiet, Uploads: j.o.Uploads, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
-			Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: state, Gate: j.o.Gate, Events: e})
+		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.options.Staging, Stage: j.options.Stage, MaxFiles: j.options.MaxFiles, Snapshot: j.options.Snapshot, KeepSnapshots: j.options.KeepSnapshots,
+			LoadConcurrency: j.options.LoadConcurrency, CompactAfter: j.options.CompactAfter, Quiet: j.options.Quiet, Uploads: j.options.Uploads, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
+			Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: state, Gate: j.options.Gate, Events: e})
 		if one != nil {
 			table := result.Table{Table: one.Table, Index: t.Index, Regions: one.Regions, LoadTime: one.LoadTime, Verify: one.Verify, VerifyTime: one.VerifyTime}
 			r.Tables, r.Jobs = append(r.Tables, table), append(r.Jobs, one.Job)
@@ -146,21 +146,21 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 // discardLoads discards the loads of a job that starts over which have not finished. A load whose cluster is out of reach or whose files are damaged
 // stays.
 func (j *clustersRun) discardLoads(ctx context.Context) error {
-	if j.st.Built == nil || j.st.Finished {
+	if j.job.Built == nil || j.job.Finished {
 		return nil
 	}
 	for _, d := range j.destinations {
-		if _, done := j.st.Clusters[d.conf]; done {
+		if _, done := j.job.Clusters[d.conf]; done {
 			continue
 		}
 		for _, t := range j.spec.Targets() {
-			o := LoadOptions{Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: j.o.State, Gate: j.o.Gate, discard: true}
+			o := LoadOptions{Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: j.options.State, Gate: j.options.Gate, discard: true}
 			_, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)
 			if kind := fail.KindOf(err); err != nil && (ctx.Err() != nil || kind == fail.Busy || kind == fail.Check) {
 				return fmt.Errorf("cluster %s: %w", d, err)
 			}
 			if err != nil {
-				j.o.Events.Warn("a load that had begun is left behind (clean removes it)", "cluster", d.String(), "table", t.Table, "error", err)
+				j.options.Events.Warn("a load that had begun is left behind (clean removes it)", "cluster", d.String(), "table", t.Table, "error", err)
 			}
 		}
 	}
@@ -183,9 +183,9 @@ func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 		if err != nil {
 			return err
 		}
-		was := j.st.Plan.Modulus
+		was := j.job.Plan.Modulus
 		if i > 0 {
-			was = j.st.Plan.Further(i - 1).Modulus
+			was = j.job.Plan.Further(i - 1).Modulus
 		}
 		if err := sameSalt(t, facts, was); err != nil {
 			return err

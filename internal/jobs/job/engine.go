@@ -96,7 +96,7 @@ func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 	}
 }
 
-func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
+func (j *run) yarn() OnYARN { return OnYARN{j.env, j.job, j.options.Events} }
 
 // onYARN returns the description of a YARN job for a result.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
@@ -135,13 +135,13 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	for i, t := range j.targets {
 		shapes[i] = build.Shape{Families: t.families, Splits: t.plan.Ranges.Splits(), Near: t.facts.Near}
 	}
-	p, err := share.Make(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	p, err := share.Make(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.options.Workers, Memory: j.options.Memory, SplitSize: mapreduce.ShipSize})
 	if err != nil {
 		return nil, err
 	}
 	// Use the weights of an earlier submission: a job that is submitted again must distribute regions as before.
-	if p.Weights = j.st.History.Weights; len(p.Weights) != p.Regions() {
-		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
+	if p.Weights = j.job.History.Weights; len(p.Weights) != p.Regions() {
+		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.options.Workers, Memory: j.options.Memory}); err != nil {
 			return nil, err
 		}
 	}

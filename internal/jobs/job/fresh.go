@@ -96,8 +96,8 @@ func (f *freshTable) compares() bool { return !f.job.MaxDeletes().All() }
 // compareFresh refuses an export that lacks too many rows of the old table, before
 // it is loaded. It does not compare if all rows may be missing.
 func (j *run) compareFresh(ctx context.Context, b *built) error {
-	j.result.Fresh = fresh.Result(j.st.Fresh, j.facts.Table)
-	if j.st.AnyLoading() {
+	j.result.Fresh = fresh.Result(j.job.Fresh, j.facts.Table)
+	if j.job.AnyLoading() {
 		return nil
 	}
 	if err := j.endCompared(ctx); err != nil {
@@ -107,9 +107,9 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	if err != nil {
 		return err
 	}
-	r := *j.st.Fresh
+	r := *j.job.Fresh
 	r.Compared, j.result.Fresh.Before = before, before
-	return j.st.Record(checkpoint.EventFresh, r)
+	return j.job.Record(checkpoint.EventFresh, r)
 }
 
 // fitsBefore compares the export with the old table if that is requested, and returns nil if not.
@@ -118,12 +118,12 @@ func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) 
 		return nil, err
 	}
 	if !j.proven {
-		if err := proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err != nil {
+		if err := proveStaged(ctx, j.stage, b.manifest, j.job, j.options.Gate, j.options.Events); err != nil {
 			return nil, err
 		}
 		j.proven = true
 	}
-	j.o.Events.Phase("replace")
+	j.options.Events.Phase("replace")
 	before, err := j.surveyBefore(ctx, b)
 	return before, j.afterCompared(ctx, err)
 }
@@ -135,14 +135,14 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 		return nil, err
 	}
 	// Every cell of the old table is older than the new table: it is in the export or missing.
-	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.o.Events})
+	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.options.Events})
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
 	limit := j.spec.MaxDeletes()
 	before := &result.Before{Rows: s.Rows, Missing: s.Deleted, Changed: s.Changed, Limit: limit.String()}
 	j.result.Fresh.Before = before
-	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
+	j.options.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
 	if !limit.Allows(s.Deleted, s.Rows) {
 		return nil, fail.With(fail.Check, setting.Errorf("table %s does not replace table %s, and nothing was loaded: %d of its %s are not in the export, the limit is %s; %s; the HFiles are kept in %s",
 			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, j.refusedHint(s, limit), j.stage.Location))

@@ -190,7 +190,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &run{env: env, spec: jobtest.Resolve(t, s), st: &checkpoint.Job{}, input: k}
+		j := &run{env: env, spec: jobtest.Resolve(t, s), job: &checkpoint.Job{}, input: k}
 		p, err := j.planRecord(t.Context(), []spec.Family{jobtest.Family})
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 // dirLoad is the work of one process on the load of a directory.
 type dirLoad struct {
 	run      // parts shared with a run: cluster, journal, facts, result
-	o        LoadOptions
+	options  LoadOptions
 	given    string           // the directory as the caller gave it
 	old      loader.TableName // the table as the caller gave it: the loaded table, or the one that it replaces
 	at       hdfsio.Location
@@ -44,10 +44,10 @@ type dirLoad struct {
 // nothing unless there are new files in the directory. With Replace it also takes
 // the steps of a replacing run.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
-	d := &dirLoad{o: o, given: dir}
+	d := &dirLoad{options: o, given: dir}
 	d.started = time.Now()
-	d.env, d.run.o.Events, d.run.o.Gate = env, o.Events, o.Gate
-	d.run.o.Snapshot, d.run.o.KeepSnapshots, d.run.o.State = o.Snapshot, o.KeepSnapshots, o.State
+	d.env, d.run.options.Events, d.run.options.Gate = env, o.Events, o.Gate
+	d.run.options.Snapshot, d.run.options.KeepSnapshots, d.run.options.State = o.Snapshot, o.KeepSnapshots, o.State
 	name, err := d.target(table)
 	if err != nil {
 		return nil, err
@@ -62,39 +62,39 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
-	if d.c, err = env.Dial(ctx); err != nil {
+	if d.cluster, err = env.Dial(ctx); err != nil {
 		return nil, err
 	}
-	defer d.c.Close()
+	defer d.cluster.Close()
 	id, err := d.identity(ctx, name)
 	if err == nil {
-		id, err = id.OnCluster(ctx, d.c)
+		id, err = id.OnCluster(ctx, d.cluster)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if d.st, err = checkpoint.Open(ctx, d.c, id, o.State, o.Events); err != nil {
+	if d.job, err = checkpoint.Open(ctx, d.cluster, id, o.State, o.Events); err != nil {
 		return nil, err
 	}
-	ctx, end := d.st.Work(ctx)
+	ctx, end := d.job.Work(ctx)
 	defer end(&err)
-	defer func() { d.st.GiveBackTables(ctx, d.c, o.Events) }()
-	d.result.Job = d.st.Dir
-	if !d.st.Finished || o.State.Restart {
+	defer func() { d.job.GiveBackTables(ctx, d.cluster, o.Events) }()
+	d.result.Job = d.job.Dir
+	if !d.job.Finished || o.State.Restart {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
 	}
-	if o.discard && d.st.Finished {
+	if o.discard && d.job.Finished {
 		return nil, nil
 	}
 	if err := d.startOver(ctx); err != nil || o.discard {
 		return nil, err
 	}
-	if d.st.Finished {
+	if d.job.Finished {
 		return d.result, d.earlierResult(ctx, d.result.Table)
 	}
-	if err := d.st.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
+	if err := d.job.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
 		return d.result, err
 	}
 	d.result.Elapsed = time.Since(d.started)
@@ -111,7 +111,7 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 		return err
 	}
 	read := manifest.Read
-	if d.o.TrustFiles {
+	if d.options.TrustFiles {
 		read = manifest.ReadUnchecked
 	}
 	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,7 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 // identity distinguishes the load from loads of other directories, and of earlier contents of the directory: by its manifest, or by its files if they
 // are kept, or by the directory itself.
 func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
-	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
+	parts := []string{"load", d.options.State.JobID, cluster.Place(d.at)}
 	switch {
 	case d.manifest != nil:
 		b, err := manifest.Seal(d.manifest)
@@ -174,28 +174,28 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 // startOver discards an earlier load of the directory with Restart, and also if it was done and there are files again. It refuses a load that was undone,
 // or is being undone.
 func (d *dirLoad) startOver(ctx context.Context) error {
-	restart := d.o.State.Restart
-	if !restart && d.st.Finished && !d.at.Local() {
+	restart := d.options.State.Restart
+	if !restart && d.job.Finished && !d.at.Local() {
 		var err error
 		if restart, err = d.holdsFiles(ctx); err != nil {
 			return err
 		}
 	}
 	advice := byRestart("")
-	if u := d.st.Undo; u != nil && u.From == nil {
+	if u := d.job.Undo; u != nil && u.From == nil {
 		advice = buildAgain()
 	}
-	if err := undone(d.st.Dir, &d.st.History, restart, advice); err != nil {
+	if err := undone(d.job.Dir, &d.job.History, restart, advice); err != nil {
 		return err
 	}
-	if err := snapshotFree(ctx, d.c, d.st, d.o.Snapshot, restart); err != nil || !restart {
+	if err := snapshotFree(ctx, d.cluster, d.job, d.options.Snapshot, restart); err != nil || !restart {
 		return err
 	}
 	if d.fresh != nil {
 		if err := d.keepsMoved(); err != nil {
 			return err
 		}
-		if err := d.fresh.restarting(ctx, d.env, d.c, d.st, d.run.o); err != nil {
+		if err := d.fresh.restarting(ctx, d.env, d.cluster, d.job, d.run.options); err != nil {
 			return err
 		}
 	}
@@ -205,11 +205,11 @@ func (d *dirLoad) startOver(ctx context.Context) error {
 	if err := d.removeCuts(ctx); err != nil {
 		return err
 	}
-	return d.st.Restart(ctx, d.env)
+	return d.job.Restart(ctx, d.env)
 }
 
 // families returns the families of the plan.
-func (d *dirLoad) families() []string { return spec.FamilyNames(d.st.Plan.Families) }
+func (d *dirLoad) families() []string { return spec.FamilyNames(d.job.Plan.Families) }
 
 // familiesOf returns the families of files.
 func familiesOf(files []manifest.File) (families []string) {

@@ -13,7 +13,7 @@ import (
 
 // cuts returns the directory for cut or merged files, separate from the caller's own files.
 func (d *dirLoad) cuts() string {
-	return path.Join(d.at.Path, build.LoadingPrefix+d.st.Digits())
+	return path.Join(d.at.Path, build.LoadingPrefix+d.job.Digits())
 }
 
 // removeCuts removes cut or merged files: the table, or the files that are kept, have their rows.
@@ -32,10 +32,10 @@ var fenced = regexp.MustCompile(`\.r[0-9]+$`)
 // onlyKnown refuses files that were added to the directory after its load began: it would be unknown which of them are loaded.
 func (d *dirLoad) onlyKnown(ctx context.Context) error {
 	known := map[string]bool{}
-	for _, f := range d.st.Replaced {
+	for _, f := range d.job.Replaced {
 		known[fenced.ReplaceAllString(pathOf(f), "")] = true
 	}
-	for f := range d.st.Files {
+	for f := range d.job.Files {
 		known[fenced.ReplaceAllString(pathOf(f), "")] = true
 	}
 	return d.eachFile(ctx, func(name string) error {

@@ -16,14 +16,14 @@ import (
 
 // target returns the table to load: the given one, or the one that is made to replace it. It keeps the name of the given one.
 func (d *dirLoad) target(table string) (name loader.TableName, err error) {
-	asked := spec.Spec{Table: table, Replace: d.o.Replace, MaxDeletes: d.o.MaxDeletes, ReplaceRejected: d.o.ReplaceRejected}
+	asked := spec.Spec{Table: table, Replace: d.options.Replace, MaxDeletes: d.options.MaxDeletes, ReplaceRejected: d.options.ReplaceRejected}
 	if d.spec, err = asked.ResolveTable(); err != nil {
 		return name, err
 	}
 	if d.old, err = loader.ParseTableName(table); err != nil {
 		return name, fail.With(fail.Config, err)
 	}
-	if d.fresh, err = inPlaceOf(RunOptions{WorkOptions: build.WorkOptions{Events: d.o.Events}, Into: d.o.Into, Splits: d.o.Splits}, d.spec); err != nil {
+	if d.fresh, err = inPlaceOf(RunOptions{WorkOptions: build.WorkOptions{Events: d.options.Events}, Into: d.options.Into, Splits: d.options.Splits}, d.spec); err != nil {
 		return name, err
 	}
 	if d.fresh != nil {
@@ -40,7 +40,7 @@ func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
 func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	switch {
 	case !d.replaces():
-	case d.o.TrustFiles:
+	case d.options.TrustFiles:
 		return fail.With(fail.Config, setting.Errorf("%s reads the files to find the rows to delete: leave %s out", setting.Replace, setting.TrustFiles))
 	case d.manifest != nil && d.spec.Replace:
 		return refuseOwnRows(d.spec.Table, d.manifest.Tables)
@@ -56,7 +56,7 @@ func (d *dirLoad) checkReplacing(ctx context.Context) error {
 
 // keepsMoved refuses to drop a new table into which files of the directory were moved, since there is no other copy of them.
 func (d *dirLoad) keepsMoved() error {
-	if d.at.Local() || d.st.Finished || !d.st.AnyLoading() {
+	if d.at.Local() || d.job.Finished || !d.job.AnyLoading() {
 		return nil
 	}
 	return fail.Errorf(fail.Check, "files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart)
@@ -68,7 +68,7 @@ func (d *dirLoad) compared(ctx context.Context, staged hdfsio.Location) (*built,
 		d.markers = func(ctx context.Context) (*stage, error) {
 			st, err := stageAt(ctx, d.env, staged)
 			if err == nil {
-				st.out.Uploads = upload.NewLimiter(d.o.Uploads)
+				st.out.Uploads = upload.NewLimiter(d.options.Uploads)
 			}
 			return st, err
 		}

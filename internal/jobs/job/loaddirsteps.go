@@ -25,14 +25,14 @@ import (
 
 // findTable reads the facts of the table, and checks that it can be loaded.
 func (d *dirLoad) findTable(ctx context.Context, table string, families []string) (err error) {
-	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, families...); err != nil {
+	if d.facts, err = cluster.TableFacts(ctx, d.env, d.cluster, table, families...); err != nil {
 		return err
 	}
 	d.result.Table = d.facts.Name.String()
 	if err := checkMergeDir(ctx, d.out.FS, d.at.Path, d.facts.Table); err != nil {
 		return err
 	}
-	return phoenix(ctx, d.c, d.facts, d.o)
+	return phoenix(ctx, d.cluster, d.facts, d.options)
 }
 
 // conflicts refuses files that have different values for the same cell. Files of a build do not overlap, and are not read.
@@ -54,26 +54,26 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 	var staged hdfsio.Location
 	var files *built
 	var rows *loaded
-	loading, local := d.st.Loading, d.at.Local()
+	loading, local := d.job.Loading, d.at.Local()
 	begun := func() bool { return loading }
-	d.proven = !loading || d.o.TrustFiles
+	d.proven = !loading || d.options.TrustFiles
 	return []checkpoint.Step{
-		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.c, d.st) }},
+		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.cluster, d.job) }},
 		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
 		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
 		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
-		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
-		d.st.BeginStep(d.o.State.Version),
-		{Name: "keep the table quiet", Run: func(ctx context.Context) error { return d.keepQuiet(ctx, d.o.Quiet) }},
+		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.job.Record(checkpoint.EventPlan, *p) }},
+		d.job.BeginStep(d.options.State.Version),
+		{Name: "keep the table quiet", Run: func(ctx context.Context) error { return d.keepQuiet(ctx, d.options.Quiet) }},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
 		{Name: "take the snapshot", Run: d.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
 		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
-		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
+		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.job.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
 		{Name: "check the table again", Run: d.sameTable},
 		{Name: "ask for compactions", Run: func(ctx context.Context) error {
-			compactLoaded(ctx, d.c, d.facts, d.o.CompactAfter, d.o.Events)
+			compactLoaded(ctx, d.cluster, d.facts, d.options.CompactAfter, d.options.Events)
 			return nil
 		}},
 		{Name: "give the table back", Run: d.giveBack},
@@ -101,7 +101,7 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 		return nil, hdfsio.Location{}, err
 	}
 	if d.verifies() || d.replaces() {
-		if err := d.c.MayRead(ctx, d.facts.Name, familiesOf(d.files)...); err != nil {
+		if err := d.cluster.MayRead(ctx, d.facts.Name, familiesOf(d.files)...); err != nil {
 			return nil, hdfsio.Location{}, cluster.Failure(err)
 		}
 	}
@@ -119,14 +119,14 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 
 // prove reads all files completely, except those that are checked while they are copied.
 func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
-	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
+	prove := !d.options.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
 	d.begin(prove, staged)
 	if prove {
-		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.o); err != nil {
+		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.options); err != nil {
 			return err
 		}
 	}
-	if d.o.TrustFiles {
+	if d.options.TrustFiles {
 		return nil
 	}
 	return d.conflicts(ctx)
@@ -134,32 +134,32 @@ func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
 
 // upload copies local files into the staging directory.
 func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error) {
-	d.o.Events.Phase("upload")
-	d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
-	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.facts, d.o)
+	d.options.Events.Phase("upload")
+	d.options.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
+	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.facts, d.options)
 	return err
 }
 
 // plan returns the record of the plan, with the staging directory for local files or delete markers, which is the one of an earlier attempt if there
 // is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
-	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
+	p = &checkpoint.PlanRecord{Job: d.job.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
 		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
-	if d.st.Log != nil {
+	if d.job.Log != nil {
 		if p.Made, err = d.tableRecord(ctx, d.facts); err != nil {
 			return nil, staged, err
 		}
 		if !d.all.Stamped {
-			if err := freshTimestamp(ctx, d.c, p, d.o.State.Dir, buildAgain(), d.o.Events); err != nil {
+			if err := freshTimestamp(ctx, d.cluster, p, d.options.State.Dir, buildAgain(), d.options.Events); err != nil {
 				return nil, staged, err
 			}
 		}
 	}
-	switch old := d.st.Plan; {
+	switch old := d.job.Plan; {
 	case old != nil && old.Staging != "":
 		staged, err = d.env.Conf.Resolve(old.Staging)
 	case d.at.Local() || d.spec.Replace:
-		staged, err = staging.Choose(ctx, d.env, d.o.Staging, p.Table, time.Now().UnixMilli())
+		staged, err = staging.Choose(ctx, d.env, d.options.Staging, p.Table, time.Now().UnixMilli())
 	default:
 		return p, staged, nil
 	}
@@ -169,13 +169,13 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 
 // begin reports the begin of the attempt.
 func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
-	begun := progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: d.result.Table, Attempt: len(d.st.Attempts) + 1, Inputs: []string{d.given},
+	begun := progress.Start{Job: d.job.Dir, JobID: d.options.State.JobID, Table: d.result.Table, Attempt: len(d.job.Attempts) + 1, Inputs: []string{d.given},
 		Files: len(d.files), Bytes: totalBytes(d.files), Phases: []string{"load"}}
 	d.result.Attempt = begun.Attempt
-	if d.compares() && !d.st.Loading {
+	if d.compares() && !d.job.Loading {
 		begun.Phases = []string{"replace", "load"}
 	}
-	if d.at.Local() && !d.st.Loading {
+	if d.at.Local() && !d.job.Loading {
 		begun.Phases = slices.Insert(begun.Phases, 0, "upload")
 	}
 	if begun.Staging = d.at.String(); d.at.Local() {
@@ -187,14 +187,14 @@ func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
 	if d.verifies() {
 		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
 	}
-	d.o.Events.Start(begun)
+	d.options.Events.Start(begun)
 }
 
-func (d *dirLoad) verifies() bool { return d.manifest != nil && d.o.Verify == "full" }
+func (d *dirLoad) verifies() bool { return d.manifest != nil && d.options.Verify == "full" }
 
 // resume resumes a load that an earlier attempt has begun, with the files that the journal lists.
 func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
-	p := d.st.Plan
+	p := d.job.Plan
 	if err := d.findTable(ctx, table, d.families()); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		d.all = *d.manifest
 	}
 	if d.at.Local() {
-		dir, err := d.st.Stage(ctx, d.env, p.Staging)
+		dir, err := d.job.Stage(ctx, d.env, p.Staging)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
-	d.begin(!d.o.TrustFiles, d.stage.Location)
+	d.begin(!d.options.TrustFiles, d.stage.Location)
 	return nil
 }
 
@@ -229,46 +229,46 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
 	r := d.result
 	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
-	d.stage.out.Uploads = upload.NewLimiter(d.o.Uploads)
-	way := loadWay{stage: d.o.Stage, maxFiles: maxFiles(d.env, d.o.MaxFiles), calls: d.o.LoadConcurrency, gate: d.o.Gate, shared: true, proven: d.proven, local: d.o.Unreplicated}
+	d.stage.out.Uploads = upload.NewLimiter(d.options.Uploads)
+	way := loadWay{stage: d.options.Stage, maxFiles: maxFiles(d.env, d.options.MaxFiles), calls: d.options.LoadConcurrency, gate: d.options.Gate, shared: true, proven: d.proven, local: d.options.Unreplicated}
 	if !d.at.Local() {
 		way.cuts = d.cuts()
 	}
-	return loadFiles(ctx, d.c, d.facts, d.stage, files, way, d.st, d.o.Events, r)
+	return loadFiles(ctx, d.cluster, d.facts, d.stage, files, way, d.job, d.options.Events, r)
 }
 
 // verifyRows compares the table with the manifest of the directory.
 func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
 	rows.manifest = d.manifest
-	seen, err := rows.verify(ctx, d.c, d.o.Verify, d.o.Events, d.result)
+	seen, err := rows.verify(ctx, d.cluster, d.options.Verify, d.options.Events, d.result)
 	if err == nil {
 		err = d.replaced(ctx, d.manifest, seen)
 	}
 	if err != nil {
 		return err
 	}
-	return d.st.Record(checkpoint.EventVerified, seen.verification)
+	return d.job.Record(checkpoint.EventVerified, seen.verification)
 }
 
 // sameTable checks again, after all files are loaded, that the table is the recorded one.
 func (d *dirLoad) sameTable(ctx context.Context) error {
-	if d.st.Plan.Made == nil {
+	if d.job.Plan.Made == nil {
 		return nil
 	}
-	return d.checkUnchanged(ctx, d.st.Plan.Made, d.result.Table, d.families(), &d.all)
+	return d.checkUnchanged(ctx, d.job.Plan.Made, d.result.Table, d.families(), &d.all)
 }
 
 // end records that the job is done, and removes temporary files.
 func (d *dirLoad) end(ctx context.Context) error {
 	if !d.at.Local() {
 		if err := d.removeCuts(ctx); err != nil {
-			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
+			d.options.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
 	d.result.Elapsed = time.Since(d.started)
-	err := d.st.End(ctx, d.result, nil, false, d.o.Events)
+	err := d.job.End(ctx, d.result, nil, false, d.options.Events)
 	if err == nil {
-		d.st.EndStaging(ctx, d.env, d.o.Events) // of local files, and of delete markers
+		d.job.EndStaging(ctx, d.env, d.options.Events) // of local files, and of delete markers
 	}
 	return err
 }
@@ -276,21 +276,21 @@ func (d *dirLoad) end(ctx context.Context) error {
 // earlierResult returns the result of a load that was done before.
 func (d *dirLoad) earlierResult(ctx context.Context, table string) error {
 	r := d.result
-	d.st.Answer(ctx, d.env, r, d.o.Events)
+	d.job.Answer(ctx, d.env, r, d.options.Events)
 	if err := d.doneReplacing(); err != nil {
 		return err
 	}
-	d.o.Events.Start(progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: table, Inputs: []string{d.given}})
+	d.options.Events.Start(progress.Start{Job: d.job.Dir, JobID: d.options.State.JobID, Table: table, Inputs: []string{d.given}})
 	var err error
-	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, d.families()...); err != nil {
+	if d.facts, err = cluster.TableFacts(ctx, d.env, d.cluster, table, d.families()...); err != nil {
 		return err
 	}
-	if err = d.recreated(ctx, d.st.Plan.Made, d.facts, fail.Verify); err == nil && d.verifies() {
+	if err = d.recreated(ctx, d.job.Plan.Made, d.facts, fail.Verify); err == nil && d.verifies() {
 		r.Manifest = d.manifest
-		_, err = (&loaded{manifest: d.manifest, facts: d.facts}).verify(ctx, d.c, d.o.Verify, d.o.Events, r)
+		_, err = (&loaded{manifest: d.manifest, facts: d.facts}).verify(ctx, d.cluster, d.options.Verify, d.options.Events, r)
 	}
 	if err != nil && fail.KindOf(err) == fail.Verify {
-		return fail.With(fail.Verify, setting.Errorf("this load was done at %s, but: %w (%s loads it again)", d.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
+		return fail.With(fail.Verify, setting.Errorf("this load was done at %s, but: %w (%s loads it again)", d.job.FinishedAt.Format(time.RFC3339), err, setting.Restart))
 	}
 	return err
 }

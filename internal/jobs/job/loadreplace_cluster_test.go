@@ -40,10 +40,10 @@ func (l *replaceLab) shared(s spec.Spec) string {
 	p, err := share.Make(l.Context(), l.env, jobtest.Resolve(l, s), []build.Shape{{Families: facts.Families, Splits: facts.Splits}}, build.WorkOptions{SplitSize: 4 << 10})
 	testcheck.Must(l, err)
 	for k := range 3 {
-		_, err := share.Build(l.Context(), l.env, p, share.Of{K: k + 1, N: 3}, dir+"/rows", build.WorkOptions{RejectFile: filepath.Join(l.dir, testcheck.Name(l))})
+		_, err := share.Build(l.Context(), l.env, p, share.Fraction{K: k + 1, N: 3}, dir+"/rows", build.WorkOptions{RejectFile: filepath.Join(l.dir, testcheck.Name(l))})
 		testcheck.Must(l, err)
 	}
-	_, err = share.Merge(l.Context(), l.env, p, dir+"/rows", dir+"/hfiles", share.Of{K: 1, N: 1}, build.WorkOptions{})
+	_, err = share.Merge(l.Context(), l.env, p, dir+"/rows", dir+"/hfiles", share.Fraction{K: 1, N: 1}, build.WorkOptions{})
 	testcheck.Must(l, err)
 	return dir + "/hfiles"
 }

@@ -45,19 +45,19 @@ func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		return fail.With(kind, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
-	prefix := j.st.Table + "-"
+	prefix := j.job.Table + "-"
 	for _, info := range list {
 		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !staging.IsName(info.Name()) {
 			continue
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.ID() != j.st.ID[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
+		if err != nil || trace.ID() != j.job.ID[:checkpoint.StateDigits] && trace.ID() != j.job.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
 			continue // of another job, unreadable, or not to be resumed
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
 		return fail.Errorf(fail.Check, "this job was begun at %s, with files in %s, but its journal is not in %s: run it with its %s; if that is lost, give %s, and then clean %s %s %s",
-			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
+			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.job.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
 	}
 	return nil
 }

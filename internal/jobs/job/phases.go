@@ -47,7 +47,7 @@ func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e p
 
 // storesReadable refuses a job that is to be verified by its files if these cannot be read.
 func (j *run) storesReadable(ctx context.Context) error {
-	if j.spec.Verify != "files" || j.st.Finished {
+	if j.spec.Verify != "files" || j.job.Finished {
 		return nil
 	}
 	s := &verify.Stores{Root: hbaseRoot(j.env)}

@@ -21,15 +21,15 @@ import (
 // HBase may already have files.
 func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	switch {
-	case j.st.AnyLoading():
+	case j.job.AnyLoading():
 		return j.makeFiles(ctx)
-	case j.o.YARN != nil || j.compares() || j.env.Conf.Value(cluster.RootDirKey) == "":
+	case j.options.YARN != nil || j.compares() || j.env.Conf.Value(cluster.RootDirKey) == "":
 		if err := j.check(ctx); err != nil {
 			return nil, err
 		}
 		return j.makeFiles(ctx)
 	}
-	before := earlierWork{files: len(j.st.Written) > 0, runs: j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0}
+	before := earlierWork{files: len(j.job.Written) > 0, runs: j.job.Sorted != nil && len(j.job.Sorted.Runs) > 0}
 	building, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	j.refused = sync.OnceValue(func() error { // nil for a job that is stopped
@@ -59,15 +59,15 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 		return nil, err
 	}
 	j.result.Staging = j.stage.Location.String()
-	j.o.Events.Start(j.start())
+	j.options.Events.Start(j.start())
 	p := j.work
-	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+	j.options.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
 		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
 	if err := j.prove(ctx); err != nil {
 		return nil, err
 	}
 	if err := j.replaceable(ctx); err != nil {
-		j.takeBack(ctx, earlierWork{files: len(j.st.Written) > 0, runs: true})
+		j.takeBack(ctx, earlierWork{files: len(j.job.Written) > 0, runs: true})
 		return nil, err
 	}
 	return j.build(ctx)
@@ -81,19 +81,19 @@ type earlierWork struct {
 
 // takeBack removes the results of an attempt that the preflight has refused.
 func (j *run) takeBack(ctx context.Context, before earlierWork) {
-	if !before.runs && j.st.Log != nil {
-		j.st.EndSpill(j.o.Events)
+	if !before.runs && j.job.Log != nil {
+		j.job.EndSpill(j.options.Events)
 	}
 	if before.files {
 		return
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	err := j.st.Check(ctx)
+	err := j.job.Check(ctx)
 	if err == nil {
 		err = j.takeBackStaging(ctx)
 	}
-	if checkpoint.LeftStaging(j.o.Events, j.st.Plan.Staging, err); err == nil {
+	if checkpoint.LeftStaging(j.options.Events, j.job.Plan.Staging, err); err == nil {
 		j.result.Staging = ""
 	}
 }
@@ -103,7 +103,7 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	if j.stage != nil {
 		return j.stage.TakeBack(ctx, j.newBase)
 	}
-	dir, err := staging.At(j.env, j.st.History.Plan.Staging)
+	dir, err := staging.At(j.env, j.job.History.Plan.Staging)
 	if err != nil {
 		return err
 	}
@@ -112,14 +112,14 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 
 // making records the directory that HBase creates for a check; gone records its removal.
 func (j *run) making(table loader.TableName, make func() (string, error)) error {
-	return j.st.RecordMade(checkpoint.EventChecking, func() (any, error) {
+	return j.job.RecordMade(checkpoint.EventChecking, func() (any, error) {
 		token, err := make()
 		return checkpoint.CheckingRecord{Table: table.String(), Token: token}, err
 	})
 }
 
 func (j *run) recordGone(table loader.TableName, token string) error {
-	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
+	return j.job.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
 // check checks the prerequisites of the job. It does not change the job.
@@ -127,8 +127,8 @@ func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // now independent of the split points
-		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: baseOf(j.st.History.Plan.Staging), Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Snapshot: j.o.Snapshot != "",
-			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.recordGone}
+		o := preflight.Options{WorkOptions: j.options.WorkOptions, Staging: baseOf(j.job.History.Plan.Staging), Stage: j.options.Stage, Cluster: j.cluster, Streams: j.streams, Snapshot: j.options.Snapshot != "",
+			Probe: staging.ProbeOf(j.job.History.Plan.Staging), Making: j.making, Gone: j.recordGone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {
@@ -137,7 +137,7 @@ func (j *run) check(ctx context.Context) error {
 		j.newBase = j.newBase || r.NewBase
 		for _, c := range r.Checks {
 			if c.Severity == preflight.SeverityWarning {
-				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
+				j.options.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
 			}
 		}
 		if err := r.Err(); err != nil {

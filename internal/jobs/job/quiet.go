@@ -20,25 +20,25 @@ func (j *run) keepQuiet(ctx context.Context, asked bool) error {
 			names = append(names, t.facts.Name)
 		}
 	}
-	s, err := j.c.Status(ctx)
+	s, err := j.cluster.Status(ctx)
 	if err != nil {
 		return cluster.Failure(err)
 	}
 	for _, name := range names {
 		if !keepsOpen(s.Version) {
-			j.o.Events.Note("this version of HBase may open all regions of the table again, now and at the end", "table", name, "version", s.Version)
+			j.options.Events.Note("this version of HBase may open all regions of the table again, now and at the end", "table", name, "version", s.Version)
 		}
-		if err := j.st.KeepQuiet(ctx, j.c, name); err != nil {
+		if err := j.job.KeepQuiet(ctx, j.cluster, name); err != nil {
 			return err
 		}
-		j.o.Events.Note("splits, merges and normalization are switched off until the job ends", "table", name)
+		j.options.Events.Note("splits, merges and normalization are switched off until the job ends", "table", name)
 	}
 	return nil
 }
 
 // giveBack restores the tables before the job is done.
 func (j *run) giveBack(ctx context.Context) error {
-	j.st.GiveBackTables(ctx, j.c, j.o.Events)
+	j.job.GiveBackTables(ctx, j.cluster, j.options.Events)
 	return nil
 }
 

@@ -65,10 +65,10 @@ func refuseOwnRows(table string, inputs []string) error {
 // replaceable checks, before anything is built, that a snapshot of the table can be
 // taken and read.
 func (j *run) replaceable(ctx context.Context) error {
-	if !j.compares() || j.st.AnyLoading() {
+	if !j.compares() || j.job.AnyLoading() {
 		return nil
 	}
-	if err := j.endCompared(ctx); err != nil || j.st.Built != nil {
+	if err := j.endCompared(ctx); err != nil || j.job.Built != nil {
 		return err
 	}
 	_, err := j.takeCompared(ctx)
@@ -85,9 +85,9 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if j.fresh != nil {
 		return j.compareFresh(ctx, b)
 	}
-	if j.st.AnyLoading() {
-		j.result.Replace = j.st.History.Replace
-		if j.spec.Replace && j.st.History.Replace == nil {
+	if j.job.AnyLoading() {
+		j.result.Replace = j.job.History.Replace
+		if j.spec.Replace && j.job.History.Replace == nil {
 			return fail.With(fail.Config, setting.Errorf("the load of this job had begun before it was to replace what the table has: finish it without %s, and give that to the next export's job", setting.Replace))
 		}
 		return nil
@@ -95,8 +95,8 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if err := j.endCompared(ctx); err != nil {
 		return err
 	}
-	if j.st.History.Replace != nil { // for markers of an earlier attempt, which are written again or not needed
-		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
+	if j.job.History.Replace != nil { // for markers of an earlier attempt, which are written again or not needed
+		if err := j.job.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	}
 	err := j.refuseExport(b.manifest, j.previousTable())
 	if err == nil && !j.proven { // before the snapshot, to keep the time from the snapshot to the load short
-		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
+		if err = proveStaged(ctx, j.stage, b.manifest, j.job, j.options.Gate, j.options.Events); err == nil {
 			j.proven = true
 		}
 	}
@@ -131,7 +131,7 @@ func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 
 // compare takes the snapshot, and writes the markers if the limit allows them.
 func (j *run) compare(ctx context.Context, b *built) error {
-	j.o.Events.Phase("replace")
+	j.options.Events.Phase("replace")
 	src, err := j.takeCompared(ctx)
 	if err != nil {
 		return err
@@ -140,13 +140,13 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	if err != nil {
 		return err
 	}
-	return j.st.Record(checkpoint.EventReplaced, done)
+	return j.job.Record(checkpoint.EventReplaced, done)
 }
 
 // writeMarkers compares the export with the snapshot, writes the markers and checks their files.
 func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
 	export := j.exported(b.manifest)
-	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.o.Events}
+	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.options.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
 	if err != nil {
 		return done, tablesource.FilesFailure(err)
@@ -154,7 +154,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	limit := j.spec.MaxDeletes()
 	done.Replace = &result.Replace{Rows: s.Rows, Deleted: s.Deleted, Changed: s.Changed, Limit: limit.String()}
 	j.result.Replace = done.Replace
-	j.o.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
+	j.options.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
 	if err := s.Refuse(o.Timestamp, limit); err != nil {
 		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w; %s; the HFiles are kept in %s", j.facts.Name, err, j.refusedHint(s, limit), j.stage.Location))
 	}
@@ -165,7 +165,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		}
 	}
 	rw := rewrite.New(st.out.FS, st.out.Dir, j.facts.FamilyOf, o.Timestamp)
-	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.o.Gate
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.options.Gate
 	prefix, _ := rewrite.SplitURI(st.Location.URI())
 	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)
 	if err != nil {
@@ -177,7 +177,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		done.Replace.Bytes += f.Size
 	}
 	b.markers = files
-	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.st, j.o.Gate, j.o.Events)
+	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.job, j.options.Gate, j.options.Events)
 }
 
 // exported returns the job's HFiles.
@@ -207,12 +207,12 @@ func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 // replaced verifies that readers see exactly the rows of the export, and deletes
 // the snapshot.
 func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
-	if j.st.History.Replace == nil {
+	if j.job.History.Replace == nil {
 		return nil
 	}
 	if got := v.verification; got.Mode != "off" && !got.Expired {
 		var rows, cells atomic.Int64
-		err := j.c.ScanParallel(ctx, loader.ScanRequest{Table: j.facts.Name, KeysOnly: true}, countWorkers, func(_ int, r loader.Row) error {
+		err := j.cluster.ScanParallel(ctx, loader.ScanRequest{Table: j.facts.Name, KeysOnly: true}, countWorkers, func(_ int, r loader.Row) error {
 			rows.Add(1)
 			cells.Add(int64(len(r.Cells)))
 			return nil
@@ -222,7 +222,7 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 		}
 		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
 			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, want %d and %d: others wrote after snapshot %s (the same command counts again)",
-				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.OwnSnapshots[checkpoint.PlaceCompared].Snapshot)
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.job.OwnSnapshots[checkpoint.PlaceCompared].Snapshot)
 			return fail.With(fail.Verify, err)
 		}
 	}
@@ -234,14 +234,14 @@ const countWorkers = 4
 
 // takeCompared opens the snapshot that the export is compared with, and takes it if there is none from an earlier attempt.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
-	return OpenSnapshot(ctx, j.env, j.st, j.previousTable(), checkpoint.PlaceCompared)
+	return OpenSnapshot(ctx, j.env, j.job, j.previousTable(), checkpoint.PlaceCompared)
 }
 
 // afterCompared deletes the snapshot if nothing needs it: after an error, and
 // before there are markers. If the job is stopped, the master may still be taking
 // the snapshot, so the next attempt deletes it.
 func (j *run) afterCompared(ctx context.Context, err error) error {
-	if err == nil && j.st.History.Replace != nil || ctx.Err() != nil && j.st.Log != nil {
+	if err == nil && j.job.History.Replace != nil || ctx.Err() != nil && j.job.Log != nil {
 		return err
 	}
 	return errors.Join(err, j.dropCompared(ctx))
@@ -249,7 +249,7 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 
 // endCompared deletes the snapshot that the export was compared with, including one of an earlier attempt.
 func (j *run) endCompared(ctx context.Context) error {
-	return fail.With(fail.Load, j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceCompared))
+	return fail.With(fail.Load, j.job.DropSnapshots(ctx, j.cluster, checkpoint.PlaceCompared))
 }
 
 // dropCompared calls endCompared, even if ctx has ended.

@@ -20,11 +20,11 @@ import (
 
 // restartable checks, before the journal of a load that starts over is discarded, that its table and its files exist.
 func (d *dirLoad) restartable(ctx context.Context) error {
-	if d.st.Plan == nil {
+	if d.job.Plan == nil {
 		return nil
 	}
 	if d.fresh == nil {
-		if _, err := cluster.TableFacts(ctx, d.env, d.c, d.result.Table, d.families()...); err != nil {
+		if _, err := cluster.TableFacts(ctx, d.env, d.cluster, d.result.Table, d.families()...); err != nil {
 			return err
 		}
 	}
@@ -37,11 +37,11 @@ func (d *dirLoad) restartable(ctx context.Context) error {
 // rehearse plans a job that starts over without a journal, before the journal of its earlier attempts is discarded, so that a refused job keeps it. find
 // finds the tables. Streams and tables are not read, so their columns are not compared.
 func (j *run) rehearse(ctx context.Context, find func(context.Context) error) error {
-	j.st, j.o.Events, j.result = &checkpoint.Job{Identity: j.st.Identity, History: checkpoint.NewHistory()}, progress.Events{}, &result.Result{}
+	j.job, j.options.Events, j.result = &checkpoint.Job{Identity: j.job.Identity, History: checkpoint.NewHistory()}, progress.Events{}, &result.Result{}
 	if err := find(ctx); err != nil {
 		return err
 	}
-	found, err := streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, nil)
+	found, err := streams.Find(ctx, j.env.Source, j.spec.Inputs, j.options.Stdin, nil)
 	if err == nil {
 		err = found.Absent()
 	}
@@ -62,7 +62,7 @@ func (j *run) rehearse(ctx context.Context, find func(context.Context) error) er
 // rehearsed is [run.rehearse] for the tables of a run, and checks its other prerequisites. A table that is to replace another does not exist yet: the
 // other one has its families, and may be offline.
 func rehearsed(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
-	j := &run{env: env, spec: s, o: o, st: st, c: c}
+	j := &run{env: env, spec: s, options: o, job: st, cluster: c}
 	if into != nil {
 		return j.rehearse(ctx, func(ctx context.Context) error {
 			t, err := c.Describe(ctx, into.Old)

@@ -78,7 +78,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	if err := r.KeepWritten(ctx, out); err != nil {
 		t.Fatal(err)
 	}
-	j := &run{env: b.env, st: st, o: RunOptions{WorkOptions: w}}
+	j := &run{env: b.env, job: st, options: RunOptions{WorkOptions: w}}
 	m, err := input.Build(ctx, plan, out, w, samplesPerRegion, r)
 	if err != nil {
 		err = errors.Join(err, j.abandon(ctx, err))

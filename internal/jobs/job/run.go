@@ -124,10 +124,10 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir, JobFile: o.JobFile}}
+	j := &run{env: env, spec: s, options: o, job: st, cluster: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir, JobFile: o.JobFile}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	defer j.copying.Wait()
-	if err := j.yarn().SameEngine(j.o.YARN); err != nil {
+	if err := j.yarn().SameEngine(j.options.YARN); err != nil {
 		return j.result, err
 	}
 	err = j.open(ctx)

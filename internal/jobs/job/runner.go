@@ -26,13 +26,13 @@ import (
 
 // run is the work of one process on a job.
 type run struct {
-	env    *cluster.Env
-	spec   spec.Job
-	o      RunOptions
-	st     *checkpoint.Job
-	c      *loader.Cluster
-	facts  *cluster.Facts
-	result *result.Result
+	env     *cluster.Env
+	spec    spec.Job
+	options RunOptions
+	job     *checkpoint.Job
+	cluster *loader.Cluster
+	facts   *cluster.Facts
+	result  *result.Result
 
 	started time.Time
 
@@ -68,7 +68,7 @@ func (j *run) plan(ctx context.Context) error {
 	}
 	for i, family := range families {
 		if table := j.facts.Families[i]; family.Overrides(table) {
-			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
+			j.options.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}
 	if err := j.openInput(ctx); err != nil {
@@ -83,7 +83,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	j.recordTables(&now)
-	if old := j.st.History.Plan; old != nil {
+	if old := j.job.History.Plan; old != nil {
 		if err := j.samePlan(now); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (j *run) plan(ctx context.Context) error {
 	if j.work, err = cells.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
 	}
-	j.work.WarnKey(j.o.Events)
+	j.work.WarnKey(j.options.Events)
 	if now.Staging, err = j.choosePlace(ctx); err != nil {
 		return err
 	}
@@ -114,16 +114,16 @@ func (j *run) plan(ctx context.Context) error {
 	now.Modulus, now.Timestamp = j.work.Modulus, j.work.Timestamp
 	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	now.Splits = rowkey.Keys(j.facts.Splits)
-	if err := freshTimestamp(ctx, j.c, &now, j.o.State.Dir, setting.Textf("give a later %s, or none", setting.Timestamp), j.o.Events); err != nil {
+	if err := freshTimestamp(ctx, j.cluster, &now, j.options.State.Dir, setting.Textf("give a later %s, or none", setting.Timestamp), j.options.Events); err != nil {
 		return err
 	}
-	return j.st.Record(checkpoint.EventPlan, now)
+	return j.job.Record(checkpoint.EventPlan, now)
 }
 
 // samePlan refuses a plan that differs from the journal's, except for a limit of bad records that the job may still change.
 func (j *run) samePlan(now checkpoint.PlanRecord) error {
-	old := j.st.History.Plan
-	if old.Reading != nil && j.st.Allows(now.Reading) {
+	old := j.job.History.Plan
+	if old.Reading != nil && j.job.Allows(now.Reading) {
 		now.Reading.BadRecords = old.Reading.BadRecords
 	}
 	return old.Same(now)
@@ -134,7 +134,7 @@ func (j *run) choosePlace(ctx context.Context) (string, error) {
 	if j.local != "" {
 		return "", nil
 	}
-	l, err := staging.Choose(ctx, j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	l, err := staging.Choose(ctx, j.env, j.options.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +147,7 @@ func (j *run) sameTables(ctx context.Context) error {
 		return nil
 	}
 	kind := fail.Check
-	if j.st.Finished {
+	if j.job.Finished {
 		kind = fail.Verify
 	}
 	for _, t := range j.targets {
@@ -173,7 +173,7 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 		formats = append(formats, checkpoint.FormatOf(f))
 	}
 	p := checkpoint.Asked(j.spec, formats)
-	p.Job, p.Table, p.Family, p.Columns = j.st.ID, j.spec.Table, families[0], j.input.Source.Columns()
+	p.Job, p.Table, p.Family, p.Columns = j.job.ID, j.spec.Table, families[0], j.input.Source.Columns()
 	if p.Mapping != nil {
 		p.Families = families
 	}
@@ -190,8 +190,11 @@ func (j *run) steps() []checkpoint.Step {
 	var files []*built
 	done := make([]*verified, len(j.targets))
 	steps := []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
-		{Name: "keep the tables quiet", Run: func(ctx context.Context) error { return j.keepQuiet(ctx, j.o.Quiet) }},
+		{Name: "begin the attempt", Run: func(context.Context) (err error) {
+			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
+			return err
+		}},
+		{Name: "keep the tables quiet", Run: func(ctx context.Context) error { return j.keepQuiet(ctx, j.options.Quiet) }},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
 		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},
@@ -204,7 +207,7 @@ func (j *run) steps() []checkpoint.Step {
 	}
 	for _, t := range j.targets {
 		steps = append(steps, checkpoint.Step{Name: "ask for compactions of " + t.Table, Run: func(ctx context.Context) error {
-			compactLoaded(ctx, j.c, t.facts, j.o.CompactAfter, j.o.Events)
+			compactLoaded(ctx, j.cluster, t.facts, j.options.CompactAfter, j.options.Events)
 			return nil
 		}})
 	}
@@ -214,10 +217,10 @@ func (j *run) steps() []checkpoint.Step {
 
 // buildPublished builds the files, and copies the journal next to them. HBase is not called before the copy exists.
 func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
-	before := j.st.Built
+	before := j.job.Built
 	files, err := j.buildChecked(ctx)
-	if err == nil && j.st.Built != before { // otherwise built by an earlier attempt
-		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) })
+	if err == nil && j.job.Built != before { // otherwise built by an earlier attempt
+		j.copying.Go(func() { j.job.Publish(ctx, j.stage.Dir, j.options.Events) })
 	}
 	return files, err
 }
@@ -227,9 +230,9 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 	if i := slices.Index(all, nil); i >= 0 {
 		return fail.Errorf(fail.Unexpected, "table %s is not verified", j.targets[i].Table)
 	}
-	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
+	j.job.EndPrepared(ctx, j.env, j.cluster, j.options.Events)
 	j.result.Elapsed = time.Since(j.started)
-	return j.st.End(ctx, j.result, j.stage.Dir, j.o.Keep, j.o.Events)
+	return j.job.End(ctx, j.result, j.stage.Dir, j.options.Keep, j.options.Events)
 }
 
 // reopen creates the staging directory, or reopens that of an earlier attempt.
@@ -237,26 +240,26 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if j.local != "" {
 		j.stage, err = localStage(j.local)
 	} else if j.stage, err = j.stagedBefore(ctx); err == nil {
-		err = j.st.CheckCopy(ctx, j.stage.Dir)
+		err = j.job.CheckCopy(ctx, j.stage.Dir)
 	}
 	if err != nil {
 		return err
 	}
-	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
-	if err := j.stageTables(ctx); err != nil || j.st.AnyLoading() {
+	j.stage.out.Uploads = upload.NewLimiter(j.options.Uploads)
+	if err := j.stageTables(ctx); err != nil || j.job.AnyLoading() {
 		return err
 	}
-	return j.st.Resume().KeepTables(ctx, j.buildTables())
+	return j.job.Resume().KeepTables(ctx, j.buildTables())
 }
 
 // prove checks the files that earlier attempts have written, before the load has begun.
 func (j *run) prove(ctx context.Context) error {
-	if j.st.AnyLoading() || len(j.st.Written) == 0 {
+	if j.job.AnyLoading() || len(j.job.Written) == 0 {
 		return nil
 	}
-	if err := j.st.Resume().CheckTables(ctx, j.buildTables(), j.o.Gate, j.o.Events); err != nil {
+	if err := j.job.Resume().CheckTables(ctx, j.buildTables(), j.options.Gate, j.options.Events); err != nil {
 		return err
 	}
-	j.proven = j.st.Built != nil
+	j.proven = j.job.Built != nil
 	return nil
 }

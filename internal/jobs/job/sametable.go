@@ -13,7 +13,7 @@ import (
 
 // tableRecord returns the record of the table in its current state.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
-	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
+	return checkpoint.RecordTable(ctx, j.env, j.cluster, facts.Table, facts.Regions)
 }
 
 // recreated returns an error if the table is not the one that the plan was made
@@ -26,12 +26,12 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	if err != nil {
 		return err
 	}
-	found, err := was.Compare(*now, func() (map[string]bool, error) { return j.c.RegionTraces(ctx, facts.Name) })
+	found, err := was.Compare(*now, func() (map[string]bool, error) { return j.cluster.RegionTraces(ctx, facts.Name) })
 	if err != nil {
 		return cluster.Failure(err)
 	}
 	hint := setting.Textf("what this job loaded is lost with the old table: %s loads everything into the new one", setting.Restart)
-	if !j.st.AnyLoading() {
+	if !j.job.AnyLoading() {
 		hint = setting.Textf("this job has loaded nothing yet: %s begins it again, for the new table", setting.Restart)
 	}
 	switch found {
@@ -48,7 +48,7 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 // checkUnchanged checks a table again after all files of a manifest are loaded: files loaded into a
 // table that was dropped are lost, and cells may have expired.
 func (j *run) checkUnchanged(ctx context.Context, was *checkpoint.TableRecord, table string, families []string, m *manifest.Manifest) error {
-	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
+	facts, err := cluster.TableFacts(ctx, j.env, j.cluster, table, families...)
 	if err != nil {
 		return err
 	}

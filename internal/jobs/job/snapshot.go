@@ -16,28 +16,28 @@ import (
 
 // snapshot takes the requested snapshot, once.
 func (j *run) snapshot(ctx context.Context) error {
-	name := j.o.Snapshot
-	j.result.Snapshot = j.st.History.Snapshot
-	if name == "" || j.st.History.Snapshot != "" || j.st.AnyLoading() {
+	name := j.options.Snapshot
+	j.result.Snapshot = j.job.History.Snapshot
+	if name == "" || j.job.History.Snapshot != "" || j.job.AnyLoading() {
 		return nil
 	}
-	j.o.Events.Phase("snapshot")
-	begun := j.st.Snapshotting
+	j.options.Events.Phase("snapshot")
+	begun := j.job.Snapshotting
 	now := checkpoint.SnapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
 	if begun.Snapshot == name && begun.Created != 0 {
 		now.Created = begun.Created
 	}
-	if err := j.st.Record(checkpoint.EventSnapshotting, now); err != nil {
+	if err := j.job.Record(checkpoint.EventSnapshotting, now); err != nil {
 		return err
 	}
 	if begun.Snapshot == name { // the master may still be taking it
-		if err := j.c.SnapshotUnderWay(ctx, j.facts.Name, name); err != nil {
+		if err := j.cluster.SnapshotUnderWay(ctx, j.facts.Name, name); err != nil {
 			return fail.With(fail.Load, err)
 		}
 	}
-	err := j.c.Snapshot(ctx, j.facts.Name, name, now.Created)
+	err := j.cluster.Snapshot(ctx, j.facts.Name, name, now.Created)
 	if errors.Is(err, loader.ErrSnapshotExists) {
-		own, _, timeErr := ownSnapshot(ctx, j.c, name, begun)
+		own, _, timeErr := ownSnapshot(ctx, j.cluster, name, begun)
 		if timeErr != nil {
 			return fail.With(fail.Load, timeErr)
 		}
@@ -47,41 +47,41 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
-		return errors.Join(snapshotExists(name), j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
+		return errors.Join(snapshotExists(name), j.job.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
 	j.result.Snapshot = name
-	return j.st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
+	return j.job.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
 }
 
 // dropOlder deletes snapshots that earlier jobs of the state directory took before loading the table, except for the newest ones that are to be kept.
 // A failure is a warning. It keeps snapshots of the same name that the job did not take, and ignores jobs of other clusters.
 func (j *run) dropOlder(ctx context.Context) error {
-	if j.o.KeepSnapshots == 0 || j.st.Dir == "" {
+	if j.options.KeepSnapshots == 0 || j.job.Dir == "" {
 		return nil
 	}
-	jobs, err := checkpoint.ReadAll(filepath.Dir(j.st.Dir))
+	jobs, err := checkpoint.ReadAll(filepath.Dir(j.job.Dir))
 	if err != nil {
 		return err
 	}
 	jobs = slices.DeleteFunc(jobs, func(s *checkpoint.State) bool {
-		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoRunning
+		return s.Job == filepath.Base(j.job.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoRunning
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
 	kept := 1 // this job's snapshot
 	for _, s := range jobs {
 		there, err := j.snapshotOf(ctx, s)
-		if there && kept < j.o.KeepSnapshots {
+		if there && kept < j.options.KeepSnapshots {
 			kept++
 			continue
 		}
 		if there {
-			err = j.c.DeleteSnapshot(ctx, j.facts.Name, s.Snapshot)
-			j.o.Events.Note("an older snapshot is deleted", "snapshot", s.Snapshot, "job", s.Job)
+			err = j.cluster.DeleteSnapshot(ctx, j.facts.Name, s.Snapshot)
+			j.options.Events.Note("an older snapshot is deleted", "snapshot", s.Snapshot, "job", s.Job)
 		}
 		if err != nil {
-			j.o.Events.Warn("an older snapshot is left behind", "snapshot", s.Snapshot, "job", s.Job, "error", err)
+			j.options.Events.Warn("an older snapshot is left behind", "snapshot", s.Snapshot, "job", s.Job, "error", err)
 		}
 	}
 	return ctx.Err()
@@ -93,10 +93,10 @@ func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if was, own := trace.Plan, j.st.Plan; was != nil && was.Made != nil && own.Made != nil && was.Made.Cluster != own.Made.Cluster {
+	if was, own := trace.Plan, j.job.Plan; was != nil && was.Made != nil && own.Made != nil && was.Made.Cluster != own.Made.Cluster {
 		return false, nil // jobs of one build take snapshots of the same name and, by chance, of the same millisecond
 	}
-	created, there, err := j.c.SnapshotTime(ctx, j.facts.Name, s.Snapshot)
+	created, there, err := j.cluster.SnapshotTime(ctx, j.facts.Name, s.Snapshot)
 	return err == nil && there && created == trace.Snapshotting.Created, err
 }
 

@@ -18,7 +18,7 @@ func TestSnapshotOfAnotherCluster(t *testing.T) {
 	_, err = log.Append(string(checkpoint.EventPlan), checkpoint.PlanRecord{Table: "t", Made: &checkpoint.TableRecord{Cluster: "there"}}, journal.First)
 	testcheck.Must(t, err)
 	testcheck.Must(t, log.Close())
-	j := &run{st: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Made: &checkpoint.TableRecord{Cluster: "here"}}}}} // it has no connection
+	j := &run{job: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Made: &checkpoint.TableRecord{Cluster: "here"}}}}} // it has no connection
 	if is, err := j.snapshotOf(t.Context(), &checkpoint.State{Dir: dir, Snapshot: "night"}); is || err != nil {
 		t.Errorf("%t, %v", is, err)
 	}

@@ -87,7 +87,7 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 type parts struct {
 	env     *cluster.Env
 	spec    spec.Job
-	o       RunOptions
+	options RunOptions
 	dirs    []source.Directory
 	cluster string // cluster id
 	result  *result.Result
@@ -99,7 +99,7 @@ type parts struct {
 }
 
 func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Directory) *parts {
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
+	p := &parts{env: env, spec: s, options: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
 	for i, d := range dirs {
 		p.result.Parts[i] = result.Part{Input: d.Path, Status: result.PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
 	}
@@ -116,9 +116,9 @@ func (p *parts) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.o.Gate != nil {
-		p.clock = &progress.WaitClock{Gate: p.o.Gate}
-		p.o.Gate = p.clock
+	if p.options.Gate != nil {
+		p.clock = &progress.WaitClock{Gate: p.options.Gate}
+		p.options.Gate = p.clock
 	}
 	skipped := 0
 	for i, r := range known {
@@ -130,7 +130,7 @@ func (p *parts) run(ctx context.Context) error {
 		}
 	}
 	if skipped > 0 {
-		p.o.Events.Note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
+		p.options.Events.Note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
 	}
 	for i, d := range p.dirs {
 		if known[i] != nil && i != newest {
@@ -140,7 +140,7 @@ func (p *parts) run(ctx context.Context) error {
 		if known[i] == nil {
 			p.ahead.Parts--
 			p.ahead.Bytes -= totalSize(d.Files)
-			p.o.Events.Note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
+			p.options.Events.Note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
 		}
 		waited := p.clock.Waited()
 		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
@@ -159,7 +159,7 @@ func (p *parts) run(ctx context.Context) error {
 		if !p.begun[i] {
 			p.behind.Add(totalSize(d.Files), r.Elapsed-(p.clock.Waited()-waited))
 		}
-		p.o.Events.Note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
+		p.options.Events.Note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (p *parts) partSpec(i int) spec.Job {
 }
 
 func (p *parts) partOptions(i int) RunOptions {
-	o := p.o
+	o := p.options
 	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
 	if i > 0 {
 		o.Snapshot = "" // one snapshot before all parts
@@ -197,7 +197,7 @@ func (p *parts) partOptions(i int) RunOptions {
 func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 	known, newest = make([]*result.Result, len(p.dirs)), -1
 	p.begun = make([]bool, len(p.dirs))
-	if p.o.State.Dir == "" || p.o.State.Restart {
+	if p.options.State.Dir == "" || p.options.State.Restart {
 		return known, newest, nil
 	}
 	var last time.Time

@@ -97,6 +97,6 @@ func (p *parts) matches(h checkpoint.History, i int) bool {
 
 // stateDir returns the directory of a part's state.
 func (p *parts) stateDir(i int) (string, error) {
-	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.o.State.JobID)
-	return p.o.State.StateDir(id.On(p.cluster)), err
+	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.options.State.JobID)
+	return p.options.State.StateDir(id.On(p.cluster)), err
 }

@@ -37,7 +37,7 @@ func stageIn(d *staging.Dir) *stage {
 
 // stagedBefore returns the staging directory of the plan, which it creates if necessary.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
-	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
+	dir, err := j.job.Stage(ctx, j.env, j.job.History.Plan.Staging)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '
 // moveStaging moves a job that resumes to the staging directory of this attempt's options, as long as it has no files in the one of its plan, which
 // may be the reason why an earlier attempt was refused. It removes the directory of the plan first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
-	if j.local != "" || j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
+	if j.local != "" || j.job.Finished || j.job.Built != nil || j.job.Submission != nil || len(j.job.Written) > 0 || j.job.AnyLoading() {
 		return nil
 	}
-	base, err := staging.Base(ctx, j.env, j.o.Staging)
+	base, err := staging.Base(ctx, j.env, j.options.Staging)
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,6 @@ func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error 
 		return fail.With(fail.HDFS, err)
 	}
 	old.Staging = base.Join(path.Base(dir.Location.Path)).String()
-	j.o.Events.Note("the staging directory is another one than before", "staging", old.Staging)
-	return j.st.Record(checkpoint.EventPlan, old)
+	j.options.Events.Note("the staging directory is another one than before", "staging", old.Staging)
+	return j.job.Record(checkpoint.EventPlan, old)
 }

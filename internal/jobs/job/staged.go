@@ -38,7 +38,7 @@ type Staged struct {
 // records progress and unknown outcomes in the journal. After a crash the same call resumes, with the files of the journal. It fills in r. It ignores
 // Verify and Staging of the options.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
-	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
+	j := &run{env: s.Env, cluster: s.Cluster, job: s.Journal, facts: s.Facts}
 	if s.Made != nil {
 		if err := j.recreated(ctx, s.Made, s.Facts, fail.Check); err != nil {
 			return err

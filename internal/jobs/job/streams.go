@@ -19,10 +19,10 @@ import (
 
 // openInput opens the inputs, and reads streams, unless the job does not need them any more.
 func (j *run) openInput(ctx context.Context) (err error) {
-	if j.streams, err = streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
+	if j.streams, err = streams.Find(ctx, j.env.Source, j.spec.Inputs, j.options.Stdin, j.job.Streams); err != nil {
 		return err
 	}
-	if j.streams.Waiting(j.st.Streams) {
+	if j.streams.Waiting(j.job.Streams) {
 		if err := j.checkBefore(ctx); err != nil {
 			return err
 		}
@@ -30,12 +30,12 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	if j.tablesOver {
 		return nil
 	}
-	needed := streams.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
+	needed := streams.Needed{Bound: j.job.History.Plan != nil, Built: j.job.Built != nil, Over: j.job.Finished || j.job.AnyLoading()}
 	var resume *build.Resume
-	if j.st.Log != nil {
-		resume = j.st.Resume()
+	if j.job.Log != nil {
+		resume = j.job.Resume()
 	}
-	j.input, err = build.OpenStreams(ctx, j.streams, j.spec, j.o.WorkOptions, resume, needed)
+	j.input, err = build.OpenStreams(ctx, j.streams, j.spec, j.options.WorkOptions, resume, needed)
 	if err != nil && !needed.Bound {
 		return errors.Join(err, j.abandonStreams(ctx, err))
 	}
@@ -49,7 +49,7 @@ func (j *run) checkBefore(ctx context.Context) error {
 		if modulus, err := s.SaltModulus(t.facts.Splits); err == nil {
 			s.Regions = modulus
 		}
-		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Making: j.making, Gone: j.recordGone, Snapshot: j.o.Snapshot != ""})
+		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.options.WorkOptions, Staging: j.options.Staging, Stage: j.options.Stage, Cluster: j.cluster, Making: j.making, Gone: j.recordGone, Snapshot: j.options.Snapshot != ""})
 		if err == nil {
 			err = r.Err()
 		}
@@ -62,21 +62,21 @@ func (j *run) checkBefore(ctx context.Context) error {
 
 // abandonStreams removes copies of streams if there is no plan, and cannot be one with this input and these settings.
 func (j *run) abandonStreams(ctx context.Context, cause error) error {
-	if kind := fail.KindOf(cause); j.st.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
+	if kind := fail.KindOf(cause); j.job.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return nil
 	}
 	_, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return j.st.Resume().DropStreams()
+	return j.job.Resume().DropStreams()
 }
 
 // dropStreams removes the copies of streams when they are no longer needed.
 func (j *run) dropStreams() {
-	if j.st.Log == nil {
+	if j.job.Log == nil {
 		return
 	}
-	if err := j.st.Resume().DropStreams(); err != nil {
-		j.o.Events.Warn("copies of streams are left behind", "error", err)
+	if err := j.job.Resume().DropStreams(); err != nil {
+		j.options.Events.Warn("copies of streams are left behind", "error", err)
 	}
 }
 
@@ -91,9 +91,9 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 
 // lostPlanRecord returns the plan of a job whose streams are not read again, with the columns and formats of the journal. It lists all other inputs.
 func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
-	old := *j.st.History.Plan
+	old := *j.job.History.Plan
 	p := old.Asked(j.spec)
-	p.Job, p.Table, p.Family = j.st.ID, j.spec.Table, families[0]
+	p.Job, p.Table, p.Family = j.job.ID, j.spec.Table, families[0]
 	if p.Mapping != nil {
 		p.Families = families
 	}
@@ -134,7 +134,7 @@ func (j *run) addInputs(s *progress.Start) {
 		j.input.AddTo(s)
 		return
 	}
-	for _, f := range j.st.History.Plan.Inputs {
+	for _, f := range j.job.History.Plan.Inputs {
 		s.Files++
 		s.Bytes += f.Size
 		s.Sources = append(s.Sources, progress.InputFile{Path: f.Input, Bytes: f.Size})

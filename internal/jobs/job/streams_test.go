@@ -54,7 +54,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	b.notes = nil
 	o := RunOptions{WorkOptions: build.WorkOptions{Workers: 2, Memory: 32 << 20, SpillDir: b.spill, Stdin: stdin}}
 	o.Events.OnNote = func(msg string, _ ...any) { b.notes = append(b.notes, msg) }
-	j := &run{env: env, spec: s, o: o, st: st}
+	j := &run{env: env, spec: s, options: o, job: st}
 	if j.streams, err = streams.Find(ctx, env.Source, s.Inputs, stdin, st.Streams); err != nil {
 		return j, err
 	}
@@ -71,11 +71,11 @@ func (b *streamJob) plan(j *run) error {
 	if err != nil {
 		return err
 	}
-	if old := j.st.History.Plan; old != nil {
+	if old := j.job.History.Plan; old != nil {
 		return old.Same(now)
 	}
-	j.st.History.Plan = &now
-	return j.st.Record(checkpoint.EventPlan, now)
+	j.job.History.Plan = &now
+	return j.job.Record(checkpoint.EventPlan, now)
 }
 
 // build builds up to stopAfter files; 0: all.
@@ -87,23 +87,23 @@ func (b *streamJob) build(j *run, stopAfter int) (*manifest.Manifest, error) {
 	}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	defer cancel()
-	n, w := 0, j.o.WorkOptions
+	n, w := 0, j.options.WorkOptions
 	w.Events.OnHFile = func(progress.HFile) {
 		if n++; n == stopAfter {
 			cancel()
 		}
 	}
-	m, err := j.input.Build(ctx, plan, build.Output{FS: hdfsio.Local{}, Dir: b.out}, w, 0, j.st.Resume())
+	m, err := j.input.Build(ctx, plan, build.Output{FS: hdfsio.Local{}, Dir: b.out}, w, 0, j.job.Resume())
 	if err != nil {
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
-	return m, j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()})
+	return m, j.job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()})
 }
 
 // endAsKilled ends an attempt as a kill does: files on disk are kept.
 func (j *run) endAsKilled(t *testing.T) {
 	t.Helper()
-	if err := errors.Join(j.streams.Close(), j.st.Close()); err != nil {
+	if err := errors.Join(j.streams.Close(), j.job.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -184,12 +184,12 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 					_, err = b.build(j, 0)
 				}
 				if at == 4 && err == nil {
-					err = j.st.Record(checkpoint.EventLoading, checkpoint.FilesRecord{})
+					err = j.job.Record(checkpoint.EventLoading, checkpoint.FilesRecord{})
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				copied := j.st.Streams["-"].Copy
+				copied := j.job.Streams["-"].Copy
 				j.endAsKilled(t)
 				if lost {
 					if err := os.Remove(copied); err != nil {
@@ -243,7 +243,7 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 				if lost && at == 4 && j.input != nil {
 					t.Error("a copy is made that nothing needs")
 				}
-				if err := errors.Join(j.st.Resume().DropSpill(), j.st.Resume().DropStreams()); err != nil {
+				if err := errors.Join(j.job.Resume().DropSpill(), j.job.Resume().DropStreams()); err != nil {
 					t.Error(err)
 				}
 				b.wantSpill(0, "at the end")
@@ -271,7 +271,7 @@ func TestStreamWithoutAPlan(t *testing.T) {
 	if d, ok := j.streams.Digest(0); !ok || d.Bytes != int64(len(other)) {
 		t.Errorf("the digest is %v", d)
 	}
-	if err := j.st.Restart(t.Context(), j.env); err != nil {
+	if err := j.job.Restart(t.Context(), j.env); err != nil {
 		t.Fatal(err)
 	}
 	b.wantSpill(0, "after a restart")
@@ -293,7 +293,7 @@ func TestStreamDamagedCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.endAsKilled(t)
-	if err := os.WriteFile(j.st.Streams["-"].Copy, bytes.Replace(export(t), []byte("1"), []byte("2"), 1), 0o600); err != nil {
+	if err := os.WriteFile(j.job.Streams["-"].Copy, bytes.Replace(export(t), []byte("1"), []byte("2"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	j, err = b.open(t.Context(), nothing(t))
@@ -419,7 +419,7 @@ func TestCleanRemovesStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.endAsKilled(t)
-	c, err := checkpoint.Clean(t.Context(), j.env, checkpoint.CleanOptions{State: b.state, Job: filepath.Base(j.st.Dir), Remove: true})
+	c, err := checkpoint.Clean(t.Context(), j.env, checkpoint.CleanOptions{State: b.state, Job: filepath.Base(j.job.Dir), Remove: true})
 	if c == nil || len(c.Dirs) != 1 || !c.Dirs[0].Remove || c.Dirs[0].Bytes < int64(len(export(t))) {
 		t.Errorf("%+v %v", c, err)
 	}

@@ -19,7 +19,7 @@ import (
 // snapshot, which the journal names before; a later attempt reads the same one. It
 // does not open tables for a job that does not need its inputs any more.
 func (j *run) openTables(ctx context.Context) error {
-	over := j.st.Finished || j.st.AnyLoading()
+	over := j.job.Finished || j.job.AnyLoading()
 	for _, input := range j.spec.Inputs {
 		ref, ok, err := tablesource.Parse(input)
 		if err != nil {
@@ -56,11 +56,11 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	if err != nil || s.Scanned == nil || r.Scan != nil {
 		return s, err
 	}
-	s.Report(j.o.Events.Warn)
-	j.o.Events.Note("table is read by scans: its rows are not from one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
+	s.Report(j.options.Events.Warn)
+	j.options.Events.Note("table is read by scans: its rows are not from one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
 	r.Snapshot, r.Created = "", 0
 	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State, Starts: rowkey.Keys(s.Scanned.Starts)}
-	if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
+	if err := j.job.Record(checkpoint.EventReadSnapshot, r); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
@@ -74,26 +74,26 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	if err != nil {
 		return r, o, err
 	}
-	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil, Choice: j.spec.Choice()}
-	if j.o.YARN != nil { // tasks on nodes do not scan
+	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.job.Log != nil, Choice: j.spec.Choice()}
+	if j.options.YARN != nil { // tasks on nodes do not scan
 		o.By, o.FilesOnly = tablesource.ByFiles, true
 	}
-	r, ok := j.st.OwnSnapshots[place]
+	r, ok := j.job.OwnSnapshots[place]
 	scan := o.By == tablesource.ByScan
 	switch {
 	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
 		return r, o, refuseOtherReading(input, "scans", "scan")
-	case ok && r.Scan == nil && scan && j.st.History.Plan != nil:
+	case ok && r.Scan == nil && scan && j.job.History.Plan != nil:
 		return r, o, refuseOtherReading(input, "its files", "files")
 	case ok && r.Scan != nil:
 		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
 	case ok && scan: // of an attempt without a plan
-		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
+		if err := j.cluster.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
 			return r, o, fail.With(fail.Load, err)
 		}
 		return r, o, nil
-	case ok && j.st.History.Plan != nil:
+	case ok && j.job.History.Plan != nil:
 		o.By = tablesource.ByFiles // as planned
 	}
 	if !ok {
@@ -101,7 +101,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		if scan {
 			return r, o, nil
 		}
-		if r, err = RecordSnapshot(j.st, table, r); err != nil {
+		if r, err = RecordSnapshot(j.job, table, r); err != nil {
 			return r, o, err
 		}
 	}
@@ -120,7 +120,7 @@ func (j *run) closeTables(ctx context.Context) error {
 	var errs []error
 	for _, s := range j.tables {
 		if s.Scanned != nil && s.Scanned.Torn() > 0 {
-			j.o.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are from several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
+			j.options.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are from several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
 		}
 		errs = append(errs, s.Close(ctx))
 	}
@@ -133,8 +133,8 @@ func (j *run) closeTables(ctx context.Context) error {
 func (j *run) dropTables(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.st.DropSnapshots(ctx, j.c, j.st.InputPlaces()...); err != nil {
-		j.o.Events.Warn("a snapshot is left behind", "error", err)
+	if err := j.job.DropSnapshots(ctx, j.cluster, j.job.InputPlaces()...); err != nil {
+		j.options.Events.Warn("a snapshot is left behind", "error", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func checkTables(o RunOptions, s spec.Job) error {
 func (j *run) findTables(ctx context.Context) error {
 	all := []*cluster.Facts{j.facts}
 	for _, x := range j.spec.Targets()[1:] {
-		facts, err := cluster.TableFacts(ctx, j.env, j.c, x.Table, x.Families()...)
+		facts, err := cluster.TableFacts(ctx, j.env, j.cluster, x.Table, x.Families()...)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (j *run) recordTables(now *checkpoint.PlanRecord) {
 // askedTables returns the further tables as the job file describes them.
 func (j *run) askedTables(now checkpoint.PlanRecord) []checkpoint.PlanRecord {
 	if j.input == nil {
-		now = *j.st.History.Plan
+		now = *j.job.History.Plan
 	}
 	return checkpoint.AskedTables(j.spec, now.Formats())
 }
@@ -105,7 +105,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 		if t.plan, err = cells.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
 			return fmt.Errorf("table %s: %w", t.Table, err)
 		}
-		t.plan.WarnKey(j.o.Events)
+		t.plan.WarnKey(j.options.Events)
 		if r.Made, err = j.tableRecord(ctx, t.facts); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (j *run) buildTables() []build.Table {
 		if t.stage != nil {
 			list[i].Out = t.stage.out
 			if j.local == "" {
-				list[i].Out.Policies = policies(t.facts, j.o.Events)
+				list[i].Out.Policies = policies(t.facts, j.options.Events)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (j *run) buildTables() []build.Table {
 
 // madeOf returns the plan's record that identifies a table.
 func (j *run) madeOf(t *target) *checkpoint.TableRecord {
-	p := j.st.History.Plan
+	p := j.job.History.Plan
 	switch {
 	case t.number == 0:
 		return p.Made

@@ -38,9 +38,9 @@ func TestLoadsUndone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}}
-			j.st = &checkpoint.Job{History: checkpoint.NewHistory()}
-			j.st.Clusters[""] = result.Cluster{Jobs: []string{journals("own "+name, false, false)}}
-			j.st.Clusters["/etc/b"] = result.Cluster{Conf: "/etc/b", Jobs: []string{c.dir}}
+			j.job = &checkpoint.Job{History: checkpoint.NewHistory()}
+			j.job.Clusters[""] = result.Cluster{Jobs: []string{journals("own "+name, false, false)}}
+			j.job.Clusters["/etc/b"] = result.Cluster{Conf: "/etc/b", Jobs: []string{c.dir}}
 			switch err := j.loadsUndone(); {
 			case c.want == "" && err == nil:
 			case c.want == "" || fail.KindOf(err) != fail.Check || !strings.HasPrefix(err.Error(), c.want):

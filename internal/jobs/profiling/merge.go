@@ -71,24 +71,24 @@ func (m *merger) add(part int, t *profile.Tally) {
 type columnCounter struct {
 	*merger
 	columns int
-	t       *profile.Tally
+	total   *profile.Tally
 }
 
 func (c *columnCounter) begin(ctx context.Context, part int) (err error) {
-	c.t, err = c.tally(ctx, part)
+	c.total, err = c.tally(ctx, part)
 	return err
 }
 
-func (c *columnCounter) end(part int) { c.add(part, c.t) }
+func (c *columnCounter) end(part int) { c.add(part, c.total) }
 
 // batch counts column by column, so that a column's state stays in the processor's cache.
 func (c *columnCounter) batch(b *source.Batch, rows []int) {
 	nulls := b.Nulls()
-	c.t.Records(int64(len(rows)))
+	c.total.Records(int64(len(rows)))
 	for column := range c.columns {
 		for _, row := range rows {
 			value, null := build.Counted(b, row, column, nulls)
-			c.t.Value(column, value, null)
+			c.total.Value(column, value, null)
 		}
 	}
 }

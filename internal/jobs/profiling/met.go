@@ -42,20 +42,20 @@ func (r *reading) fulfilled(ctx context.Context, list []expectation.Asked) ([]ex
 
 // expectedCounter counts records for expectations.
 type expectedCounter struct {
-	of *expectation.Counter
-	t  *expectation.Tally
+	of    *expectation.Counter
+	total *expectation.Tally
 }
 
 func (c *expectedCounter) begin(context.Context, int) error {
-	c.t = c.of.Tally()
+	c.total = c.of.Tally()
 	return nil
 }
 
-func (c *expectedCounter) end(int) { c.t.End() }
+func (c *expectedCounter) end(int) { c.total.End() }
 
 func (c *expectedCounter) batch(b *source.Batch, rows []int) {
 	nulls := b.Nulls()
 	for _, row := range rows {
-		build.Count(c.t, b, row, nulls)
+		build.Count(c.total, b, row, nulls)
 	}
 }

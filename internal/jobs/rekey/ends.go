@@ -14,8 +14,8 @@ import (
 // earlierResult returns the result of a job that was done before.
 func (j *run) earlierResult(ctx context.Context) *result.Result {
 	r := j.result
-	j.st.Answer(ctx, j.env, r, j.o.Events)
-	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: r.Table, Key: j.req.Key, Inputs: []string{j.input()}, Timestamp: j.now().UnixMilli()})
+	j.job.Answer(ctx, j.env, r, j.options.Events)
+	j.options.Events.Start(progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: r.Table, Key: j.req.Key, Inputs: []string{j.input()}, Timestamp: j.now().UnixMilli()})
 	return r
 }
 
@@ -23,34 +23,34 @@ func (j *run) earlierResult(ctx context.Context) *result.Result {
 // would repeat: the next attempt takes another one. After any other error the
 // snapshot is kept.
 func (j *run) giveBack(ctx context.Context, cause error) error {
-	own, there := j.st.OwnSnapshots[checkpoint.PlaceRekeyed]
+	own, there := j.job.OwnSnapshots[checkpoint.PlaceRekeyed]
 	if !there || j.divided() {
 		return nil
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	kind := fail.KindOf(cause)
-	if j.st.Built != nil || kind != fail.Config && kind != fail.Check && kind != fail.BadRows {
-		if _, there, err := j.c.SnapshotTime(ctx, j.req.From, own.Snapshot); there || err != nil {
-			j.o.Events.Warn("the snapshot stays for the next attempt; bulkload clean deletes it with the job", "snapshot", own.Snapshot)
+	if j.job.Built != nil || kind != fail.Config && kind != fail.Check && kind != fail.BadRows {
+		if _, there, err := j.cluster.SnapshotTime(ctx, j.req.From, own.Snapshot); there || err != nil {
+			j.options.Events.Warn("the snapshot stays for the next attempt; bulkload clean deletes it with the job", "snapshot", own.Snapshot)
 		}
 		return nil
 	}
-	if err := j.st.ForgetBuild(); err != nil {
+	if err := j.job.ForgetBuild(); err != nil {
 		return err
 	}
 	if !j.drop(ctx) {
 		return nil
 	}
-	now := *j.st.Rekey
+	now := *j.job.Rekey
 	now.Snapshot = ""
-	return j.st.Record(checkpoint.EventRekey, now)
+	return j.job.Record(checkpoint.EventRekey, now)
 }
 
 // drop deletes the job's own snapshot when the job does not need it any more.
 func (j *run) drop(ctx context.Context) bool {
-	if err := j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceRekeyed); err != nil {
-		j.o.Events.Warn("the snapshot is left behind", "error", err)
+	if err := j.job.DropSnapshots(ctx, j.cluster, checkpoint.PlaceRekeyed); err != nil {
+		j.options.Events.Warn("the snapshot is left behind", "error", err)
 		return false
 	}
 	return true
@@ -58,12 +58,12 @@ func (j *run) drop(ctx context.Context) bool {
 
 // end records that the job is done.
 func (j *run) end(ctx context.Context) error {
-	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
+	if err := j.job.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err
 	}
-	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
-	k := j.st.Rekey
+	j.job.EndPrepared(ctx, j.env, j.cluster, j.options.Events)
+	k := j.job.Rekey
 	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: j.req.next(k.Created)}
 	j.result.Elapsed = time.Since(j.started)
-	return j.st.End(ctx, j.result, j.dir, j.o.Keep, j.o.Events)
+	return j.job.End(ctx, j.result, j.dir, j.options.Keep, j.options.Events)
 }

@@ -22,11 +22,11 @@ import (
 
 // run is the work of one process on a job.
 type run struct {
-	env *cluster.Env
-	req *resolved
-	o   RunOptions
-	st  *checkpoint.Job
-	c   *loader.Cluster
+	env     *cluster.Env
+	req     *resolved
+	options RunOptions
+	job     *checkpoint.Job
+	cluster *loader.Cluster
 
 	opened *tablesource.Source
 	source *snapshot.Snapshot // nil: no longer needed
@@ -69,7 +69,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 			r.Job = st.Dir // empty, if nothing was done
 		}
 	}()
-	j := &run{env: env, req: req, o: o, st: st, c: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
+	j := &run{env: env, req: req, options: o, job: st, cluster: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if req.Snapshot == "" {
 			if _, err := c.Describe(ctx, req.From); err != nil {
@@ -100,14 +100,14 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 
 // steps returns the steps of a rekey.
 func (j *run) steps() []checkpoint.Step {
-	built := func() bool { return j.st.Built != nil }
+	built := func() bool { return j.job.Built != nil }
 	var m *manifest.Manifest
 	steps := []checkpoint.Step{
 		{Name: "record the snapshot in the journal", Gate: true, Run: j.record, TakeBack: j.giveBack},
 		{Name: "open the snapshot", Done: built, Run: j.open},
 		{Name: "make the table", Run: j.plan},
 	}
-	if j.o.PlanTo != "" {
+	if j.options.PlanTo != "" {
 		return append(steps, checkpoint.Step{Name: "plan shares", Run: j.divide})
 	}
 	return append(steps, []checkpoint.Step{
@@ -122,8 +122,8 @@ func (j *run) steps() []checkpoint.Step {
 
 // begin begins an attempt.
 func (j *run) begin(context.Context) (err error) {
-	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err == nil {
-		j.o.Events.Start(j.start())
+	if j.result.Attempt, err = j.job.Begin(j.options.State.Version); err == nil {
+		j.options.Events.Start(j.start())
 	}
 	return err
 }
@@ -131,10 +131,10 @@ func (j *run) begin(context.Context) (err error) {
 // record records the input of the job before anything else is done, or uses the
 // record of an earlier attempt.
 func (j *run) record(context.Context) error {
-	q, k := j.req, j.st.Rekey
+	q, k := j.req, j.job.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		if err := j.st.ForgetBuild(); err != nil { // files of another snapshot
+		if err := j.job.ForgetBuild(); err != nil { // files of another snapshot
 			return err
 		}
 		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.chosen.Since, Choice: q.Choice, Versions: q.Versions, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
@@ -144,23 +144,23 @@ func (j *run) record(context.Context) error {
 	} else if k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
 		return nil
 	}
-	if j.st.Built != nil || j.divided() {
+	if j.job.Built != nil || j.divided() {
 		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q; requested now: %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
 	}
-	if err := j.st.ForgetBuild(); err != nil {
+	if err := j.job.ForgetBuild(); err != nil {
 		return err
 	}
 	now := *k
 	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
-	return j.st.Record(checkpoint.EventRekey, now)
+	return j.job.Record(checkpoint.EventRekey, now)
 }
 
 func (j *run) now() time.Time {
-	if j.st.Rekey == nil {
+	if j.job.Rekey == nil {
 		return time.Time{}
 	}
-	return time.UnixMilli(j.st.Rekey.Now)
+	return time.UnixMilli(j.job.Rekey.Now)
 }
 
 // input returns the name of the job's input.
@@ -173,18 +173,18 @@ func (j *run) input() string {
 
 // open opens the snapshot, and takes it if it is the job's own and does not exist.
 func (j *run) open(ctx context.Context) error {
-	k := j.st.Rekey
+	k := j.job.Rekey
 	ref := tablesource.Ref{Table: j.req.From}
 	if !k.Own {
 		ref = tablesource.Ref{Snapshot: k.Snapshot}
 	}
 	if k.Own { // files of earlier attempts depend on the snapshot that those have taken
-		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
+		_, there, err := j.cluster.SnapshotTime(ctx, j.req.From, k.Snapshot)
 		if err == nil && !there && j.divided() {
 			return fail.Errorf(fail.Check, "snapshot %s, which other processes read, is gone (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
 		}
 		if err == nil && !there {
-			err = j.st.ForgetBuild()
+			err = j.job.ForgetBuild()
 		}
 		if err != nil {
 			return fail.With(fail.Load, err)
@@ -205,10 +205,10 @@ func (j *run) open(ctx context.Context) error {
 	if j.divided() {
 		return fail.Errorf(fail.Check, "snapshot %s is not the one that other processes read (%s discards the job)", k.Snapshot, setting.Restart)
 	}
-	if err := j.st.ForgetBuild(); err != nil { // files of another snapshot with that name
+	if err := j.job.ForgetBuild(); err != nil { // files of another snapshot with that name
 		return err
 	}
-	return j.st.Record(checkpoint.EventRekey, now)
+	return j.job.Record(checkpoint.EventRekey, now)
 }
 
 // checkTable refuses the snapshot of another table.
@@ -222,38 +222,38 @@ func (q *resolved) checkTable(s *snapshot.Snapshot) error {
 // plan finds or creates the new table and chooses the staging directory, or takes
 // both from the journal.
 func (j *run) plan(ctx context.Context) (err error) {
-	p := j.st.Plan
+	p := j.job.Plan
 	if p == nil {
 		if j.facts, err = j.target(ctx); err != nil {
 			return err
 		}
 		now := j.now().UnixMilli()
-		l, err := staging.Choose(ctx, j.env, j.o.Staging, j.facts.Name.String(), now)
+		l, err := staging.Choose(ctx, j.env, j.options.Staging, j.facts.Name.String(), now)
 		if err != nil {
 			return err
 		}
-		p = &checkpoint.PlanRecord{Job: j.st.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
+		p = &checkpoint.PlanRecord{Job: j.job.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
 			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: j.source.Bytes()}}}
 		p.Splits = rowkey.Keys(j.facts.Splits)
-		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
+		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.cluster, j.facts.Table, j.facts.Regions); err != nil {
 			return err
 		}
-		if err := j.st.Record(checkpoint.EventPlan, *p); err != nil {
+		if err := j.job.Record(checkpoint.EventPlan, *p); err != nil {
 			return err
 		}
 	} else {
-		if j.facts, err = cluster.TableFacts(ctx, j.env, j.c, p.Table, spec.FamilyNames(p.Families)...); err != nil {
+		if j.facts, err = cluster.TableFacts(ctx, j.env, j.cluster, p.Table, spec.FamilyNames(p.Families)...); err != nil {
 			return err
 		}
 	}
-	j.dir, err = j.st.Stage(ctx, j.env, p.Staging)
+	j.dir, err = j.job.Stage(ctx, j.env, p.Staging)
 	j.result.Staging = p.Staging
 	return err
 }
 
 func (j *run) start() progress.Start {
-	p := j.st.Plan
-	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Key: p.Key, Inputs: []string{j.input()}, Bytes: p.Inputs[0].Size,
+	p := j.job.Plan
+	s := progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Key: p.Key, Inputs: []string{j.input()}, Bytes: p.Inputs[0].Size,
 		Regions: len(p.Splits) + 1, Timestamp: p.Timestamp, Staging: p.Staging, Phases: []string{"read", "sort", "write", "check", "load"}}
 	if j.source != nil {
 		for _, r := range j.source.Regions {
@@ -261,12 +261,12 @@ func (j *run) start() progress.Start {
 		}
 	}
 	switch {
-	case j.st.Built != nil || j.st.Rekey.Shares != "":
+	case j.job.Built != nil || j.job.Rekey.Shares != "":
 		s.Phases = s.Phases[3:]
-	case j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0:
+	case j.job.Sorted != nil && len(j.job.Sorted.Runs) > 0:
 		s.Phases = s.Phases[2:]
 	}
-	if len(j.st.Written) > 0 && !j.st.Loading {
+	if len(j.job.Written) > 0 && !j.job.Loading {
 		s.Phases = slices.Insert(s.Phases, 0, "check")
 	}
 	if j.req.Verify == "full" {

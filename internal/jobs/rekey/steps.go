@@ -21,10 +21,10 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// options returns the options of the build.
-func (j *run) options() newkeys.Options {
-	o := j.req.options(j.o.WorkOptions)
-	o.RejectFile = cmp.Or(o.RejectFile, filepath.Join(j.st.Dir, "rejects.keys"))
+// buildOptions returns the options of the build.
+func (j *run) buildOptions() newkeys.Options {
+	o := j.req.options(j.options.WorkOptions)
+	o.RejectFile = cmp.Or(o.RejectFile, filepath.Join(j.job.Dir, "rejects.keys"))
 	return o
 }
 
@@ -43,7 +43,7 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 
 // planned returns the plan of the build, from the journal.
 func (j *run) planned() (*newkeys.Plan, error) {
-	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, rowkey.Rows(j.st.Plan.Splits), j.now())
+	p, err := j.req.plan(j.job.Plan.Table, j.facts.Families, rowkey.Rows(j.job.Plan.Splits), j.now())
 	if err == nil {
 		p.Near = j.facts.Near
 	}
@@ -56,21 +56,21 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads), Policies: build.Policies{Of: j.facts.Policies}}
+	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.options.Uploads), Policies: build.Policies{Of: j.facts.Policies}}
 	var resume *build.Resume
-	if j.st.Log != nil {
-		resume = j.st.Resume()
+	if j.job.Log != nil {
+		resume = j.job.Resume()
 		if err := j.prove(ctx, resume, out); err != nil {
 			return nil, err
 		}
 	}
-	if j.st.Built != nil {
+	if j.job.Built != nil {
 		m, err := manifest.Read(ctx, out.FS, out.Dir)
 		if err != nil {
 			return nil, fail.With(fail.HDFS, err)
 		}
-		j.o.Events.Note("files are built already", "files", m.HFiles)
-		j.st.EndSpill(j.o.Events)
+		j.options.Events.Note("files are built already", "files", m.HFiles)
+		j.job.EndSpill(j.options.Events)
 		j.result.Manifest = m
 		return m, nil
 	}
@@ -81,62 +81,62 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	var m *manifest.Manifest
 	switch j.proven = false; {
-	case j.st.Rekey.Shares != "":
+	case j.job.Rekey.Shares != "":
 		m, err = j.merged(ctx, out)
-	case j.o.YARN != nil:
+	case j.options.YARN != nil:
 		m, err = j.onYARN(ctx, p, out)
 	default:
-		m, err = newkeys.Build(ctx, j.source, p, out, j.options(), resume)
+		m, err = newkeys.Build(ctx, j.source, p, out, j.buildOptions(), resume)
 	}
 	if err != nil {
-		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
-			j.st.EndSpill(j.o.Events) // incomplete runs are useless
+		if j.job.Sorted == nil || len(j.job.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
+			j.job.EndSpill(j.options.Events) // incomplete runs are useless
 		}
 		return nil, err
 	}
 	submitted := j.yarn().Submission() // the record clears the submission
-	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
+	if err := j.job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
 	j.yarn().Drop(ctx, submitted)
-	j.st.EndSpill(j.o.Events)
-	j.st.Publish(ctx, j.dir, j.o.Events)
+	j.job.EndSpill(j.options.Events)
+	j.job.Publish(ctx, j.dir, j.options.Events)
 	j.result.Manifest = m
 	return m, nil
 }
 
 // prove checks the files of earlier attempts, unless a load of them has begun. Damaged files are built again.
 func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
-	if err := j.st.CheckCopy(ctx, j.dir); err != nil || j.st.Loading || j.divided() {
+	if err := j.job.CheckCopy(ctx, j.dir); err != nil || j.job.Loading || j.divided() {
 		return err
 	}
-	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // built by an earlier version
-		return j.st.ForgetBuild()
+	if b := j.job.Built; b != nil && b.HFiles > 0 && len(j.job.Written) == 0 { // built by an earlier version
+		return j.job.ForgetBuild()
 	}
-	if err := resume.KeepWritten(ctx, out); err != nil || len(j.st.Written) == 0 {
+	if err := resume.KeepWritten(ctx, out); err != nil || len(j.job.Written) == 0 {
 		return err
 	}
-	if err := resume.CheckWritten(ctx, out, j.o.Gate, j.o.Events); err != nil {
+	if err := resume.CheckWritten(ctx, out, j.options.Gate, j.options.Events); err != nil {
 		return err
 	}
-	j.proven = j.st.Built != nil
+	j.proven = j.job.Built != nil
 	return nil
 }
 
 // load loads the files, or the remaining ones, into the table.
 func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
-	if !j.st.Loading {
-		if err := j.req.vacant(ctx, j.c); err != nil {
+	if !j.job.Loading {
+		if err := j.req.vacant(ctx, j.cluster); err != nil {
 			return err
 		}
 	}
-	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Copied: true, Journal: j.st, Made: j.st.Plan.Made}
-	err := s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
+	s := job.Staged{Env: j.env, Cluster: j.cluster, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Copied: true, Journal: j.job, Made: j.job.Plan.Made}
+	err := s.Load(ctx, job.LoadOptions{Stage: j.options.Stage, MaxFiles: j.options.MaxFiles, LoadConcurrency: j.options.LoadConcurrency, Uploads: j.options.Uploads, Gate: j.options.Gate, Events: j.options.Events}, j.result)
 	if err != nil {
-		j.st.Fail(ctx, err) // so that the copy includes the failure
+		j.job.Fail(ctx, err) // so that the copy includes the failure
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
-		j.st.Publish(ctx, j.dir, j.o.Events)
+		j.job.Publish(ctx, j.dir, j.options.Events)
 	}
 	return err
 }

@@ -22,24 +22,24 @@ import (
 // target finds the new table, or creates it with the old table's descriptor from
 // when the snapshot was taken.
 func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
-	old, facts, err := j.req.tables(ctx, j.env, j.c, j.source)
+	old, facts, err := j.req.tables(ctx, j.env, j.cluster, j.source)
 	if old != nil && errors.Is(err, loader.ErrTableNotFound) {
 		if err := j.create(ctx, old); err != nil {
 			return nil, err
 		}
-		_, facts, err = j.req.tables(ctx, j.env, j.c, j.source)
+		_, facts, err = j.req.tables(ctx, j.env, j.cluster, j.source)
 	}
 	if err != nil {
 		return nil, err
 	}
 	splits := j.req.Splits
-	if j.st.Rekey.Makes {
+	if j.job.Rekey.Makes {
 		splits = nil // regions of an empty table that an earlier attempt has created may have been merged since
 	}
 	if err := fits(facts, old, splits, j.req.further()); err != nil {
 		return nil, err
 	}
-	return facts, j.req.vacant(ctx, j.c)
+	return facts, j.req.vacant(ctx, j.cluster)
 }
 
 // tables returns the old table, as of the snapshot, and the facts of the new one. If the new one does not exist the error is
@@ -66,18 +66,18 @@ func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Ti
 
 // create creates the table, pre-split.
 func (j *run) create(ctx context.Context, old *loader.Table) error {
-	splits, err := j.req.splits(ctx, j.source, j.now(), j.options())
+	splits, err := j.req.splits(ctx, j.source, j.now(), j.buildOptions())
 	if err != nil {
 		return err
 	}
-	now := *j.st.Rekey
+	now := *j.job.Rekey
 	now.Makes = true
-	if err := j.st.Record(checkpoint.EventRekey, now); err != nil {
+	if err := j.job.Record(checkpoint.EventRekey, now); err != nil {
 		return err
 	}
 	spec := table.Like(old).Spec(j.req.To, splits)
-	j.o.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
-	if err := j.c.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {
+	j.options.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
+	if err := j.cluster.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {
 		return cluster.Failure(err)
 	}
 	return nil

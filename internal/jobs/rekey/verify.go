@@ -28,8 +28,8 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 		j.result.Verify = &result.Verification{Mode: "off", Want: m.Digest}
 		return nil
 	}
-	j.o.Events.Phase("verify")
-	j.o.Events.Total("verify", progress.Amount{Rows: m.Digest.Rows})
+	j.options.Events.Phase("verify")
+	j.options.Events.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	got, err := j.scan(ctx)
 	if err != nil {
 		return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", j.req.To, err))
@@ -41,7 +41,7 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 	}
 	if m.Times != nil && manifest.Expired(m.Times.Expires) && got.Rows <= m.Digest.Rows && got.Cells <= m.Digest.Cells {
 		v.Expired = true
-		j.o.Events.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", v.Mode)
+		j.options.Events.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", v.Mode)
 		return nil
 	}
 	written := fmt.Sprintf("%s, %s, digest %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), m.RowSum)
@@ -70,7 +70,7 @@ func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 	var mu sync.Mutex
 	var scanned atomic.Int64
 	parts := map[int]*newkeys.RowHash{}
-	err := j.c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
+	err := j.cluster.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
 		mu.Lock()
 		h := parts[part]
 		if h == nil {
@@ -84,11 +84,11 @@ func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 		}
 		h.End()
 		if scanned.Add(1)%newkeys.ReportEvery == 0 {
-			j.o.Events.Read(newkeys.ReportEvery)
+			j.options.Events.Read(newkeys.ReportEvery)
 		}
 		return nil
 	})
-	j.o.Events.Read(scanned.Load() % newkeys.ReportEvery)
+	j.options.Events.Read(scanned.Load() % newkeys.ReportEvery)
 	var sum manifest.RowSum
 	for _, h := range parts {
 		sum.Add(h.Sum)

@@ -39,12 +39,12 @@ func (r *restore) inPlace() bool { return r.from.Into == "" }
 
 // restoring returns the undo by a snapshot that is under way according to the journal, or that the options describe.
 func (u *undo) restoring() (*restore, error) {
-	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.o.Snapshot, Into: u.o.Into, Discard: u.o.Discard}}
-	switch was := u.st.Undo; {
+	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.options.Snapshot, Into: u.options.Into, Discard: u.options.Discard}}
+	switch was := u.job.Undo; {
 	case was != nil && was.From != nil:
 		r.from = *was.From
-		r.from.Discard = r.from.Discard || u.o.Discard
-		if u.o.Into != "" && u.o.Into != r.from.Into || u.o.Snapshot != "" && u.o.Snapshot != r.from.Snapshot {
+		r.from.Discard = r.from.Discard || u.options.Discard
+		if u.options.Into != "" && u.options.Into != r.from.Into || u.options.Snapshot != "" && u.options.Snapshot != r.from.Snapshot {
 			return nil, fail.Errorf(fail.Config, "an undo by snapshot %s is under way%s: give the same command", r.from.Snapshot, intoText(r.from.Into))
 		}
 	case r.from.Snapshot == "" && r.snapshot == "":
@@ -80,29 +80,29 @@ func (r *restore) run(ctx context.Context) (err error) {
 			err = errors.Join(err, r.before.Close(ctx))
 		}
 	}()
-	if was := r.u.st.Undo; was != nil {
-		r.u.read.now = time.UnixMilli(was.Created)
+	if was := r.undo.job.Undo; was != nil {
+		r.undo.read.now = time.UnixMilli(was.Created)
 	}
-	if was := r.u.st.Undo; was != nil && was.Result != nil {
+	if was := r.undo.job.Undo; was != nil && was.Result != nil {
 		r.result.Restore = was.Result.Restore
-		if r.u.o.DryRun {
+		if r.undo.options.DryRun {
 			return nil // as predicted when the undo began
 		}
 	}
-	if r.u.o.DryRun {
+	if r.undo.options.DryRun {
 		return r.predict(ctx)
 	}
-	return r.u.st.Steps(ctx, nil, r.steps())
+	return r.undo.job.Steps(ctx, nil, r.steps())
 }
 
 // steps returns the steps of an undo by a snapshot. Until the restore is requested from the master, an error puts the table into service again.
 func (r *restore) steps() []checkpoint.Step {
-	st := r.u.st
+	st := r.undo.job
 	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
 	asked := func() bool { return begun() && st.Undo.Restoring != nil }
 	all := []checkpoint.Step{
-		st.BeginStep(r.u.o.Version),
-		{Name: "delete snapshots of earlier attempts", Run: r.u.dropPresent},
+		st.BeginStep(r.undo.options.Version),
+		{Name: "delete snapshots of earlier attempts", Run: r.undo.dropPresent},
 		{Name: "predict what is lost, and record the step in the journal", Done: begun, Run: r.begin},
 	}
 	if r.inPlace() {
@@ -120,7 +120,7 @@ func (r *restore) steps() []checkpoint.Step {
 // suits refuses a snapshot that is not of the table before the load, and a user without the permission to restore it.
 func (r *restore) suits(ctx context.Context) error {
 	name := r.from.Snapshot
-	info, ok, err := r.u.c.FindSnapshot(ctx, name)
+	info, ok, err := r.undo.cluster.FindSnapshot(ctx, name)
 	switch {
 	case err != nil:
 		return cluster.Failure(err)
@@ -134,28 +134,28 @@ func (r *restore) suits(ctx context.Context) error {
 		return fail.Errorf(fail.Check, "snapshot %s was taken at %s, when the load had begun: name one from before", name, time.UnixMilli(info.Created).UTC().Format(time.RFC3339))
 	}
 	r.from.Created = info.Created
-	if err := r.u.c.MayRestore(ctx, info, r.into, r.inPlace()); err != nil {
+	if err := r.undo.cluster.MayRestore(ctx, info, r.into, r.inPlace()); err != nil {
 		return cluster.Failure(err)
 	}
-	return cluster.Failure(r.u.c.Lacks(ctx, r.table, loader.Admin)) // for its snapshots, and to take it out of service
+	return cluster.Failure(r.undo.cluster.Lacks(ctx, r.table, loader.Admin)) // for its snapshots, and to take it out of service
 }
 
 // free refuses a table that is not in service, and a new table that exists.
 func (r *restore) free(ctx context.Context) error {
-	now, err := r.u.c.Describe(ctx, r.table)
+	now, err := r.undo.cluster.Describe(ctx, r.table)
 	if err != nil {
 		return cluster.Failure(err)
 	}
 	if now.State != loader.Enabled {
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
-	if r.u.o.Verify == "range" && r.stamp != 0 && r.inPlace() {
-		if err := r.u.c.MayRead(ctx, r.table, now.FamilyNames()...); err != nil {
+	if r.undo.options.Verify == "range" && r.stamp != 0 && r.inPlace() {
+		if err := r.undo.cluster.MayRead(ctx, r.table, now.FamilyNames()...); err != nil {
 			return cluster.Failure(err)
 		}
 	}
 	if !r.inPlace() {
-		switch _, err := r.u.c.Describe(ctx, r.into); {
+		switch _, err := r.undo.cluster.Describe(ctx, r.into); {
 		case err == nil:
 			return fail.With(fail.Check, setting.Errorf("table %s exists already: name a new one with %s", r.into, setting.Into))
 		case !errors.Is(err, loader.ErrTableNotFound):
@@ -168,7 +168,7 @@ func (r *restore) free(ctx context.Context) error {
 // others returns the jobs of the state directory that have loaded into the table since the snapshot. It refuses the undo if one of them works on the
 // table now.
 func (r *restore) others() (names []string, err error) {
-	jobs, err := checkpoint.ReadAll(r.u.state)
+	jobs, err := checkpoint.ReadAll(r.undo.state)
 	for _, s := range jobs {
 		switch {
 		case s.Job == r.job || !loads(s, r.table.String()):
@@ -195,7 +195,7 @@ func (r *restore) predict(ctx context.Context) error {
 	if err := r.free(ctx); err != nil {
 		return err
 	}
-	r.u.o.Events.Phase("snapshot")
+	r.undo.options.Events.Phase("snapshot")
 	return r.withPresent(ctx, func(src *tablesource.Source) error {
 		if err := r.lookAt(ctx, src.Snapshot); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (r *restore) predict(ctx context.Context) error {
 // open opens the snapshot from before the load.
 func (r *restore) open(ctx context.Context) (err error) {
 	if r.before == nil {
-		r.before, err = tablesource.Open(ctx, r.u.env, tablesource.Ref{Snapshot: r.from.Snapshot}, tablesource.Options{FilesOnly: true})
+		r.before, err = tablesource.Open(ctx, r.undo.env, tablesource.Ref{Snapshot: r.from.Snapshot}, tablesource.Options{FilesOnly: true})
 	}
 	return err
 }
@@ -226,8 +226,8 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	r.u.o.Events.Phase("read")
-	s, err := r.lossBy(ctx, r.before.Snapshot, now, r.u.read)
+	r.undo.options.Events.Phase("read")
+	s, err := r.lossBy(ctx, r.before.Snapshot, now, r.undo.read)
 	if err != nil {
 		return tablesource.FilesFailure(err)
 	}
@@ -254,9 +254,9 @@ func (r *restore) withdrawRestore(ctx context.Context, cause error) error {
 			return errors.Join(cause, fmt.Errorf("table %s may be out of service, the same command puts it into service: %w", r.table, err))
 		}
 	}
-	r.u.st.GiveBackTables(ctx, r.u.c, r.u.o.Events)
-	if err := r.u.dropSnapshots(ctx); err != nil {
+	r.undo.job.GiveBackTables(ctx, r.undo.cluster, r.undo.options.Events)
+	if err := r.undo.dropSnapshots(ctx); err != nil {
 		return errors.Join(cause, err)
 	}
-	return errors.Join(cause, r.u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{}))
+	return errors.Join(cause, r.undo.job.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{}))
 }

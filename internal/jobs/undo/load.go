@@ -173,7 +173,7 @@ func (t *target) wayBack(ctx context.Context) setting.Text {
 	if t.snapshot == "" {
 		return noSnapshot()
 	}
-	s, ok, err := t.u.c.FindSnapshot(ctx, t.snapshot)
+	s, ok, err := t.undo.cluster.FindSnapshot(ctx, t.snapshot)
 	if err == nil && (!ok || s.Table != t.table || t.created != 0 && s.Created != t.created) {
 		return setting.Textf("snapshot %s from before the load is gone", t.snapshot)
 	}

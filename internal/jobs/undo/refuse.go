@@ -138,7 +138,7 @@ func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 			differ(f.Name+":", was.Configuration, f.Configuration)
 		}
 		if f.Attributes["REPLICATION_SCOPE"] != "" && f.Attributes["REPLICATION_SCOPE"] != "0" && r.inPlace() {
-			r.u.o.Events.Warn("peers of replication keep the load: HBase does not replicate a restored snapshot", "table", r.table.String(), "family", f.Name)
+			r.undo.options.Events.Warn("peers of replication keep the load: HBase does not replicate a restored snapshot", "table", r.table.String(), "family", f.Name)
 		}
 	}
 	for _, f := range before.Families {

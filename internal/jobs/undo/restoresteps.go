@@ -22,7 +22,7 @@ func (r *restore) begin(ctx context.Context) error {
 	if err := r.predict(ctx); err != nil {
 		return err
 	}
-	now, from := r.u.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
+	now, from := r.undo.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
 	begun := checkpoint.UndoRecord{Timestamp: r.recordStamp(), Created: now.UnixMilli(), From: &from}
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
@@ -31,7 +31,7 @@ func (r *restore) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.u.st.Record(checkpoint.EventUndoing, begun)
+	return r.undo.job.Record(checkpoint.EventUndoing, begun)
 }
 
 // recordStamp returns a nonzero timestamp, which marks that an undo has begun.
@@ -45,16 +45,16 @@ func (r *restore) ask() error {
 		r.result.Snapshot = r.own().Snapshot
 	}
 	if len(r.quiet) > 0 {
-		if err := r.u.st.Record(checkpoint.EventQuiet, checkpoint.QuietRecord{Table: r.into.String(), Was: r.quiet}); err != nil {
+		if err := r.undo.job.Record(checkpoint.EventQuiet, checkpoint.QuietRecord{Table: r.into.String(), Was: r.quiet}); err != nil {
 			return err
 		}
 	}
-	return r.u.st.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
+	return r.undo.job.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
 }
 
 // service puts the table into service, or takes it out of service.
 func (r *restore) service(ctx context.Context, on bool) error {
-	return cluster.Failure(table.SetService(ctx, r.u.c, r.table, on))
+	return cluster.Failure(table.SetService(ctx, r.undo.cluster, r.table, on))
 }
 
 // takeOffline takes the table out of service, so that it cannot be written to, and predicts the loss again if it was written to since the prediction.
@@ -63,7 +63,7 @@ func (r *restore) takeOffline(ctx context.Context) error {
 	if err == nil {
 		err = r.ask()
 	}
-	if err != nil && r.u.st.Check(ctx) == nil {
+	if err != nil && r.undo.job.Check(ctx) == nil {
 		return r.withdrawRestore(ctx, err)
 	}
 	return err
@@ -75,11 +75,11 @@ func (r *restore) reconsider(ctx context.Context) error {
 			return err
 		}
 	}
-	r.u.o.Events.Note("the table is taken out of service", "table", r.table.String())
+	r.undo.options.Events.Note("the table is taken out of service", "table", r.table.String())
 	if err := r.service(ctx, false); err != nil {
 		return err
 	}
-	r.u.o.Events.Phase("snapshot")
+	r.undo.options.Events.Phase("snapshot")
 	src, err := r.snapshotOf(ctx)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (r *restore) reconsider(ctx context.Context) error {
 
 // restore has the master restore the snapshot, and takes a snapshot of the table before it is in service.
 func (r *restore) restore(ctx context.Context) error {
-	r.u.o.Events.Phase("restore")
-	err := r.u.c.RestoreSnapshot(ctx, r.from.Snapshot, r.into, r.u.st.Undo.Restoring.Nonce)
+	r.undo.options.Events.Phase("restore")
+	err := r.undo.cluster.RestoreSnapshot(ctx, r.from.Snapshot, r.into, r.undo.job.Undo.Restoring.Nonce)
 	if err != nil && (ctx.Err() != nil || !loader.Refused(err)) {
 		return fail.With(fail.Load, fmt.Errorf("undo of job %s, which the same command resumes: %w", r.job, err))
 	}
@@ -105,21 +105,21 @@ func (r *restore) restore(ctx context.Context) error {
 			return refused
 		}
 	}
-	src, err := job.OpenSnapshot(ctx, r.u.env, r.u.st, r.into, checkpoint.PlaceRestored)
+	src, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.into, checkpoint.PlaceRestored)
 	if err != nil {
 		return err
 	}
 	if err := src.Close(ctx); err != nil {
 		return err
 	}
-	return r.u.st.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
+	return r.undo.job.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
 }
 
 // afterRefusal determines whether a refused request had succeeded before, with a lost answer. If it had not, nothing was changed.
 func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err error) {
 	cause = cluster.Failure(cause)
 	if !r.inPlace() {
-		if _, err := r.u.c.Describe(ctx, r.into); err == nil {
+		if _, err := r.undo.cluster.Describe(ctx, r.into); err == nil {
 			return true, nil // the next step verifies it
 		}
 		return false, r.withdrawRestore(ctx, cause)
@@ -128,19 +128,19 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	if err != nil {
 		return false, errors.Join(cause, err)
 	}
-	now, err := job.OpenSnapshot(ctx, r.u.env, r.u.st, r.table, checkpoint.PlaceRestored)
+	now, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.table, checkpoint.PlaceRestored)
 	if err != nil {
 		return false, errors.Join(cause, err)
 	}
 	unchanged := was.Snapshot.SameFiles(now.Snapshot)
 	if !unchanged {
-		newest, _, err := r.digestOf(ctx, now.Snapshot, r.u.read)
-		if err == nil && newest == r.u.st.Undo.Restoring.Undo.Restore.Before {
+		newest, _, err := r.digestOf(ctx, now.Snapshot, r.undo.read)
+		if err == nil && newest == r.undo.job.Undo.Restoring.Undo.Restore.Before {
 			return true, nil
 		}
 		cause = errors.Join(cause, err)
 	}
-	if err := r.u.st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored); err != nil {
+	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, checkpoint.PlaceRestored); err != nil {
 		return false, errors.Join(cause, err)
 	}
 	if unchanged {
@@ -157,17 +157,17 @@ func (r *restore) putOnline(ctx context.Context) error {
 	if err := r.service(ctx, true); err != nil {
 		return fmt.Errorf("table %s is restored and not yet in service, which the same command ends: %w", r.table, err)
 	}
-	r.u.o.Events.Note("the table is in service", "table", r.table.String())
+	r.undo.options.Events.Note("the table is in service", "table", r.table.String())
 	return nil
 }
 
 // verifyRestored compares the table with the prediction, by the snapshot that was taken before it was in service. Mode range only scans the table for
 // cells of the load.
 func (r *restore) verifyRestored(ctx context.Context) error {
-	u := r.u
-	u.o.Events.Phase("verify")
-	r.result.Verify = u.o.Verify
-	if u.o.Verify == "range" && r.stamp != 0 {
+	u := r.undo
+	u.options.Events.Phase("verify")
+	r.result.Verify = u.options.Verify
+	if u.options.Verify == "range" && r.stamp != 0 {
 		left, err := r.left(ctx, r.into)
 		if err != nil {
 			return err
@@ -180,13 +180,13 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if died != "" && u.o.Verify == "full" { // the new snapshot includes edits that HBase has replayed
-		if err := u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceRestored); err != nil {
+	if died != "" && u.options.Verify == "full" { // the new snapshot includes edits that HBase has replayed
+		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {
 			return cluster.Failure(err)
 		}
 	}
-	if u.o.Verify == "full" {
-		src, err := job.OpenSnapshot(ctx, u.env, u.st, r.into, checkpoint.PlaceRestored)
+	if u.options.Verify == "full" {
+		src, err := job.OpenSnapshot(ctx, u.env, u.job, r.into, checkpoint.PlaceRestored)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 		if err != nil {
 			return tablesource.FilesFailure(err)
 		}
-		want := u.st.Undo.Restoring.Undo.Restore
+		want := u.job.Undo.Restoring.Undo.Restore
 		if newest != want.Before && died != "" {
 			return r.notRestored("want %s, got %s; region server %s died meanwhile: HBase has applied its log, or others have written", want.Before, newest, died)
 		}
@@ -202,10 +202,10 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("want %s, got %s", want.Before, newest)
 		}
 		if kept != want.Versions {
-			u.o.Events.Warn("the table has other older versions than the snapshot: a compaction has dropped some", "table", r.into.String(), "snapshot", want.Versions.String(), "found", kept.String())
+			u.options.Events.Warn("the table has other older versions than the snapshot: a compaction has dropped some", "table", r.into.String(), "snapshot", want.Versions.String(), "found", kept.String())
 		}
 	}
-	return u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
+	return u.job.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
 }
 
 // endRestore deletes the snapshots of the undo and records that it is done. If others have lost something, the snapshot of the table from before the
@@ -213,20 +213,20 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 func (r *restore) endRestore(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	st, s := r.u.st, r.result.Restore
-	st.GiveBackTables(ctx, r.u.c, r.u.o.Events)
-	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored)); err != nil {
+	st, s := r.undo.job, r.result.Restore
+	st.GiveBackTables(ctx, r.undo.cluster, r.undo.options.Events)
+	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.undo.cluster, checkpoint.PlaceRestored)); err != nil {
 		return err
 	}
-	if r.inPlace() && (s.Loses() || st.Undo.Differs && r.u.o.Verify != "full") {
+	if r.inPlace() && (s.Loses() || st.Undo.Differs && r.undo.options.Verify != "full") {
 		r.result.Snapshot = r.own().Snapshot
-		r.u.o.Events.Warn("the snapshot of the table from before the undo is kept, since others have lost something: delete it by hand", "table", r.table.String(), "snapshot", r.result.Snapshot)
+		r.undo.options.Events.Warn("the snapshot of the table from before the undo is kept, since others have lost something: delete it by hand", "table", r.table.String(), "snapshot", r.result.Snapshot)
 		if err := st.ForgetSnapshot(checkpoint.PlaceUndone(r.number)); err != nil {
 			return err
 		}
 	} else {
 		r.result.Snapshot = ""
-		if err := r.u.dropSnapshots(ctx); err != nil {
+		if err := r.undo.dropSnapshots(ctx); err != nil {
 			return err
 		}
 	}

@@ -42,15 +42,15 @@ type Options struct {
 
 // undo is the work of one process on an undo.
 type undo struct {
-	env     *cluster.Env
-	o       Options
-	c       *loader.Cluster
-	st      *checkpoint.Job
-	state   string    // directory of all jobs' state
-	tables  []*target // in loading order
-	cluster string    // cluster id
-	result  *result.Undo
-	read    reading
+	env       *cluster.Env
+	options   Options
+	cluster   *loader.Cluster
+	job       *checkpoint.Job
+	state     string    // directory of all jobs' state
+	tables    []*target // in loading order
+	clusterID string    // cluster id
+	result    *result.Undo
+	read      reading
 }
 
 // Run removes the load of a finished job from its tables. dir is the directory of
@@ -61,9 +61,9 @@ type undo struct {
 func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *result.Undo, err error) {
 	started := time.Now()
 	dir = filepath.Clean(dir)
-	u := &undo{env: env, o: o, state: filepath.Dir(dir)}
-	u.o.Verify = cmp.Or(o.Verify, "full")
-	if err := abilities.Verifies(abilities.Undo, u.o.Verify, "full", "range"); err != nil {
+	u := &undo{env: env, options: o, state: filepath.Dir(dir)}
+	u.options.Verify = cmp.Or(o.Verify, "full")
+	if err := abilities.Verifies(abilities.Undo, u.options.Verify, "full", "range"); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	u.read = reading{workers: readers, now: started, events: o.Events}
@@ -72,12 +72,12 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		if err != nil {
 			return nil, fail.With(fail.Input, err)
 		}
-		u.st = &checkpoint.Job{Dir: dir, History: trace.History}
+		u.job = &checkpoint.Job{Dir: dir, History: trace.History}
 	} else {
-		if u.st, err = checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events); err != nil {
+		if u.job, err = checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events); err != nil {
 			return nil, err
 		}
-		working, end := u.st.Work(ctx)
+		working, end := u.job.Work(ctx)
 		defer end(&err)
 		ctx = working
 	}
@@ -87,35 +87,35 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	}
 	u.target(loads, dir)
 	defer func() { u.result.Elapsed = time.Since(started) }()
-	if was := u.st.Undo; was != nil && was.Done {
+	if was := u.job.Undo; was != nil && was.Done {
 		if was.Result != nil {
 			*u.result = *was.Result
 		}
 		u.result.Already, u.result.DoneAt = true, was.DoneAt
 		return u.result, nil
 	}
-	if u.o.By != BySnapshot && !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
-		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.job())
+	if u.options.By != BySnapshot && !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
+		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.jobName())
 	}
-	if u.c, err = env.Dial(ctx); err != nil {
+	if u.cluster, err = env.Dial(ctx); err != nil {
 		return u.result, err
 	}
-	defer u.c.Close()
-	if u.cluster, err = u.c.ID(ctx); err != nil {
+	defer u.cluster.Close()
+	if u.clusterID, err = u.cluster.ID(ctx); err != nil {
 		return u.result, cluster.Failure(err)
 	}
 	for _, t := range u.tables {
-		if err := t.sameCluster(u.cluster); err != nil {
+		if err := t.sameCluster(u.clusterID); err != nil {
 			return u.result, err
 		}
-		if u.o.By == BySnapshot {
+		if u.options.By == BySnapshot {
 			r, err := u.restoring()
 			if err != nil {
 				return u.result, err
 			}
 			return u.result, r.run(ctx)
 		}
-		if t.facts, err = cluster.TableFacts(ctx, env, u.c, t.table.String(), t.families...); err != nil {
+		if t.facts, err = cluster.TableFacts(ctx, env, u.cluster, t.table.String(), t.families...); err != nil {
 			return u.result, err
 		}
 	}
@@ -125,41 +125,41 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	if o.DryRun {
 		return u.result, u.predict(ctx)
 	}
-	return u.result, u.st.Steps(ctx, nil, u.steps())
+	return u.result, u.job.Steps(ctx, nil, u.steps())
 }
 
 // loads returns the loads to undo, according to the options or to the undo that is under way.
 func (u *undo) loads(dir string) ([]*load, error) {
-	if was := u.st.Undo; was != nil && !was.Done {
+	if was := u.job.Undo; was != nil && !was.Done {
 		by := ByMarkers
 		if was.From != nil {
 			by = BySnapshot
 		}
-		if u.o.By != "" && u.o.By != by {
+		if u.options.By != "" && u.options.By != by {
 			return nil, fail.With(fail.Config, setting.Errorf("an undo by %s is under way: %s %[1]s ends it", by, setting.UndoBy))
 		}
-		u.o.By = by
+		u.options.By = by
 	}
-	if u.o.By != BySnapshot {
-		return loadsOf(dir, &u.st.History)
+	if u.options.By != BySnapshot {
+		return loadsOf(dir, &u.job.History)
 	}
-	l, err := loadBefore(dir, &u.st.History)
+	l, err := loadBefore(dir, &u.job.History)
 	return []*load{l}, err
 }
 
-// job returns the name of the job's directory.
-func (u *undo) job() string { return u.tables[0].job }
+// jobName returns the name of the job's directory.
+func (u *undo) jobName() string { return u.tables[0].job }
 
 // predict surveys snapshots that are taken for this, and deletes them again.
 func (u *undo) predict(ctx context.Context) error {
-	if was := u.st.Undo; was != nil && was.Built {
+	if was := u.job.Undo; was != nil && was.Built {
 		for i, was := range resultsOf(was.Result) {
 			u.tables[i].result.Survey = was.Survey
 		}
 		return nil // as predicted when the undo began
 	}
 	for _, t := range u.tables {
-		u.o.Events.Phase("snapshot")
+		u.options.Events.Phase("snapshot")
 		var err error
 		if t.result.Survey, err = t.present(ctx); err != nil {
 			return err
@@ -170,14 +170,14 @@ func (u *undo) predict(ctx context.Context) error {
 
 // countUndone counts for each table the other timestamps that were undone.
 func (u *undo) countUndone(ctx context.Context) error {
-	undone, err := checkpoint.ReadUndone(ctx, u.c, u.state, u.o.Events)
+	undone, err := checkpoint.ReadUndone(ctx, u.cluster, u.state, u.options.Events)
 	if err != nil {
 		return err
 	}
 	for _, t := range u.tables {
 		others := map[int64]bool{}
 		for _, x := range undone {
-			if x.Cluster == u.cluster && x.Table == t.table.String() && x.Timestamp != t.stamp {
+			if x.Cluster == u.clusterID && x.Table == t.table.String() && x.Timestamp != t.stamp {
 				others[x.Timestamp] = true
 			}
 		}
@@ -201,7 +201,7 @@ func (u *undo) findTwins() error {
 			if err != nil {
 				return fail.With(fail.Input, err)
 			}
-			if p := trace.Plan; p != nil && p.Timestamp == t.stamp && (p.Made == nil || p.Made.Cluster == u.cluster) {
+			if p := trace.Plan; p != nil && p.Timestamp == t.stamp && (p.Made == nil || p.Made.Cluster == u.clusterID) {
 				t.twins = append(t.twins, s.Job)
 			}
 		}
@@ -213,7 +213,7 @@ func (u *undo) findTwins() error {
 func (u *undo) judge(ctx context.Context) error {
 	var all []setting.Text
 	for _, t := range u.tables {
-		for _, why := range t.refusals(t.result.Survey, t.others, u.o.InsertOnly) {
+		for _, why := range t.refusals(t.result.Survey, t.others, u.options.InsertOnly) {
 			if t.several {
 				why = setting.Textf("table %s: %s", t.table, why)
 			}
@@ -224,39 +224,39 @@ func (u *undo) judge(ctx context.Context) error {
 	if refused == nil {
 		return nil
 	}
-	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), refused, u.tables[0].wayBack(ctx)))
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.jobName(), refused, u.tables[0].wayBack(ctx)))
 }
 
 // steps returns the steps of an undo. Tables are undone in the reverse order of loading, so that readers find no index entry whose row is gone.
 func (u *undo) steps() []checkpoint.Step {
-	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
+	sent := func() bool { was := u.job.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
 	steps := []checkpoint.Step{
-		u.st.BeginStep(u.o.Version),
+		u.job.BeginStep(u.options.Version),
 		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
 		{Name: "check again before the first marker is sent", Done: sent, Run: u.reconsider},
-		{Name: "record the step in the journal", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
+		{Name: "record the step in the journal", Done: func() bool { return u.job.Undo != nil }, Run: u.begin},
 		{Name: "write the markers", Run: u.build},
 	}
 	for _, t := range slices.Backward(u.tables) {
-		steps = append(steps, checkpoint.Step{Name: "take the load out of " + t.table.String(), Done: func() bool { return u.st.Undo.Out[t.number] }, Run: t.takeOut})
+		steps = append(steps, checkpoint.Step{Name: "take the load out of " + t.table.String(), Done: func() bool { return u.job.Undo.Out[t.number] }, Run: t.takeOut})
 	}
 	return append(steps, checkpoint.Step{Name: "end the undo", Run: u.end})
 }
 
 // dropPresent deletes the snapshots of an attempt that was killed while it read a table.
 func (u *undo) dropPresent(ctx context.Context) error {
-	left := u.st.InputPlaces()
+	left := u.job.InputPlaces()
 	for _, t := range u.tables {
 		left = append(left, t.presentPlace())
 	}
-	return fail.With(fail.Load, u.st.DropSnapshots(ctx, u.c, left...))
+	return fail.With(fail.Load, u.job.DropSnapshots(ctx, u.cluster, left...))
 }
 
 // resume restores the prediction and the files of an earlier attempt.
 func (u *undo) resume() {
-	before := *u.st.Undo.Result
+	before := *u.job.Undo.Result
 	before.DryRun, before.Elapsed, before.Tables = false, 0, nil
-	for _, r := range u.st.Undo.Result.Tables { // copied, because changes by this attempt are not in the journal
+	for _, r := range u.job.Undo.Result.Tables { // copied, because changes by this attempt are not in the journal
 		own := *r
 		before.Tables = append(before.Tables, &own)
 	}
@@ -264,9 +264,9 @@ func (u *undo) resume() {
 	files := 0
 	for i, r := range resultsOf(u.result) {
 		u.tables[i].result = r
-		files += len(u.st.Undo.Markers[i])
+		files += len(u.job.Undo.Markers[i])
 	}
-	u.o.Events.Note("markers are written already", "files", files)
+	u.options.Events.Note("markers are written already", "files", files)
 }
 
 // begin records the begin of the undo, with the names of the snapshots and the
@@ -275,7 +275,7 @@ func (u *undo) begin(ctx context.Context) error {
 	now := time.Now()
 	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
 	for i, t := range u.tables {
-		l, err := staging.Choose(ctx, u.env, u.o.Staging, t.table.String(), t.stamp)
+		l, err := staging.Choose(ctx, u.env, u.options.Staging, t.table.String(), t.stamp)
 		if err != nil {
 			return err
 		}
@@ -286,7 +286,7 @@ func (u *undo) begin(ctx context.Context) error {
 			begun.Tables = append(begun.Tables, own)
 		}
 	}
-	return u.st.Record(checkpoint.EventUndoing, begun)
+	return u.job.Record(checkpoint.EventUndoing, begun)
 }
 
 // withdraw records that nothing was changed.
@@ -297,20 +297,20 @@ func (u *undo) withdraw(ctx context.Context) error {
 		return err // the undo stays begun, and the same command withdraws it
 	}
 	u.dropStaging(ctx)
-	return u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
+	return u.job.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
 }
 
 func (u *undo) dropSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, t := range u.tables {
-		errs = append(errs, u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceUndone(t.number)))
+		errs = append(errs, u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceUndone(t.number)))
 	}
 	return fail.With(fail.Load, errors.Join(errs...))
 }
 
 func (u *undo) dropStaging(ctx context.Context) {
 	for _, t := range u.tables {
-		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.o.Events)
+		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.options.Events)
 	}
 }
 
@@ -319,10 +319,10 @@ func (u *undo) dropStaging(ctx context.Context) {
 func (u *undo) end(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if u.st.Undo.Differs && u.o.Verify != "full" {
+	if u.job.Undo.Differs && u.options.Verify != "full" {
 		for _, t := range u.tables {
-			u.o.Events.Warn("the snapshot from before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
-			if err := u.st.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
+			u.options.Events.Warn("the snapshot from before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
+			if err := u.job.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
 				return err
 			}
 		}
@@ -335,6 +335,6 @@ func (u *undo) end(ctx context.Context) error {
 		}
 	}
 	u.dropStaging(ctx)
-	u.st.EndPrepared(ctx, u.env, u.c, u.o.Events)
-	return u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
+	u.job.EndPrepared(ctx, u.env, u.cluster, u.options.Events)
+	return u.job.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
 }

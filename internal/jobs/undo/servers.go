@@ -20,7 +20,7 @@ const recovery = 3 * time.Minute
 
 // servers returns the live region servers; none if the user may not see them.
 func (r *restore) servers(ctx context.Context) ([]string, error) {
-	s, err := r.u.c.Status(ctx)
+	s, err := r.undo.cluster.Status(ctx)
 	if loader.Refused(err) {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 
 // deadServer returns a region server that was alive when the undo began and is not alive now; empty: none is known.
 func (r *restore) deadServer(ctx context.Context) (string, error) {
-	was := r.u.st.Undo.Servers
+	was := r.undo.job.Undo.Servers
 	if !r.inPlace() || len(was) == 0 {
 		return "", nil
 	}
@@ -52,12 +52,12 @@ func (r *restore) awaitRecovery(ctx context.Context) error {
 	if err != nil || died == "" {
 		return err
 	}
-	r.u.o.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", died)
+	r.undo.options.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", died)
 	ctx, cancel := context.WithTimeout(ctx, recovery)
 	defer cancel()
 	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second}
 	for asked := 1; ; asked++ {
-		under, err := r.u.c.Recovering(ctx)
+		under, err := r.undo.cluster.Recovering(ctx)
 		if err != nil && !loader.Refused(err) {
 			return cluster.Failure(err)
 		}

@@ -23,21 +23,21 @@ import (
 // build surveys the snapshots of all tables, refuses losses by markers, and writes the markers, or uses those of an earlier attempt. Until a marker
 // is sent nothing is changed, and an error ends the undo. Before that, the timestamp is marked as undone.
 func (u *undo) build(ctx context.Context) error {
-	u.read.now = time.UnixMilli(u.st.Undo.Created) // the same for every attempt, since the prediction depends on which cells have expired
-	if u.st.Undo.Built {
+	u.read.now = time.UnixMilli(u.job.Undo.Created) // the same for every attempt, since the prediction depends on which cells have expired
+	if u.job.Undo.Built {
 		u.resume()
 		return nil
 	}
 	files, err := u.writeFiles(ctx)
 	if err != nil {
-		if len(u.st.Undo.Sent) > 0 {
-			return fmt.Errorf("undo of job %s, which the same command resumes: %w", u.job(), err)
+		if len(u.job.Undo.Sent) > 0 {
+			return fmt.Errorf("undo of job %s, which the same command resumes: %w", u.jobName(), err)
 		}
 		return errors.Join(err, u.withdraw(ctx))
 	}
 	for _, t := range u.tables {
-		noted := checkpoint.Undone{Cluster: u.cluster, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
-		if err := checkpoint.NoteUndone(ctx, u.c, u.state, noted, u.o.Events); err != nil {
+		noted := checkpoint.Undone{Cluster: u.clusterID, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
+		if err := checkpoint.NoteUndone(ctx, u.cluster, u.state, noted, u.options.Events); err != nil {
 			return err
 		}
 	}
@@ -50,12 +50,12 @@ func (u *undo) wrote(files [][]loader.HFile) error {
 	for i, t := range u.tables[1:] {
 		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: files[i+1]})
 	}
-	return u.st.Record(checkpoint.EventMarkers, record)
+	return u.job.Record(checkpoint.EventMarkers, record)
 }
 
 // writeFiles writes the markers of all tables, unless they would lose data in one of them.
 func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
-	u.o.Events.Phase("snapshot")
+	u.options.Events.Phase("snapshot")
 	sources := make([]*tablesource.Source, len(u.tables))
 	for i, t := range u.tables {
 		var err error
@@ -69,7 +69,7 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 			return nil, err
 		}
 	}
-	if len(u.st.Undo.Sent) == 0 { // otherwise it was judged before
+	if len(u.job.Undo.Sent) == 0 { // otherwise it was judged before
 		if err := u.judge(ctx); err != nil {
 			return nil, err
 		}
@@ -90,10 +90,10 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 	if err != nil {
 		return nil, err
 	}
-	t.u.o.Events.Phase("write")
+	t.undo.options.Events.Phase("write")
 	rw := rewrite.New(dir.FS, dir.Location.Path, t.facts.FamilyOf, time.Now().UnixMilli())
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.u.read, others: t.others, all: t.all, number: t.u.st.Undo.Written})
+	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.undo.read, others: t.others, all: t.all, number: t.undo.job.Undo.Written})
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 // reconsider surveys the tables again before the first marker is sent: since the markers were written, others may have written cells, and compactions
 // may have rewritten the load's cells.
 func (u *undo) reconsider(ctx context.Context) error {
-	u.read.now = time.UnixMilli(u.st.Undo.Created)
-	before := resultsOf(u.st.Undo.Result)
+	u.read.now = time.UnixMilli(u.job.Undo.Created)
+	before := resultsOf(u.job.Undo.Result)
 	asLoaded, unchanged := true, true // except for the effects of compactions
 	for i, t := range u.tables {
 		var err error
@@ -122,7 +122,7 @@ func (u *undo) reconsider(ctx context.Context) error {
 			return err
 		}
 		s := t.result.Survey
-		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.o.InsertOnly)) == 0
+		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.options.InsertOnly)) == 0
 		unchanged = unchanged && s.Rest == before[i].Survey.Rest && s.Versions == before[i].Survey.Versions
 	}
 	refused := u.judge(ctx)
@@ -130,14 +130,14 @@ func (u *undo) reconsider(ctx context.Context) error {
 	case refused != nil && !asLoaded:
 		return errors.Join(refused, u.withdraw(ctx))
 	case refused == nil && !unchanged:
-		u.o.Events.Note("others wrote to the table: the markers are written again")
+		u.options.Events.Note("others wrote to the table: the markers are written again")
 		return u.withdraw(ctx) // the next steps begin again
 	case refused == nil:
 		return nil
 	}
 	// A compaction may have dropped cells that the load has overwritten. The snapshot still has them, and the load's cells show that these rows were not
 	// deleted since.
-	u.o.Events.Note("a compaction rewrote cells of the load; the snapshot has what they overwrote", "snapshot", u.tables[0].own().Snapshot)
+	u.options.Events.Note("a compaction rewrote cells of the load; the snapshot has what they overwrote", "snapshot", u.tables[0].own().Snapshot)
 	u.resume()
 	for _, t := range u.tables {
 		t.all = true
@@ -150,8 +150,8 @@ func (u *undo) reconsider(ctx context.Context) error {
 
 // takeOut loads the markers of a table and verifies the result.
 func (t *target) takeOut(ctx context.Context) error {
-	u := t.u
-	if err := u.st.Turn(t.number, t.table.String()); err != nil {
+	u := t.undo
+	if err := u.job.Turn(t.number, t.table.String()); err != nil {
 		return err
 	}
 	if err := t.loadMarkers(ctx); err != nil {
@@ -160,23 +160,23 @@ func (t *target) takeOut(ctx context.Context) error {
 	if err := t.verify(ctx); err != nil {
 		return err
 	}
-	if err := u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
+	if err := u.job.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
 		return err
 	}
-	u.o.Events.Note("the load is taken out of a table", "table", t.table.String(), "markers", t.result.Markers)
+	u.options.Events.Note("the load is taken out of a table", "table", t.table.String(), "markers", t.result.Markers)
 	return nil
 }
 
 // loadMarkers loads the files with markers. If some are lost, it writes them again, and loads all files of the table: loading a marker twice does no harm.
 func (t *target) loadMarkers(ctx context.Context) error {
-	if len(t.u.st.Undo.Markers[t.number]) == 0 {
+	if len(t.undo.job.Undo.Markers[t.number]) == 0 {
 		return nil // the load has no cells in this table
 	}
 	err := t.loadFiles(ctx)
 	if err == nil || ctx.Err() != nil || !filesLost(err) {
 		return err
 	}
-	t.u.o.Events.Warn("marker files are lost and written again", "table", t.table.String(), "error", err)
+	t.undo.options.Events.Warn("marker files are lost and written again", "table", t.table.String(), "error", err)
 	if again := t.writeAgain(ctx); again != nil {
 		return errors.Join(err, again)
 	}
@@ -191,13 +191,13 @@ func filesLost(err error) bool {
 }
 
 func (t *target) loadFiles(ctx context.Context) error {
-	u := t.u
+	u := t.undo
 	dir, err := t.stage(ctx)
 	if err != nil {
 		return err
 	}
-	s := job.Staged{Env: u.env, Cluster: u.c, Facts: t.facts, Dir: dir, Files: job.StagedFiles(u.st.Undo.Markers[t.number]), Journal: u.st}
-	o := job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency, Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events}
+	s := job.Staged{Env: u.env, Cluster: u.cluster, Facts: t.facts, Dir: dir, Files: job.StagedFiles(u.job.Undo.Markers[t.number]), Journal: u.job}
+	o := job.LoadOptions{Stage: u.options.Stage, LoadConcurrency: u.options.LoadConcurrency, Unreplicated: t.local, Gate: u.options.Gate, Events: u.options.Events}
 	return s.Load(ctx, o, &result.Result{})
 }
 
@@ -211,18 +211,18 @@ func (t *target) writeAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := slices.Clone(t.u.st.Undo.Markers)
+	files := slices.Clone(t.undo.job.Undo.Markers)
 	if files[t.number], err = t.writeMarkers(ctx, src, s); err != nil {
 		return err
 	}
-	return t.u.wrote(files)
+	return t.undo.wrote(files)
 }
 
 // verify checks that no cell of the load is visible, and that all other cells are.
 func (t *target) verify(ctx context.Context) error {
-	u := t.u
-	u.o.Events.Phase("verify")
-	t.result.Verify = u.o.Verify
+	u := t.undo
+	u.options.Events.Phase("verify")
+	t.result.Verify = u.options.Verify
 	left, err := t.left(ctx, t.table, t.families...)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (t *target) verify(ctx context.Context) error {
 	if left > 0 {
 		return t.notAsPredicted(fmt.Errorf("%s cells of timestamp %d left", setting.Count(left, "row has"), t.stamp))
 	}
-	if u.o.Verify != "full" {
+	if u.options.Verify != "full" {
 		return nil
 	}
 	now, err := t.present(ctx)
@@ -243,7 +243,7 @@ func (t *target) verify(ctx context.Context) error {
 // left returns the number of rows of a table with visible cells of the load.
 func (t *target) left(ctx context.Context, table loader.TableName, families ...string) (rows int64, err error) {
 	req := loader.ScanRequest{Table: table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: families, KeysOnly: true}
-	err = t.u.c.Scan(ctx, req, func(loader.Row) error { rows++; return nil })
+	err = t.undo.cluster.Scan(ctx, req, func(loader.Row) error { rows++; return nil })
 	return rows, cluster.Failure(err)
 }
 
@@ -256,7 +256,7 @@ func (t *target) compare(predicted, now *result.Survey) error {
 	case now.Rest != predicted.Rest:
 		return t.notAsPredicted(fmt.Errorf("other cells of the table: want %[2]s, got %[1]s; others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:
-		t.u.o.Events.Warn("the table has other older versions than predicted: a compaction has dropped some, or others wrote", "table", t.table.String(), "predicted", predicted.Versions.String(), "found", now.Versions.String())
+		t.undo.options.Events.Warn("the table has other older versions than predicted: a compaction has dropped some, or others wrote", "table", t.table.String(), "predicted", predicted.Versions.String(), "found", now.Versions.String())
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // target is one of the tables from which an undo removes the load.
 type target struct {
 	*load
-	u      *undo
+	undo   *undo
 	facts  *cluster.Facts
 	result *result.Undo
 	others int  // number of other timestamps of the table that were undone
@@ -27,13 +27,13 @@ type target struct {
 // target sets the targets of loads and their results.
 func (u *undo) target(loads []*load, dir string) {
 	for i, l := range loads {
-		r := &result.Undo{Schema: 1, Table: l.table.String(), Index: l.index, Job: dir, Timestamp: l.stamp, DryRun: u.o.DryRun, Before: l.snapshot}
+		r := &result.Undo{Schema: 1, Table: l.table.String(), Index: l.index, Job: dir, Timestamp: l.stamp, DryRun: u.options.DryRun, Before: l.snapshot}
 		if i == 0 {
 			u.result = r
 		} else {
 			u.result.Tables = append(u.result.Tables, r)
 		}
-		u.tables = append(u.tables, &target{load: l, u: u, result: r})
+		u.tables = append(u.tables, &target{load: l, undo: u, result: r})
 	}
 }
 
@@ -41,18 +41,18 @@ func (u *undo) target(loads []*load, dir string) {
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
 // own returns the undo's names for the table.
-func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
+func (t *target) own() checkpoint.UndoTable { return t.undo.job.Undo.Of(t.number) }
 
 // snapshotOf opens the undo's snapshot of the table, and takes it if it does not
 // exist.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
-	return job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, checkpoint.PlaceUndone(t.number))
+	return job.OpenSnapshot(ctx, t.undo.env, t.undo.job, t.table, checkpoint.PlaceUndone(t.number))
 }
 
 // look surveys a snapshot.
 func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Survey, error) {
-	t.u.o.Events.Phase("read")
-	s, err := t.survey(ctx, src.Snapshot, t.u.read)
+	t.undo.options.Events.Phase("read")
+	s, err := t.survey(ctx, src.Snapshot, t.undo.read)
 	return s, tablesource.FilesFailure(err)
 }
 
@@ -67,23 +67,23 @@ func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
 
 // withPresent takes a snapshot of the current table, and deletes it when do has read it.
 func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Source) error) error {
-	if t.u.o.DryRun {
-		src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
+	if t.undo.options.DryRun {
+		src, err := tablesource.Open(ctx, t.undo.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
 		if err != nil {
 			return err
 		}
 		return errors.Join(do(src), src.Close(ctx))
 	}
-	src, err := job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, t.presentPlace())
+	src, err := job.OpenSnapshot(ctx, t.undo.env, t.undo.job, t.table, t.presentPlace())
 	if err == nil {
 		err = do(src)
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
+	return errors.Join(err, fail.With(fail.Load, t.undo.job.DropSnapshots(ctx, t.undo.cluster, t.presentPlace())))
 }
 
 // stage returns the directory of the files with delete markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
-	return t.u.st.Stage(ctx, t.u.env, t.own().Staging)
+	return t.undo.job.Stage(ctx, t.undo.env, t.own().Staging)
 }

@@ -155,18 +155,18 @@ type rowSource interface {
 
 // inputRows produces the rows of an input's records.
 type inputRows struct {
-	in    *source.Input
-	plans []*cells.Plan
-	o     Options
+	in      *source.Input
+	plans   []*cells.Plan
+	options Options
 }
 
 func (r inputRows) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error) {
-	return readAndSort(ctx, r.plans, r.in, sorter, r.o)
+	return readAndSort(ctx, r.plans, r.in, sorter, r.options)
 }
 func (r inputRows) locate(_ context.Context, err error) error { return Locate(err, r.in) }
 func (r inputRows) recheck(ctx context.Context) error         { return Recheck(ctx, r.in) }
 func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
-func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
+func (r inputRows) explain(err error) error                   { return explainLimits(err, r.options) }
 
 // run executes both passes, or the rest of them when an attempt resumes.
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {

@@ -54,7 +54,7 @@ func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 
 // duplicates writes the files of duplicates after all regions are written. It reads the records again.
 func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error {
-	for i, f := range r.o.Duplicates {
+	for i, f := range r.options.Duplicates {
 		lost, err := sorter.Displaced(i)
 		if err != nil {
 			return r.explain(err)
@@ -66,10 +66,10 @@ func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all [
 		if len(lost) == 0 {
 			continue
 		}
-		r.o.Events.Note("the inputs are read again for the duplicates", "records", len(lost))
-		again := &rereader{in: r.in, o: r.o, to: f, left: lost}
+		r.options.Events.Note("the inputs are read again for the duplicates", "records", len(lost))
+		again := &rereader{in: r.in, options: r.options, to: f, left: lost}
 		if err := again.run(ctx); err != nil {
-			return r.o.ReadError(err)
+			return r.options.ReadError(err)
 		}
 	}
 	return nil
@@ -87,19 +87,19 @@ func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
 
 // rereader reads left-out duplicates again. Workers take the splits that contain some, in the order of the input.
 type rereader struct {
-	in *source.Input
-	o  Options
-	to *source.RejectFile
+	in      *source.Input
+	options Options
+	to      *source.RejectFile
 
 	mu   sync.Mutex
 	left []extsort.Displaced // in the order of the input
 }
 
 func (r *rereader) run(ctx context.Context) error {
-	if err := r.o.resume.sameSplits(r.in); err != nil {
+	if err := r.options.resume.sameSplits(r.in); err != nil {
 		return err
 	}
-	return workers.Run(ctx, r.o.Workers, func(ctx context.Context, _ int) error {
+	return workers.Run(ctx, r.options.Workers, func(ctx context.Context, _ int) error {
 		w := &rereadWorker{rereader: r, ctx: ctx}
 		reader := r.in.NewReader()
 		reader.PassOver()
@@ -108,7 +108,7 @@ func (r *rereader) run(ctx context.Context) error {
 			if err := reader.Read(ctx, split, w.batch); err != nil { // to its end: its checksum is that of the earlier read
 				return err
 			}
-			if err := r.o.resume.sameSplit(r.in, split); err != nil {
+			if err := r.options.resume.sameSplit(r.in, split); err != nil {
 				return err
 			}
 			if len(w.lost) > 0 {
@@ -141,7 +141,7 @@ func (w *rereadWorker) next() bool {
 
 // batch finds the left-out records of one batch.
 func (w *rereadWorker) batch(b *source.Batch) error {
-	if err := progress.Pass(w.ctx, w.o.Gate); err != nil {
+	if err := progress.Pass(w.ctx, w.options.Gate); err != nil {
 		return err
 	}
 	for row := range b.Rows {

@@ -51,13 +51,13 @@ func (w *lateWriter) Info() fs.FileInfo {
 
 // reopen opens a finished file again, for [filecheck.Written].
 type reopen struct {
-	fsys hdfsio.FS
-	w    *lateWriter
+	fsys   hdfsio.FS
+	writer *lateWriter
 }
 
 // Open implements [filecheck.Opener]. It uses the writer's own way to reopen the file if there is one.
 func (r reopen) Open(ctx context.Context, name string) (fs.File, error) {
-	if f, ok := r.w.file.(hdfsio.Reopener); ok {
+	if f, ok := r.writer.file.(hdfsio.Reopener); ok {
 		return f.Reopen(ctx)
 	}
 	return r.fsys.Open(ctx, name)

@@ -42,24 +42,24 @@ func RunPacked(ctx context.Context, plan *cells.Plan, src PackedSource, memory i
 
 // packedRows produces the rows of a packed source.
 type packedRows struct {
-	src PackedSource
-	o   Options
+	src     PackedSource
+	options Options
 }
 
 func (r packedRows) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
 	start := time.Now()
-	r.o.Events.Phase("read")
-	got, err := r.src.Read(ctx, sorter, r.o.resume.skip())
+	r.options.Events.Phase("read")
+	got, err := r.src.Read(ctx, sorter, r.options.resume.skip())
 	if err != nil {
 		return t, err
 	}
-	r.o.Events.Phase("sort")
+	r.options.Events.Phase("sort")
 	if err := sorter.Finish(); err != nil {
 		return t, err
 	}
 	stats := sorter.Stats()
 	t = sortTotals{Records: got.Records, Rejected: got.Rejected, RejectFile: got.RejectFile, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start), RowSum: got.Sum, Notes: got.Notes}
-	return t, r.o.resume.afterSort(sorter, t, nil)
+	return t, r.options.resume.afterSort(sorter, t, nil)
 }
 
 func (r packedRows) locate(ctx context.Context, err error) error { return r.src.Locate(ctx, err) }

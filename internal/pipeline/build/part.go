@@ -94,10 +94,10 @@ type inputPart struct {
 }
 
 func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error) {
-	p.o.Events.Phase("read")
-	t, err := readSplits(ctx, p.plans, p.in, p.part, sorter, p.o, func(sortTotals) error { return nil })
+	p.options.Events.Phase("read")
+	t, err := readSplits(ctx, p.plans, p.in, p.part, sorter, p.options, func(sortTotals) error { return nil })
 	if err == nil {
-		t.FilteredFile, err = p.o.finish(p.o.Filtered, t.Filtered)
+		t.FilteredFile, err = p.options.finish(p.options.Filtered, t.Filtered)
 	}
 	return t, err
 }

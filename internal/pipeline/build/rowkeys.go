@@ -27,7 +27,7 @@ func RowKeys(ctx context.Context, plan *cells.Plan, in *source.Input, o Options,
 		if err != nil {
 			return err
 		}
-		w := keyWorker{tables: tables, filter: filter, take: take(), o: o}
+		w := keyWorker{tables: tables, filter: filter, take: take(), options: o}
 		reader := in.NewReader()
 		for split := int(next.Add(1) - 1); split < len(in.Splits()) && ctx.Err() == nil; split = int(next.Add(1) - 1) {
 			if err := reader.Read(ctx, split, w.batch); err != nil {
@@ -48,11 +48,11 @@ func RowKeys(ctx context.Context, plan *cells.Plan, in *source.Input, o Options,
 
 // keyWorker passes on the keys of batches. It belongs to one goroutine.
 type keyWorker struct {
-	tables []*cells.RowMaker // one
-	filter *cells.Filter
-	take   func(key []byte) error
-	o      Options
-	nulls  bool // the file distinguishes NULL from empty text
+	tables  []*cells.RowMaker // one
+	filter  *cells.Filter
+	take    func(key []byte) error
+	options Options
+	nulls   bool // the file distinguishes NULL from empty text
 }
 
 func (w *keyWorker) batch(b *source.Batch) error {
@@ -69,7 +69,7 @@ func (w *keyWorker) batch(b *source.Batch) error {
 		switch {
 		case err == nil && !keep:
 		case err != nil:
-			err = w.o.Budget.Reject(RowError(b, row, err))
+			err = w.options.Budget.Reject(RowError(b, row, err))
 		case m.HasCell():
 			err = w.take(m.Key)
 		}
@@ -77,7 +77,7 @@ func (w *keyWorker) batch(b *source.Batch) error {
 			return err
 		}
 	}
-	w.o.Budget.Count(int64(b.Rows))
-	w.o.Events.Rows(int64(b.Rows), b.Bytes)
+	w.options.Budget.Count(int64(b.Rows))
+	w.options.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }

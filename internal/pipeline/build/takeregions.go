@@ -23,7 +23,7 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 	c := &completions{done: make(chan completion, most)}
 	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 		now := regions[i]
-		p, err := now.w.encode(ctx, now.region, 0)
+		p, err := now.writers.encode(ctx, now.region, 0)
 		if err == nil {
 			bytes := p.bytes()
 			// Each but the first is limited by size.
@@ -69,7 +69,7 @@ func (c *completions) isEmpty() bool { return c.count == 0 }
 // begin starts to complete a region.
 func (c *completions) begin(ctx context.Context, r tableRegion, p *pendingRegion, bytes int64) {
 	c.count, c.bytes = c.count+1, c.bytes+bytes
-	go func() { c.done <- completion{r, bytes, r.w.complete(ctx, p)} }()
+	go func() { c.done <- completion{r, bytes, r.writers.complete(ctx, p)} }()
 }
 
 // take waits for one completion.

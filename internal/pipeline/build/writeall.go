@@ -22,7 +22,7 @@ type region struct {
 
 // tableRegion is a region with the writer of its table.
 type tableRegion struct {
-	w *writers
+	writers *writers
 	region
 }
 
@@ -39,7 +39,7 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 		}
 	}
 	slices.SortFunc(regions, func(a, b tableRegion) int {
-		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.w.from+a.i, b.w.from+b.i))
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.writers.from+a.i, b.writers.from+b.i))
 	})
 	tables[0].events.Total("write", total)
 	for _, w := range tables {
@@ -50,8 +50,10 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 	// Indexes are last: the records without a row in the first table are known only when that table is written.
 	data, indexes := regions, []tableRegion(nil)
 	if len(tables) > 1 {
-		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.IsIndex()), btoi(b.w.plan.IsIndex())) })
-		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.w.plan.IsIndex() })
+		slices.SortStableFunc(regions, func(a, b tableRegion) int {
+			return cmp.Compare(btoi(a.writers.plan.IsIndex()), btoi(b.writers.plan.IsIndex()))
+		})
+		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.writers.plan.IsIndex() })
 		if at >= 0 {
 			data, indexes = regions[:at], regions[at:]
 		}
@@ -108,7 +110,7 @@ func (r tableRegion) rewrite(ctx context.Context, failed error) error {
 	if failed == nil {
 		return nil
 	}
-	return r.w.writeAgain(ctx, r.region, failed)
+	return r.writers.writeAgain(ctx, r.region, failed)
 }
 
 // named adds the table to an error, if there are several tables.

@@ -82,7 +82,7 @@ func (c *openChunk) check(block []byte) error {
 		at += len(row)
 	}
 	// Keys are ascending, and the first one was compared: only the last can be outside of the region.
-	if o := c.arrivals.o.Bounds; !o.has(last) {
+	if o := c.arrivals.options.Bounds; !o.has(last) {
 		return damaged("%s: a key of %d bytes is outside of the region, which ends before %s", c.at, len(last), keyText(o.End))
 	}
 	c.last = append(c.last[:0], last...)

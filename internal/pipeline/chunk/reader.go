@@ -89,7 +89,7 @@ func (r *Reader) peek() error {
 // Merge merges the next chunks if they are of the given region; there may be none. Its rows are valid until the next call.
 // [Merged.Whole] checks, after the merge has ended without an error, that the region is complete.
 func (r *Reader) Merge(region int, o RegionOptions) (*Merged, error) {
-	a := &arrivals{reader: r, region: region, o: o, runs: map[uint32]*runState{}}
+	a := &arrivals{reader: r, region: region, options: o, runs: map[uint32]*runState{}}
 	m := &Merged{arrivals: a}
 	var err error
 	m.Merge, err = extsort.MergeArrivals(a, extsort.ArrivalOptions{Duplicates: o.Duplicates, Shared: o.Shared, LeftOut: o.LeftOut})
@@ -114,12 +114,12 @@ type runState struct {
 
 // arrivals iterates over the chunks of one region.
 type arrivals struct {
-	reader *Reader
-	region int
-	o      RegionOptions
-	runs   map[uint32]*runState
-	total  Counts
-	done   bool
+	reader  *Reader
+	region  int
+	options RegionOptions
+	runs    map[uint32]*runState
+	total   Counts
+	done    bool
 }
 
 // Next implements [extsort.Arrivals].
@@ -148,13 +148,13 @@ func (a *arrivals) Next() ([]byte, extsort.Feed, error) {
 		return nil, nil, damaged("%s comes where chunk %d is expected: one is missing, or comes twice", at, s.counts.Chunks)
 	case s.newest != nil && !s.newest.endsBefore(r.first):
 		return nil, nil, damaged("%s begins before the end of the one before", at)
-	case !a.o.Bounds.has(r.first):
+	case !a.options.Bounds.has(r.first):
 		return nil, nil, damaged("%s: the first key, of %d bytes, is outside of the region", at, len(r.first))
 	}
-	if _, known := a.o.Expect[r.head.run]; a.o.Expect != nil && !known {
+	if _, known := a.options.Expect[r.head.run]; a.options.Expect != nil && !known {
 		return nil, nil, damaged("%s belongs to no run of this job", at)
 	}
-	c := &openChunk{at: at, arrivals: a, run: s, value: r.value, rest: r.value[headerSize:], head: r.head, unique: a.o.Duplicates != extsort.KeepAll}
+	c := &openChunk{at: at, arrivals: a, run: s, value: r.value, rest: r.value[headerSize:], head: r.head, unique: a.options.Duplicates != extsort.KeepAll}
 	s.counts.Chunks++
 	s.ended, s.newest = r.head.last(), c
 	r.value, r.pending = nil, false
@@ -175,7 +175,7 @@ func (m *Merged) Whole() error {
 			return damaged("%s, region %d: chunk %d and all after it are missing", a.reader.name(run), a.region, s.counts.Chunks)
 		}
 	}
-	for run, want := range a.o.Expect {
+	for run, want := range a.options.Expect {
 		var has Counts
 		if s := a.runs[run]; s != nil {
 			has = s.counts

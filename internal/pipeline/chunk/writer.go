@@ -39,31 +39,31 @@ type Options struct {
 
 // A Writer cuts the regions of one run into chunks. It belongs to one goroutine and reuses its buffers from region to region.
 type Writer struct {
-	sink  Sink
-	o     Options
-	key   []byte // of the current chunk
-	value []byte
-	block []byte
-	last  []byte // key of the previous row, kept after its block is packed
-	head  header
+	sink    Sink
+	options Options
+	key     []byte // of the current chunk
+	value   []byte
+	block   []byte
+	last    []byte // key of the previous row, kept after its block is packed
+	head    header
 }
 
 // NewWriter returns a writer into a sink.
 func NewWriter(sink Sink, o Options) *Writer {
 	o.Size = cmp.Or(o.Size, DefaultSize)
 	o.Size = max(o.Size, MinSize)
-	return &Writer{sink: sink, o: o}
+	return &Writer{sink: sink, options: o}
 }
 
 // Region writes the rows of a region, which must be after the regions written before. It reads the merge to its end, and does not close it.
 func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 	var c Counts
-	w.head = header{run: w.o.Run}
+	w.head = header{run: w.options.Run}
 	w.value, w.block = w.value[:0], w.block[:0]
 	for m.Next() {
 		row := m.Record()
 		key := m.Key()
-		if full := w.raw() >= w.o.Size; len(w.value) == 0 || full && !bytes.Equal(w.last, key) {
+		if full := w.raw() >= w.options.Size; len(w.value) == 0 || full && !bytes.Equal(w.last, key) {
 			if full {
 				if err := w.flush(&c, false); err != nil {
 					return c, err

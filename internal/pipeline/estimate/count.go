@@ -90,13 +90,13 @@ func (t *tally) merge(o *tally, factor float64) {
 // counting computes and counts the keys of a part of the input. Nothing is
 // sorted or kept, so it is several times as fast as a build's first pass.
 type counting struct {
-	plan   *cells.Plan
-	in     *source.Input
-	o      build.Options
-	places []countPlace
-	step   int64  // of the sample of keys; 0: no sample
-	query  []int  // columns of the query key
-	held   []bool // columns whose values count as bytes of a row; nil: all
+	plan    *cells.Plan
+	in      *source.Input
+	options build.Options
+	places  []countPlace
+	step    int64  // of the sample of keys; 0: no sample
+	query   []int  // columns of the query key
+	held    []bool // columns whose values count as bytes of a row; nil: all
 
 	next  atomic.Int64
 	mu    sync.Mutex
@@ -119,8 +119,8 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 	if c.step > 0 {
 		c.total.keys = partition.NewKeySample(1, countSeed)
 	}
-	c.o.Budget.Reset()
-	err := workers.Run(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
+	c.options.Budget.Reset()
+	err := workers.Run(ctx, c.options.Workers, func(ctx context.Context, _ int) error {
 		w, err := c.newWorker()
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, c.o.ReadError(err)
+		return nil, c.options.ReadError(err)
 	}
 	return c.total, nil
 }
@@ -178,7 +178,7 @@ type countWorker struct {
 	fields  [][]byte
 	buf     []byte
 	query   []byte // the query key's values, separated by querySep
-	t       *tally
+	total   *tally
 	store   bool // empty text in the current file becomes cells
 	filter  *cells.Filter
 }
@@ -203,7 +203,7 @@ func (c *counting) newWorker() (*countWorker, error) {
 // place counts the i-th place.
 func (w *countWorker) place(ctx context.Context, i int) error {
 	p := w.places[i]
-	w.t = w.tally(i)
+	w.total = w.tally(i)
 	rows := w.in.Files()[w.in.Splits()[p.split].File].Format.Traits().Rows
 	var read int64
 	err := w.reader.Read(ctx, p.split, func(b *source.Batch) error {
@@ -224,12 +224,12 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 	if err != nil && !errors.Is(err, errCounted) {
 		return err
 	}
-	w.o.Events.Split()
+	w.options.Events.Split()
 	factor := 1.0
 	if p.stands > 0 && read > 0 {
 		factor = p.stands / float64(read)
 	}
-	w.add(i, w.t, factor)
+	w.add(i, w.total, factor)
 	return nil
 }
 
@@ -240,10 +240,10 @@ func (w *countWorker) batch(b *source.Batch) error {
 			return err
 		}
 	}
-	w.t.input += float64(b.Bytes)
-	w.t.seen += int64(b.Rows)
-	w.o.Budget.Count(int64(b.Rows))
-	w.o.Events.Rows(int64(b.Rows), b.Bytes)
+	w.total.input += float64(b.Bytes)
+	w.total.seen += int64(b.Rows)
+	w.options.Budget.Count(int64(b.Rows))
+	w.options.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }
 
@@ -264,7 +264,7 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		return w.bad(b, row, cells.NoKey())
 	}
 	w.buf = key
-	t, size := w.t, int64(len(key))
+	t, size := w.total, int64(len(key))
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
 		if span.Len > cells.MaxCell {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
@@ -313,12 +313,12 @@ func (w *countWorker) hot(b *source.Batch, row int) {
 		}
 		text = w.query
 	}
-	w.t.hot.add(xxhash.Sum64(text), text, 1)
+	w.total.hot.add(xxhash.Sum64(text), text, 1)
 }
 
 // bad rejects a record, or returns the error that ends the count.
 func (w *countWorker) bad(b *source.Batch, row int, err error) error {
-	return w.o.Budget.Reject(build.RowError(b, row, err))
+	return w.options.Budget.Reject(build.RowError(b, row, err))
 }
 
 // errCounted ends the reading of a place after enough bytes.

@@ -21,9 +21,9 @@ const heavyKeys = 5
 // are requested, it derives them from the keys, stores them in the plan, and
 // counts the same rows for the new regions.
 func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) {
-	c := &counting{plan: s.Plan, in: s.Input, o: o.Options, query: indexes(s.Plan.Columns, o.query)}
+	c := &counting{plan: s.Plan, in: s.Input, options: o.Options, query: indexes(s.Plan.Columns, o.query)}
 	if !o.Exact {
-		c.o.Events = progress.Events{}
+		c.options.Events = progress.Events{}
 	}
 	o.Events.Phase("count keys")
 	switch {
@@ -52,7 +52,7 @@ func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) 
 	plan := *s.Plan
 	plan.Ranges = ranges
 	s.Plan = &plan
-	again := &counting{plan: s.Plan, in: s.Input, o: c.o, query: c.query, places: c.places}
+	again := &counting{plan: s.Plan, in: s.Input, options: c.options, query: c.query, places: c.places}
 	t, err = again.run(ctx)
 	return s.finishCount(again, t, err)
 }

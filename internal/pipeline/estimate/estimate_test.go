@@ -195,5 +195,5 @@ func TestParallel(t *testing.T) {
 // data, to files without names. Inputs that were opened with short splits are
 // sampled better.
 func Build(ctx context.Context, plan *cells.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
-	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
+	return buildTables(ctx, []tableWork{{plan: plan, options: o}}, in)
 }

@@ -14,19 +14,19 @@ import (
 
 // tableWork is one of the tables that a build writes, with its options.
 type tableWork struct {
-	plan  *cells.Plan
-	index string
-	o     BuildOptions // the same for all tables, except the table's own query key and size of regions
+	plan    *cells.Plan
+	index   string
+	options BuildOptions // the same for all tables, except the table's own query key and size of regions
 }
 
 // buildTables samples the input once for all tables. It returns the first table's estimate, which contains the others.
 func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Estimate, error) {
 	plans := make([]*cells.Plan, len(tables))
 	for i := range tables {
-		tables[i].o = tables[i].o.withDefaults()
+		tables[i].options = tables[i].options.withDefaults()
 		plans[i] = tables[i].plan
 	}
-	o := tables[0].o
+	o := tables[0].options
 	memory, err := o.SortMemory(in, plans...)
 	if err != nil {
 		return nil, err
@@ -44,15 +44,15 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 		one := &scaled{s}
 		if len(tables) > 1 {
 			one = &scaled{s.Table(i)}
-			t.o.spillLimit = 0 // it limits all tables together
+			t.options.spillLimit = 0 // it limits all tables together
 		}
-		counted, err := one.countKeys(ctx, t.o)
+		counted, err := one.countKeys(ctx, t.options)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = one.estimate(counted, t.o)
+		all[i] = one.estimate(counted, t.options)
 		all[i].Index = t.index
-		all[i].warn(one.Plan, counted, t.o)
+		all[i].warn(one.Plan, counted, t.options)
 	}
 	if len(all) > 1 {
 		together(all, memory, o.spillLimit)

@@ -55,7 +55,7 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 		return nil, fail.With(fail.Input, err)
 	}
 	packed, row := ratios(in.Source, extent)
-	c := &counting{plan: plan, in: in.Source, o: o, held: plan.Carries(), places: choosePlaces(in.Source, text, packed, row)}
+	c := &counting{plan: plan, in: in.Source, options: o, held: plan.Carries(), places: choosePlaces(in.Source, text, packed, row)}
 	t, err := c.run(ctx)
 	if err != nil {
 		return nil, err

@@ -195,15 +195,15 @@ func (t *task) doMap(ctx context.Context) (err error) {
 }
 
 // item returns the share that the task's input line names.
-func (t *task) item() (share.Of, error) {
+func (t *task) item() (share.Fraction, error) {
 	const longest = 100
 	lines := bufio.NewScanner(io.LimitReader(t.In, longest))
 	if !lines.Scan() {
-		return share.Of{}, fail.With(fail.Unexpected, errors.Join(errors.New("no work came on standard input: the task's JVM has failed"), lines.Err()))
+		return share.Fraction{}, fail.With(fail.Unexpected, errors.Join(errors.New("no work came on standard input: the task's JVM has failed"), lines.Err()))
 	}
-	of, err := share.ParseOf(lines.Text())
+	of, err := share.ParseFraction(lines.Text())
 	if err != nil || of.N != t.work.Maps || lines.Scan() {
-		return share.Of{}, fail.Errorf(fail.Config, "the work on standard input is not one share of %d", t.work.Maps)
+		return share.Fraction{}, fail.Errorf(fail.Config, "the work on standard input is not one share of %d", t.work.Maps)
 	}
 	return of, nil
 }

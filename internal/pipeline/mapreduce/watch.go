@@ -22,19 +22,19 @@ const maxSilence = 10 * time.Minute
 // watcher monitors one application.
 type watcher struct {
 	*Engine
-	s        Submission
-	w        *Work
-	dir      string
-	seen     map[string]bool // verdicts
-	counted  map[string]int64
-	judged   bool
-	writing  bool
-	answered time.Time
+	submission Submission
+	work       *Work
+	dir        string
+	seen       map[string]bool // verdicts
+	counted    map[string]int64
+	judged     bool
+	writing    bool
+	answered   time.Time
 }
 
 // watch returns when the job's output is complete. It kills a job that cannot succeed, and records the end of a failed one.
 func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) error {
-	f := &watcher{Engine: e, s: s, w: w, dir: dir, seen: map[string]bool{}, counted: map[string]int64{}, answered: time.Now()}
+	f := &watcher{Engine: e, submission: s, work: w, dir: dir, seen: map[string]bool{}, counted: map[string]int64{}, answered: time.Now()}
 	e.Events.Note("application runs", "application", s.Application, "maps", s.Maps, "reduces", s.Reduces)
 	e.Events.Phase("read")
 	e.Events.Total("read", progress.Amount{Bytes: w.Plan.Bytes()})
@@ -54,7 +54,7 @@ func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) e
 
 // look queries the state once.
 func (f *watcher) look(ctx context.Context) (done bool, err error) {
-	app, err := f.yarn.Application(ctx, f.s.Application)
+	app, err := f.yarn.Application(ctx, f.submission.Application)
 	if err == nil {
 		f.answered = time.Now()
 	}
@@ -63,10 +63,10 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 		if ok, err := committed(ctx, f.fs, f.dir); ok || err != nil {
 			return ok, err
 		}
-		how, err := f.outcome(ctx, f.s)
+		how, err := f.outcome(ctx, f.submission)
 		switch {
 		case err == nil && how != "":
-			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.s.Application, how)), f.ended(ctx, f.s, how))
+			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.submission.Application, how)), f.ended(ctx, f.submission, how))
 		case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:
 			err = nil // such as a ResourceManager that is being started
 		}
@@ -74,9 +74,9 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 	case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:
 		return false, nil
 	case err != nil:
-		return false, f.unreachable(f.s, err)
+		return false, f.unreachable(f.submission, err)
 	case app.Succeeded():
-		return true, f.noOutput(ctx, f.s)
+		return true, f.noOutput(ctx, f.submission)
 	case app.State.Ended():
 		return false, f.failed(ctx, app)
 	}
@@ -108,16 +108,16 @@ func (f *watcher) verdict(ctx context.Context) error {
 func (f *watcher) end(ctx context.Context, cause error) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := f.kill(ctx, f.s); err != nil {
-		f.Events.Warn("the application could not be ended", "application", f.s.Application, "error", err)
+	if err := f.kill(ctx, f.submission); err != nil {
+		f.Events.Warn("the application could not be ended", "application", f.submission.Application, "error", err)
 		return cause
 	}
-	return errors.Join(cause, f.ended(ctx, f.s, "it could not succeed"))
+	return errors.Join(cause, f.ended(ctx, f.submission, "it could not succeed"))
 }
 
 // progress reports the job's progress. It ignores errors of the queries.
 func (f *watcher) progress(ctx context.Context) error {
-	counters, err := f.yarn.Counters(ctx, f.s.Application)
+	counters, err := f.yarn.Counters(ctx, f.submission.Application)
 	if err != nil {
 		return nil
 	}
@@ -129,9 +129,9 @@ func (f *watcher) progress(ctx context.Context) error {
 	}
 	since := func(name string) int64 { return now[name] - f.counted[name] }
 	f.Events.Rows(since(counterRows), since(counterBytes))
-	j, err := f.yarn.Job(ctx, f.s.Application)
+	j, err := f.yarn.Job(ctx, f.submission.Application)
 	if err == nil {
-		f.Events.Tasks(progress.Tasks{Application: f.s.Application, Maps: j.Maps, MapsDone: j.MapsDone, MapsRunning: j.MapsRunning,
+		f.Events.Tasks(progress.Tasks{Application: f.submission.Application, Maps: j.Maps, MapsDone: j.MapsDone, MapsRunning: j.MapsRunning,
 			Reduces: j.Reduces, ReducesDone: j.ReducesDone, ReducesRunning: j.ReducesRunning, Failed: j.Failed})
 	}
 	if err == nil && j.Maps > 0 && j.MapsDone == j.Maps {
@@ -139,7 +139,7 @@ func (f *watcher) progress(ctx context.Context) error {
 			f.writing = true
 			f.Events.Note("all maps are done", "maps", j.Maps)
 			f.Events.Phase("write")
-			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.w.Plan.Tables))})
+			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.work.Plan.Tables))})
 			f.counted[counterMerged], f.counted[counterWritten] = now[counterMerged], now[counterWritten] // excludes the maps' own merges
 		}
 		if err := f.judge(ctx); err != nil {
@@ -159,18 +159,18 @@ func (f *watcher) judge(ctx context.Context) error {
 		return nil
 	}
 	f.judged = true
-	all, err := readMaps(ctx, f.fs, f.dir, f.w)
+	all, err := readMaps(ctx, f.fs, f.dir, f.work)
 	if err != nil {
 		return nil
 	}
-	return judge(all, f.w.Plan)
+	return judge(all, f.work.Plan)
 }
 
 // failed returns the error of an application that ended without success.
 func (f *watcher) failed(ctx context.Context, app yarn.Application) error {
 	how := fmt.Sprintf("%s ended as %s (%s)", app.ID, app.State, app.Final)
 	cause := f.cause(ctx, app, how)
-	return errors.Join(cause, f.ended(ctx, f.s, how))
+	return errors.Join(cause, f.ended(ctx, f.submission, how))
 }
 
 // cause determines why an application failed: from an attempt's verdict, else from its log, else from YARN's diagnostics.
@@ -206,13 +206,13 @@ const maxLog = 2 << 10
 
 // lastFailed returns the last attempt of the first failed task.
 func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
-	tasks, err := f.yarn.Tasks(ctx, f.s.Application)
+	tasks, err := f.yarn.Tasks(ctx, f.submission.Application)
 	if err != nil {
 		return yarn.Attempt{}, false
 	}
 	for _, t := range tasks {
 		if t.State == "FAILED" {
-			attempts, err := f.yarn.Attempts(ctx, f.s.Application, t.ID)
+			attempts, err := f.yarn.Attempts(ctx, f.submission.Application, t.ID)
 			if err != nil || len(attempts) == 0 {
 				return yarn.Attempt{}, false
 			}

@@ -23,7 +23,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 		return nil, err
 	}
 	r.reject = &rejectFile{path: o.RejectFile}
-	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.o.Options, resume)
+	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.options.Options, resume)
 }
 
 // newReader returns a reader of the snapshot for the plan.
@@ -41,7 +41,7 @@ func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, parts: p.parts(s)}
+	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, options: o, parts: p.parts(s)}
 	r.end = len(r.parts)
 	if p.Divided != nil {
 		r.names, err = numbered(p.Divided.Columns)
@@ -86,13 +86,13 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 		return t, err
 	}
 	if used {
-		t.RejectFile = r.o.RejectFile
+		t.RejectFile = r.options.RejectFile
 	}
 	t.Records, t.Rejected, t.Sum, t.Notes = r.rows, r.bad.Load(), r.sum, r.names.text()
-	if r.o.Budget.Part { // the merge evaluates the budget
+	if r.options.Budget.Part { // the merge evaluates the budget
 		return t, nil
 	}
-	return t, fail.With(fail.BadRows, r.o.Budget.Judge(t.Rejected, t.Records))
+	return t, fail.With(fail.BadRows, r.options.Budget.Judge(t.Rejected, t.Records))
 }
 
 // Locate implements [build.PackedSource].

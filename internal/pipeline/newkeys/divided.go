@@ -34,8 +34,8 @@ func ReadPart(ctx context.Context, s *snapshot.Snapshot, p *Plan, which build.Pa
 	if err != nil {
 		return nil, err
 	}
-	r.from, r.end, r.reject, r.o.Budget.Part = which.From, which.To, &rejectFile{path: o.RejectFile}, true
-	return build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.o.Options)
+	r.from, r.end, r.reject, r.options.Budget.Part = which.From, which.To, &rejectFile{path: o.RejectFile}, true
+	return build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.options.Options)
 }
 
 // columnRows is the number of rows that [Columns] reads of a region, and columnRegions the maximum number of regions.

@@ -46,7 +46,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, exact := range []bool{false, true} {
 		d := l.prediction(s, o)
-		d.place, d.places, d.w.Exact = 4<<10, 40, exact
+		d.place, d.places, d.build.Exact = 4<<10, 40, exact
 		e, err := d.of(t, p, 0)
 		testcheck.Must(t, err)
 		bound, counted := 0.12, int64(rows)

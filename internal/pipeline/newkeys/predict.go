@@ -27,13 +27,13 @@ const (
 
 // Prediction predicts a plan's result from a snapshot.
 type Prediction struct {
-	snap   *snapshot.Snapshot
-	o      Options
-	w      estimate.Options
-	env    *cluster.Env
-	place  int64
-	places int
-	ranges []keyrange.Range // of rows that get new keys
+	snap    *snapshot.Snapshot
+	options Options
+	build   estimate.Options
+	env     *cluster.Env
+	place   int64
+	places  int
+	ranges  []keyrange.Range // of rows that get new keys
 
 	parts []part
 	Whole bool              // the parts are all rows
@@ -82,7 +82,7 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 
 // Predict prepares the prediction for the new keys of a snapshot's rows in some ranges: it chooses the rows to read.
 func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, in []keyrange.Range, o Options, w estimate.Options) (d *Prediction, err error) {
-	d = &Prediction{snap: s, ranges: in, o: o, w: w, env: env, place: placeBytes, places: maxPlaces}
+	d = &Prediction{snap: s, ranges: in, options: o, build: w, env: env, place: placeBytes, places: maxPlaces}
 	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
 	return d, err
 }
@@ -108,7 +108,7 @@ func saltWidth(key keygen.Expr) int {
 // regions, with about the same bytes each, in the plan.
 func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
 	parts := d.parts
-	if d.w.Exact && regions < 2 {
+	if d.build.Exact && regions < 2 {
 		if parts, _, err = d.choose(ctx, false); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (t *countTaker) end(p part) {
 
 // count makes the keys of the parts' rows. It keeps them in keys; if keys is nil, it keeps a sample of the rows instead.
 func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
-	r, err := newReader(d.snap, p, d.o)
+	r, err := newReader(d.snap, p, d.options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sha
 		c.sample = newSample(d.runs, r.sampleRoom())
 	}
 	r.taker, r.parts, r.end = c.taker, parts, len(parts)
-	r.o.Events.Phase("count keys")
+	r.options.Events.Phase("count keys")
 	return r, c, r.run(ctx)
 }
 
@@ -186,14 +186,14 @@ func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*e
 	start := time.Now()
 	r, c, err := d.count(ctx, p, d.parts, nil)
 	if err == nil {
-		err = fail.With(fail.BadRows, r.o.Budget.Judge(r.bad.Load(), r.rows))
+		err = fail.With(fail.BadRows, r.options.Budget.Judge(r.bad.Load(), r.rows))
 	}
 	if err != nil {
 		return nil, err
 	}
 	s := d.snap
 	b := estimate.RowBuild{Plan: p.Build(s), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: s.Bytes(), Bad: r.bad.Load(),
-		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
+		Part: 1, Sort: extsort.Options{Workers: r.options.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
 	stand := 0
 	for _, part := range d.parts {
 		stand += part.stands
@@ -207,7 +207,7 @@ func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*e
 			return nil, err
 		}
 	}
-	w := d.w
-	w.Memory = r.o.Memory
+	w := d.build
+	w.Memory = r.options.Memory
 	return c.all.Estimate(d.env, b, w), nil
 }

@@ -31,7 +31,7 @@ func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estim
 func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
 	t.Helper()
 	var err error
-	d.parts, d.Whole, err = d.choose(t.Context(), d.w.Exact)
+	d.parts, d.Whole, err = d.choose(t.Context(), d.build.Exact)
 	testcheck.Must(t, err)
 	if err := d.look(t.Context(), p, regions); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate,
 
 func (l *lab) prediction(s *snapshot.Snapshot, o Options) *Prediction {
 	o.SpillDir = l.t.TempDir()
-	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: maxPlaces}
+	return &Prediction{snap: s, options: o, env: jobtest.Env(l.t), place: placeBytes, places: maxPlaces}
 }
 
 // rowsOf returns the number of rows of a build in each region.

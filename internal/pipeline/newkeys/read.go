@@ -24,19 +24,19 @@ const ReportEvery = 1 << 12
 
 // reader is pass 1: workers take parts of the snapshot in order.
 type reader struct {
-	snap   *snapshot.Snapshot
-	view   snapshot.View
-	plan   *Plan
-	keys   *keyColumns
-	names  *columnNames
-	parts  []part                   // of the snapshot
-	from   int                      // index of the first part to read
-	end    int                      // index after the last part to read
-	taker  func() (rowTaker, error) // returns the taker of a worker
-	skip   func(region int) bool    // regions of the new table whose files are already written; nil: none
-	room   memory
-	o      Options
-	reject *rejectFile // nil: rejected rows are only counted
+	snap    *snapshot.Snapshot
+	view    snapshot.View
+	plan    *Plan
+	keys    *keyColumns
+	names   *columnNames
+	parts   []part                   // of the snapshot
+	from    int                      // index of the first part to read
+	end     int                      // index after the last part to read
+	taker   func() (rowTaker, error) // returns the taker of a worker
+	skip    func(region int) bool    // regions of the new table whose files are already written; nil: none
+	room    memory
+	options Options
+	reject  *rejectFile // nil: rejected rows are only counted
 
 	bad atomic.Int64
 
@@ -89,7 +89,7 @@ func (p *Plan) view() snapshot.View {
 func (r *reader) run(ctx context.Context) error {
 	var next atomic.Int64
 	next.Store(int64(r.from))
-	return workers.Run(ctx, r.o.Workers, func(ctx context.Context, _ int) error {
+	return workers.Run(ctx, r.options.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.worker()
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
 func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
 
 func (w *readWorker) part(ctx context.Context, i int) (err error) {
-	if err := progress.Pass(ctx, w.o.Gate); err != nil {
+	if err := progress.Pass(ctx, w.options.Gate); err != nil {
 		return err
 	}
 	p, view := w.parts[i], w.view
@@ -201,13 +201,13 @@ func (w *readWorker) next(ctx context.Context) error {
 	w.inside++
 	if w.told++; w.told == ReportEvery {
 		w.reportRows()
-		return progress.Pass(ctx, w.o.Gate)
+		return progress.Pass(ctx, w.options.Gate)
 	}
 	return nil
 }
 
 func (w *readWorker) reportRows() {
-	w.o.Events.Rows(w.told, w.bytes)
+	w.options.Events.Rows(w.told, w.bytes)
 	w.told, w.bytes = 0, 0
 }
 
@@ -258,13 +258,13 @@ func (w *readWorker) end() error {
 // setAside handles a row without a new key. It returns an error if the budget does not allow the row.
 func (w *readWorker) setAside(why error) error {
 	n := w.bad.Add(1)
-	if !w.o.Budget.None() {
+	if !w.options.Budget.None() {
 		if w.reject != nil {
 			if err := w.reject.write(w.row, why); err != nil {
 				return err
 			}
 		}
-		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is evaluated when all rows are known
+		if w.options.Budget.Allows(n, math.MaxInt64) { // a share is evaluated when all rows are known
 			return nil
 		}
 	}
@@ -274,7 +274,7 @@ func (w *readWorker) setAside(why error) error {
 	}
 	about := fail.AboutData(w.row, "a row has no new key: %w (%s of region %s of snapshot %s, with an old key of %s)",
 		why, which, w.encoded(), w.snap.Name, setting.Count(len(w.row), "byte"))
-	if w.o.Budget.None() {
+	if w.options.Budget.None() {
 		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
 	}
 	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))

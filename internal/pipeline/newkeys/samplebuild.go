@@ -30,7 +30,7 @@ const (
 
 // sampleRoom returns the maximum number of bytes of a sample, at least one row.
 func (r *reader) sampleRoom() int64 {
-	return min(r.room.sort/int64(2*r.o.Workers), max(sampleBytes, int64(r.room.row)))
+	return min(r.room.sort/int64(2*r.options.Workers), max(sampleBytes, int64(r.room.row)))
 }
 
 // runsOf returns the number of runs in a sample of rows of the given average size.
@@ -133,7 +133,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 		return err
 	}
 	start, sorted := time.Now(), time.Duration(0)
-	o := r.o.Options
+	o := r.options.Options
 	o.Gate, o.SpillLimit = nil, 0
 	o.Events = progress.Events{OnPhase: func(name string) {
 		if name == "write" {
@@ -154,9 +154,9 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 
 // sampleSource passes a sample's rows to its build.
 type sampleSource struct {
-	rows []sampledRow
-	r    *reader
-	b    *estimate.RowBuild
+	rows   []sampledRow
+	reader *reader
+	b      *estimate.RowBuild
 }
 
 // Read implements [build.PackedSource]. It spills if the sort of all rows would.
@@ -165,8 +165,8 @@ func (s *sampleSource) Read(ctx context.Context, sorter *extsort.Sorter, _ func(
 	if err != nil {
 		return t, err
 	}
-	t.Records, t.Notes = int64(len(s.rows)), s.r.names.text()
-	sum := newDecoder(s.r.snap.Families, t.Notes)
+	t.Records, t.Notes = int64(len(s.rows)), s.reader.names.text()
+	sum := newDecoder(s.reader.snap.Families, t.Notes)
 	for _, row := range s.rows {
 		room, err := w.Add(0, row.seq, row.key, len(row.cells))
 		if err != nil {
@@ -174,7 +174,7 @@ func (s *sampleSource) Read(ctx context.Context, sorter *extsort.Sorter, _ func(
 		}
 		copy(room, row.cells)
 		if err := sum.Row(row.cells, func(family int, c *hfile.Cell) error {
-			c.Family = []byte(s.r.snap.Families[family].Name)
+			c.Family = []byte(s.reader.snap.Families[family].Name)
 			return nil
 		}); err != nil {
 			return t, err

@@ -169,7 +169,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	asking, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no answer within %s", o.Timeout))
 	defer cancel()
-	f := &checkFacts{env: env, spec: s, o: o, name: name, user: user}
+	f := &checkFacts{env: env, spec: s, options: o, name: name, user: user}
 	var wg sync.WaitGroup
 	for _, ask := range []func(context.Context){f.askHBase, f.askHDFS, f.askInputs, f.askMachine} {
 		wg.Go(func() { ask(asking) })
@@ -201,11 +201,11 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 // checkFacts holds the facts on which the checks are based. Each part is filled
 // by one goroutine; a part whose error is set is empty.
 type checkFacts struct {
-	env  *cluster.Env
-	spec spec.Job
-	o    Options
-	name loader.TableName
-	user string
+	env     *cluster.Env
+	spec    spec.Job
+	options Options
+	name    loader.TableName
+	user    string
 
 	dialErr    error
 	table      *loader.Table
@@ -245,7 +245,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	for _, name := range f.spec.Families() {
 		all = append(all, checkFamily(f.table, name, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")))
 		if family, found := f.table.Family(name); found {
-			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(f.table.Name, family, f.besides, f.spec.Replicate),
+			all = append(all, checkTracker(f.table, family, f.options.Stage), checkReplication(f.table.Name, family, f.besides, f.spec.Replicate),
 				checkMOB(f.table.Name, family), checkTTL(family, f.spec.Timestamp))
 			all = append(all, f.stores(family)...)
 		}
@@ -268,9 +268,9 @@ func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 		checkProbe(f.staging, f.user),
 		checkClock(f.staging, f.spec.Timestamp),
 		checkInputs(f.inputs),
-		checkSpill(f.inputs, f.machine, f.o.Memory),
-		checkSpillLimit(f.inputs, f.o.WorkOptions),
-		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
+		checkSpill(f.inputs, f.machine, f.options.Memory),
+		checkSpillLimit(f.inputs, f.options.WorkOptions),
+		checkOpenFiles(f.inputs, f.machine, f.options.WorkOptions),
 		checkZones(f.security, f.user),
 		checkCertificates(f.security),
 	})

@@ -34,7 +34,7 @@ type bulkFacts struct {
 
 // askHBase queries the cluster for the table, then for everything else concurrently.
 func (f *checkFacts) askHBase(ctx context.Context) {
-	c := f.o.Cluster
+	c := f.options.Cluster
 	if c == nil {
 		var err error
 		if c, err = f.env.Dial(ctx); err != nil {
@@ -73,10 +73,10 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	if f.spec.Verify != "off" {
 		wg.Go(func() { f.readErr = c.MayRead(ctx, f.name, f.families()...) })
 	}
-	if f.spec.Replace || f.o.Snapshot {
+	if f.spec.Replace || f.options.Snapshot {
 		wg.Go(func() { f.adminErr = c.Lacks(ctx, f.name, loader.Admin) })
 	}
-	f.bulk.ask(ctx, f.env, c, f.name, f.o)
+	f.bulk.ask(ctx, f.env, c, f.name, f.options)
 }
 
 // families returns the job's families that exist in the table.

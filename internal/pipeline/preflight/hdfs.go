@@ -51,7 +51,7 @@ func ownerOf(info fs.FileInfo) string {
 // askHDFS finds the staging directory and tries a job's operations in it.
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
-	if s.location, s.err = staging.Base(ctx, f.env, f.o.Staging); s.err != nil {
+	if s.location, s.err = staging.Base(ctx, f.env, f.options.Staging); s.err != nil {
 		return
 	}
 	fsys, err := f.env.FS(s.location)
@@ -62,7 +62,7 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 	if !f.askNameNode(ctx) {
 		return
 	}
-	s.probe(ctx, fsys, f.user, f.o.Probe)
+	s.probe(ctx, fsys, f.user, f.options.Probe)
 	for p := s.location.Path; ; p = path.Dir(p) {
 		info, err := fsys.Stat(ctx, p)
 		switch {

@@ -48,13 +48,13 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	if !in.given {
 		return
 	}
-	s, inputs := f.o.Streams, f.spec.Inputs
+	s, inputs := f.options.Streams, f.spec.Inputs
 	if s == nil {
-		if s, in.err = streams.Find(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
+		if s, in.err = streams.Find(ctx, f.env.Source, inputs, f.options.Stdin, nil); in.err != nil {
 			return
 		}
 	}
-	if f.o.Streams == nil || s.Lost() {
+	if f.options.Streams == nil || s.Lost() {
 		if in.streams, inputs = s.Count(), s.Others(inputs); len(inputs) == 0 {
 			return
 		}
@@ -156,7 +156,7 @@ type machineFacts struct {
 
 func (f *checkFacts) askMachine(context.Context) {
 	m := &f.machine
-	if m.dir = f.o.SpillDir; m.dir == "" {
+	if m.dir = f.options.SpillDir; m.dir == "" {
 		m.dir = os.TempDir()
 	}
 	var st unix.Statfs_t

@@ -21,7 +21,7 @@ import (
 // securityFacts holds the servers' security requirements, the negotiated protection, and the login.
 type securityFacts struct {
 	user            string // for simple authentication
-	nn              *cluster.NameNode
+	nameNode        *cluster.NameNode
 	nnErr           error
 	hdfs, hbase     bool // Kerberos is configured
 	data            string
@@ -47,7 +47,7 @@ const maxZones = 16
 func (f *checkFacts) askSecurity(ctx context.Context) {
 	conf := f.env.Conf
 	s := &f.security
-	*s = securityFacts{nn: s.nn, nnErr: s.nnErr, user: f.user, hdfs: conf.Kerberos(hdfsio.HadoopAuthentication), hbase: conf.Kerberos(hdfsio.HBaseAuthentication),
+	*s = securityFacts{nameNode: s.nameNode, nnErr: s.nnErr, user: f.user, hdfs: conf.Kerberos(hdfsio.HadoopAuthentication), hbase: conf.Kerberos(hdfsio.HBaseAuthentication),
 		data: conf.Value("dfs.data.transfer.protection"), keytab: f.env.Identity.Keytab, now: time.Now(),
 		tls: strings.EqualFold(conf.Value("hbase.client.netty.tls.enabled"), "true")}
 	if c, err := tlsconf.Read(conf.Value); err == nil && c != nil {
@@ -71,7 +71,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 		s.hbaseRPC, s.hbaseErr = f.env.AskHBase(ctx, f.status.Servers[0])
 	}
 	l := f.staging.location
-	if s.nn == nil {
+	if s.nameNode == nil {
 		return
 	}
 	var paths []string
@@ -113,7 +113,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 // cannot succeed is not retried.
 func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	s := &f.security
-	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location)
+	s.nameNode, s.nnErr = f.env.AskNameNode(ctx, f.staging.location)
 	if cluster.OtherSecurity(s.nnErr) {
 		f.staging.step, f.staging.probeErr = "log in for", s.nnErr
 		return false
@@ -153,7 +153,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 	if len(wrong) > 0 {
 		return bad(name, "copy core-site.xml, hdfs-site.xml and hbase-site.xml of this cluster, or set the named key to what the server offers", "%s", strings.Join(wrong, "; "))
 	}
-	if s.nn == nil && s.nnErr == nil {
+	if s.nameNode == nil && s.nnErr == nil {
 		return Check{} // HDFS is unknown: other checks report why
 	}
 	line := s.line()
@@ -173,8 +173,8 @@ func (s *securityFacts) line() string {
 	var parts []string
 	if s.hdfs {
 		rpc := ""
-		if s.nn != nil {
-			rpc = ", RPC " + s.nn.RPC.String()
+		if s.nameNode != nil {
+			rpc = ", RPC " + s.nameNode.RPC.String()
 		}
 		parts = append(parts, "HDFS Kerberos"+rpc+", data "+s.dataLevel())
 	} else {
@@ -208,7 +208,7 @@ func (s *securityFacts) line() string {
 // dataLevel describes the protection of connections to DataNodes.
 func (s *securityFacts) dataLevel() string {
 	switch {
-	case s.nn != nil && s.nn.DataEncrypted:
+	case s.nameNode != nil && s.nameNode.DataEncrypted:
 		return "encrypted (dfs.encrypt.data.transfer)"
 	case s.data != "":
 		return s.data + " (dfs.data.transfer.protection)"

@@ -19,7 +19,7 @@ import (
 // TestSecurityLine checks the one-line description of clusters and logins.
 func TestSecurityLine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	secured := securityFacts{hdfs: true, hbase: true, nn: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: kerberos.Privacy}, data: "privacy", hbaseRPC: kerberos.Integrity,
+	secured := securityFacts{hdfs: true, hbase: true, nameNode: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: kerberos.Privacy}, data: "privacy", hbaseRPC: kerberos.Integrity,
 		principal: "etl@EXAMPLE.COM", keytab: "/k", until: now.Add(10 * time.Hour), now: now}
 	with := func(change func(s *securityFacts)) securityFacts {
 		s := secured
@@ -34,20 +34,20 @@ func TestSecurityLine(t *testing.T) {
 		message  string
 		hint     string
 	}{
-		"simple":                       {securityFacts{user: "tina", nn: &cluster.NameNode{}}, nil, SeverityOK, "HDFS simple authentication as tina, data in the clear; HBase simple authentication", ""},
-		"encrypted":                    {securityFacts{user: "tina", nn: &cluster.NameNode{DataEncrypted: true}, tls: true}, nil, SeverityOK, "data encrypted (dfs.encrypt.data.transfer); HBase simple authentication, TLS", ""},
+		"simple":                       {securityFacts{user: "tina", nameNode: &cluster.NameNode{}}, nil, SeverityOK, "HDFS simple authentication as tina, data in the clear; HBase simple authentication", ""},
+		"encrypted":                    {securityFacts{user: "tina", nameNode: &cluster.NameNode{DataEncrypted: true}, tls: true}, nil, SeverityOK, "data encrypted (dfs.encrypt.data.transfer); HBase simple authentication, TLS", ""},
 		"keytab":                       {secured, nil, SeverityOK, "HDFS Kerberos, RPC privacy, data privacy (dfs.data.transfer.protection); HBase Kerberos, RPC integrity; etl@EXAMPLE.COM by keytab, ticket until 2026-03-01 22:00 UTC", ""},
 		"cache":                        {with(func(s *securityFacts) { s.keytab, s.renewTil = "", now.Add(48*time.Hour) }), nil, SeverityOK, "etl@EXAMPLE.COM by ticket cache, ticket until 2026-03-01 22:00 UTC, renewable until 2026-03-03 12:00 UTC", ""},
 		"cache that ends":              {with(func(s *securityFacts) { s.keytab, s.until = "", now.Add(20*time.Minute) }), nil, SeverityWarning, "the ticket ends in 20m0s and cannot be renewed", "kinit"},
 		"keytab of everyone":           {with(func(s *securityFacts) { s.open = 0o644 }), nil, SeverityWarning, "can read the keytab (mode 0644)", "chmod 600 /k"},
 		"secured, not configured":      {securityFacts{nnErr: fmt.Errorf("namenode nn:8020: %w", hdfsio.ErrSecured)}, nil, SeverityError, "HDFS: namenode nn:8020: the NameNode requires Kerberos, the configuration has simple authentication: set hadoop.security.authentication", "copy"},
-		"configured, not secured":      {with(func(s *securityFacts) { s.nn, s.nnErr = nil, hadooprpc.ErrSimple }), nil, SeverityError, "set hadoop.security.authentication to simple", "copy"},
-		"HBase secured":                {securityFacts{nn: &cluster.NameNode{}, hbaseErr: fmt.Errorf("x: %w", loader.ErrSecured)}, nil, SeverityError, "HBase: x: the server requires a Kerberos login", "copy"},
+		"configured, not secured":      {with(func(s *securityFacts) { s.nameNode, s.nnErr = nil, hadooprpc.ErrSimple }), nil, SeverityError, "set hadoop.security.authentication to simple", "copy"},
+		"HBase secured":                {securityFacts{nameNode: &cluster.NameNode{}, hbaseErr: fmt.Errorf("x: %w", loader.ErrSecured)}, nil, SeverityError, "HBase: x: the server requires a Kerberos login", "copy"},
 		"HBase not secured":            {with(func(s *securityFacts) { s.hbaseErr = hbaserpc.ErrSimple }), nil, SeverityError, "HBase: the server uses simple authentication", "copy"},
-		"another protection":           {with(func(s *securityFacts) { s.nn, s.nnErr = nil, mismatch }), nil, SeverityError, "offers privacy, the configuration asks for authentication (hadoop.rpc.protection)", "set the named key"},
+		"another protection":           {with(func(s *securityFacts) { s.nameNode, s.nnErr = nil, mismatch }), nil, SeverityError, "offers privacy, the configuration asks for authentication (hadoop.rpc.protection)", "set the named key"},
 		"another protection of data":   {secured, mismatch, SeverityError, "HDFS: protection of RPC", "set the named key"},
 		"HBase does not answer":        {with(func(s *securityFacts) { s.hbaseRPC, s.hbaseErr = 0, errors.New("refused") }), nil, SeverityOK, "HBase Kerberos; etl@", ""},
-		"NameNode answers others only": {with(func(s *securityFacts) { s.nn, s.nnErr = nil, errors.New("refused") }), nil, SeverityWarning, "refused", "NameNode"},
+		"NameNode answers others only": {with(func(s *securityFacts) { s.nameNode, s.nnErr = nil, errors.New("refused") }), nil, SeverityWarning, "refused", "NameNode"},
 	} {
 		c := checkSecurity(tt.facts, tt.staging)
 		if c.Name != "security" || c.Severity != tt.severity || !strings.Contains(c.Message.String(), tt.message) || !strings.Contains(c.Hint.String(), tt.hint) || (c.Hint.String() == "") != (tt.hint == "") {

@@ -66,7 +66,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		if err != nil {
 			return err
 		}
-		c := &cellCursor{Scanner: in.r.Scan(), name: path.Join(files[next].Family, path.Base(name)), order: next}
+		c := &cellCursor{Scanner: in.reader.Scan(), name: path.Join(files[next].Family, path.Base(name)), order: next}
 		opened[c] = in
 		if next++; len(opened) > maxOverlapping {
 			return fail.Errorf(fail.Input, "more than %d files of family %s overlap: merge them, or load some of them separately", maxOverlapping, files[0].Family)

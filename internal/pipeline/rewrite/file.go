@@ -19,11 +19,11 @@ import (
 
 // rewriting is one attempt to split or merge files.
 type rewriting struct {
-	w       *Rewriter
-	attempt int
-	open    *rewritten   // being written
-	files   []*rewritten // complete, in the order of their rows
-	scratch []string     // temporary files of this attempt
+	rewriter *Rewriter
+	attempt  int
+	open     *rewritten   // being written
+	files    []*rewritten // complete, in the order of their rows
+	scratch  []string     // temporary files of this attempt
 }
 
 // rewritten is one new file.
@@ -32,7 +32,7 @@ type rewritten struct {
 	name    string // its final name
 	writing string // its path until it is renamed
 	public  bool   // it may have its final name
-	hw      *hfile.Writer
+	writer  *hfile.Writer
 	out     *hdfsio.Overlapped
 	sink    hdfsio.Writer
 }
@@ -64,7 +64,7 @@ func excluded(m hfile.Meta) bool {
 
 // create starts a file near the region of one of its rows. The size is an estimate, or an upper bound, of the file's size.
 func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64, row []byte) (*rewritten, error) {
-	out := a.w.Output
+	out := a.rewriter.Output
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
 		// A failed write may leave a file under its name; the next attempt uses another name.
@@ -74,13 +74,13 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 		return nil, err
 	}
 	var err error
-	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size), Near: a.w.Near.Of(row)}); err != nil {
+	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size), Near: a.rewriter.Near.Of(row)}); err != nil {
 		a.scratch = append(a.scratch, r.writing) // it may exist nevertheless
 		return nil, err
 	}
 	a.open = r
 	r.out = hdfsio.NewOverlapped(r.sink, nil)
-	r.hw, err = hfile.NewWriter(r.out, o)
+	r.writer, err = hfile.NewWriter(r.out, o)
 	return r, err
 }
 
@@ -97,7 +97,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	if r == nil {
 		return nil
 	}
-	stats, err := r.hw.Finish()
+	stats, err := r.writer.Finish()
 	if err == nil {
 		err = r.out.Drain()
 	}
@@ -111,7 +111,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	a.files = append(a.files, r)
 	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
 	r.file.CRC32C = r.out.Sum
-	m, err := filecheck.ReadMeta(ctx, a.w.Output.FS, r.writing)
+	m, err := filecheck.ReadMeta(ctx, a.rewriter.Output.FS, r.writing)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
 	}
@@ -119,13 +119,13 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 		return fmt.Errorf("read back %s: it has %d cells in %d bytes, want %d in %d; or its first and last rows differ", r.writing,
 			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
 	}
-	return filecheck.ReadBack(ctx, a.w.Output.FS, r.writing, r.file.CRC32C)
+	return filecheck.ReadBack(ctx, a.rewriter.Output.FS, r.writing, r.file.CRC32C)
 }
 
 // publish renames the files to their final names, once all are complete. An existing
 // file of that name is from an attempt that was killed before its result was known.
 func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile, error) {
-	out := a.w.Output
+	out := a.rewriter.Output
 	files := make([]loader.HFile, 0, len(a.files))
 	for _, r := range a.files {
 		final := path.Join(out.Dir, r.file.Family, r.name)
@@ -154,7 +154,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 func (a *rewriting) clean(ctx context.Context, failed bool) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	out := a.w.Output
+	out := a.rewriter.Output
 	if a.open != nil {
 		_ = a.open.out.Drain()
 		_ = a.open.sink.Abort()
@@ -176,7 +176,7 @@ func (a *rewriting) clean(ctx context.Context, failed bool) {
 
 // forwardFile is an HFile that is read from its first cell to its last.
 type forwardFile struct {
-	r *hfile.Reader
+	reader *hfile.Reader
 	io.Closer
 }
 

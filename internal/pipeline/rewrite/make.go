@@ -50,7 +50,7 @@ func (w *Rewriter) Make(ctx context.Context, prefix, family, name string, size i
 		if err != nil {
 			return err
 		}
-		if err := fill(ctx, r.hw.Append); err != nil {
+		if err := fill(ctx, r.writer.Append); err != nil {
 			return err
 		}
 		if err := a.finish(ctx, r); err != nil {

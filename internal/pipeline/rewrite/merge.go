@@ -106,19 +106,19 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 		cells   int64
 	)
 	for i, name := range names {
-		in, err := openForward(ctx, a.w.Output.FS, name)
+		in, err := openForward(ctx, a.rewriter.Output.FS, name)
 		if err != nil {
 			return nil, err
 		}
 		inputs = append(inputs, in)
-		meta := in.r.Meta()
+		meta := in.reader.Meta()
 		if i == 0 {
-			options = a.w.options(family, meta)
+			options = a.rewriter.options(family, meta)
 		}
 		options.ExcludeFromMinorCompaction = options.ExcludeFromMinorCompaction && excluded(meta)
 		size += meta.Bytes
 		cells += meta.Cells
-		c := &cellCursor{Scanner: in.r.Scan(), name: name, order: i}
+		c := &cellCursor{Scanner: in.reader.Scan(), name: name, order: i}
 		if c.Next() {
 			cursors = append(cursors, c)
 		} else if err := c.Err(); err != nil {
@@ -131,7 +131,7 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 	if r, err = a.create(ctx, family, name, options, size, cursors[0].Cell().Row); err != nil {
 		return nil, err
 	}
-	if err := cursors.drain(ctx, r.hw.Append); err != nil {
+	if err := cursors.drain(ctx, r.writer.Append); err != nil {
 		return nil, err
 	}
 	return r, a.finish(ctx, r)

@@ -66,19 +66,19 @@ func (w *Rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]load
 
 func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
 	prefix, name := SplitURI(f.Path)
-	in, err := openForward(ctx, a.w.Output.FS, name)
+	in, err := openForward(ctx, a.rewriter.Output.FS, name)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	meta := in.r.Meta()
+	meta := in.reader.Meta()
 	if f.Cells > 0 && meta.Cells != f.Cells {
 		return nil, fmt.Errorf("it has %d cells, not %d: it was changed", meta.Cells, f.Cells)
 	}
-	options := a.w.options(f.Family, meta)
+	options := a.rewriter.options(f.Family, meta)
 	var child *rewritten
 	start := []byte(nil)
-	scan := in.r.Scan()
+	scan := in.reader.Scan()
 	for n := 0; scan.Next(); n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -96,7 +96,7 @@ func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loa
 				return nil, err
 			}
 		}
-		if err := child.hw.Append(cell); err != nil {
+		if err := child.writer.Append(cell); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +160,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 		return err
 	}
 	for attempt := 1; ; attempt++ {
-		a := &rewriting{w: w, attempt: attempt}
+		a := &rewriting{rewriter: w, attempt: attempt}
 		err := do(a)
 		a.clean(ctx, err != nil)
 		if err == nil || !errors.Is(err, hdfsio.ErrRewrite) || attempt == rewriteAttempts {

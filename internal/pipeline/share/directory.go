@@ -62,8 +62,8 @@ func (d directory) list(ctx context.Context, p *Plan) (attempts, error) {
 		k, _ := strconv.Atoi(m[1])
 		n, _ := strconv.Atoi(m[2])
 		attempt, _ := strconv.Atoi(m[3])
-		want := Of{k, n}
-		if (Of{s.Share, s.Shares}) != want || k < 1 || k > n || p.Part(want) != (build.Part{From: s.From, To: s.To}) || !strings.HasPrefix(s.Chunks, want.name("share")+".") || strings.Contains(s.Chunks, "/") {
+		want := Fraction{k, n}
+		if (Fraction{s.Share, s.Shares}) != want || k < 1 || k > n || p.Part(want) != (build.Part{From: s.From, To: s.To}) || !strings.HasPrefix(s.Chunks, want.name("share")+".") || strings.Contains(s.Chunks, "/") {
 			return nil, fail.Errorf(fail.Input, "%s does not describe share %s of this plan", d.path(e.Name()), want)
 		}
 		a = append(a, found{s, attempt})
@@ -126,11 +126,11 @@ func (d directory) complete(a attempts, plans []*cells.Plan) ([]*Share, error) {
 		return nil, err
 	}
 	var all []*Share
-	var missing []Of
+	var missing []Fraction
 	for k := 1; k <= n; k++ {
 		tries := a.of(k)
 		if len(tries) == 0 {
-			missing = append(missing, Of{k, n})
+			missing = append(missing, Fraction{k, n})
 			continue
 		}
 		last := tries[len(tries)-1]

@@ -24,13 +24,13 @@ const mergeDir = build.MergeDir
 // Result is the result of a merge.
 type Result struct {
 	Manifests []*manifest.Manifest // of the whole build, one for each table; none until all other merges have written their regions
-	Missing   []Of                 // the unfinished merges
+	Missing   []Fraction           // the unfinished merges
 }
 
 // Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out; of several tables each has a directory
 // of its own there. The last of the M merges also writes the manifests. Merges that are already done write nothing.
-func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of Of, w build.WorkOptions) (r *Result, err error) {
-	m := &merge{plan: p, of: of, w: w, files: files}
+func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of Fraction, w build.WorkOptions) (r *Result, err error) {
+	m := &merge{plan: p, of: of, work: w, files: files}
 	if m.job, m.plans, err = p.Resolve(ctx); err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ type merge struct {
 	plan   *Plan
 	job    spec.Job
 	plans  []*cells.Plan
-	of     Of
+	of     Fraction
 	files  build.Files
-	w      build.WorkOptions
+	work   build.WorkOptions
 	shares directory
 	all    []*Share
 	rows   string
@@ -105,7 +105,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 	if err := build.Judge(m.parts(), m.plan.Job); err != nil {
 		return err
 	}
-	build.WarnLacking(m.parts(), m.w.Events)
+	build.WarnLacking(m.parts(), m.work.Events)
 	return build.MetByParts(m.parts(), m.job.Checks())
 }
 
@@ -185,7 +185,7 @@ func (m *merge) done(ctx context.Context) (*Result, error) {
 	if err := m.endWriting(ctx); err != nil { // of a merge that was killed before doing so
 		return nil, err
 	}
-	m.w.Events.Note("the files are merged already", "dir", m.out.given)
+	m.work.Events.Note("the files are merged already", "dir", m.out.given)
 	return r, nil
 }
 
@@ -201,21 +201,21 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		out.FileMode, out.DirMode, out.Identify = 0o666, 0o777, true
 	}
 	if _, local := m.out.fs.(hdfsio.Local); !local {
-		out.Uploads = upload.NewLimiter(m.w.Uploads)
+		out.Uploads = upload.NewLimiter(m.work.Uploads)
 	}
 	size := 0
 	for _, s := range m.all {
 		size = max(size, s.ChunkSize)
 	}
-	if err := progress.Pass(ctx, m.w.Gate); err != nil {
+	if err := progress.Pass(ctx, m.work.Gate); err != nil {
 		return nil, errors.Join(err, closeRuns())
 	}
-	o := build.Options{Workers: m.w.Workers, Memory: m.w.Memory, Events: m.w.Events, Gate: m.w.Gate}
+	o := build.Options{Workers: m.work.Workers, Memory: m.work.Memory, Events: m.work.Events, Gate: m.work.Gate}
 	written, err := build.MergeParts(ctx, m.tables(out), runs, size, func(region int) bool { return region >= from && region < to }, m.plan, o)
 	if err = errors.Join(damagedShare(err), closeRuns()); err != nil {
 		// Another attempt of this merge may have finished, and removed the files that this one was writing.
 		if d, readErr := m.read(ctx, m.of); readErr == nil {
-			m.w.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String(), "error", err)
+			m.work.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String(), "error", err)
 			return d, nil
 		}
 		return nil, err
@@ -227,7 +227,7 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 	}
 	err = WriteOnce(ctx, m.out.fs, m.out.path(path.Join(mergeDir, m.of.name("merge")+".json")), b)
 	if errors.Is(err, fs.ErrExist) {
-		m.w.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String())
+		m.work.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String())
 		return m.read(ctx, m.of)
 	}
 	return d, fail.With(fail.HDFS, err)
@@ -238,7 +238,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	r := &Result{}
 	var written [][]*build.Written
 	for k := 1; k <= m.of.N; k++ {
-		of := Of{k, m.of.N}
+		of := Fraction{k, m.of.N}
 		d, err := own, error(nil)
 		if k != m.of.K {
 			d, err = m.read(ctx, of)
@@ -262,7 +262,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	if r.Manifests, err = build.Assemble(m.plans, m.parts(), written, m.plan.Job.AllowEmpty); err != nil {
 		return nil, err
 	}
-	if err := build.Met(r.Manifests, m.job.Checks(), nil, m.w.Events); err != nil {
+	if err := build.Met(r.Manifests, m.job.Checks(), nil, m.work.Events); err != nil {
 		return nil, err
 	}
 	for i, t := range m.tables(build.Output{Dir: m.out.dir}) {

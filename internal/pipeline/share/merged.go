@@ -45,7 +45,7 @@ func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 }
 
 // read returns the record of a merge. The error is fs.ErrNotExist if it is not done, and another one if its files are gone.
-func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
+func (m *merge) read(ctx context.Context, of Fraction) (*Merged, error) {
 	d, err := m.readFile(ctx, of.name("merge")+".json")
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 }
 
 // checkExists returns an error unless a file exists with the size that a merge wrote.
-func (m *merge) checkExists(ctx context.Context, name string, bytes int64, of Of) error {
+func (m *merge) checkExists(ctx context.Context, name string, bytes int64, of Fraction) error {
 	info, err := m.out.fs.Stat(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -121,7 +121,7 @@ func (p *Plan) Read(ctx context.Context, plans []*cells.Plan, in *build.Input, p
 }
 
 // RejectName returns the name of the file for rejects of a share of the plan.
-func (p *Plan) RejectName(of Of) string {
+func (p *Plan) RejectName(of Fraction) string {
 	if p.NewKeys != nil {
 		return of.name("share") + ".rejects.keys"
 	}

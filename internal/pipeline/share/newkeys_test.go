@@ -71,10 +71,10 @@ func TestNewKeys(t *testing.T) {
 			_, err = p.Write(t.Context(), env, filepath.Join(dir, "plan"), false)
 			testcheck.Must(t, err)
 			for k := 1; k <= 2; k++ {
-				_, err := Build(t.Context(), env, read(t, env, dir), Of{k, 2}, filepath.Join(dir, "rows"), build.WorkOptions{})
+				_, err := Build(t.Context(), env, read(t, env, dir), Fraction{k, 2}, filepath.Join(dir, "rows"), build.WorkOptions{})
 				testcheck.Must(t, err)
 			}
-			_, err = Merge(t.Context(), env, read(t, env, dir), filepath.Join(dir, "rows"), staging, Of{1, 1}, build.WorkOptions{})
+			_, err = Merge(t.Context(), env, read(t, env, dir), filepath.Join(dir, "rows"), staging, Fraction{1, 1}, build.WorkOptions{})
 			testcheck.Must(t, err)
 			got, err := MergedFiles(t.Context(), hdfsio.Local{}, staging, p.Checksum)
 			testcheck.Must(t, err)

@@ -279,7 +279,7 @@ func (p *Plan) Splits() []source.Split {
 
 // Part returns the splits of a share: consecutive ones, with about the same number of bytes for each share. A share may have
 // none.
-func (p *Plan) Part(of Of) build.Part {
+func (p *Plan) Part(of Fraction) build.Part {
 	var ends []int64
 	total := int64(0)
 	rows := map[int64]int64{} // by file, if splits are rows

@@ -39,14 +39,14 @@ type Share struct {
 	file string // of the description
 }
 
-// Of is a pair K/N.
-type Of struct{ K, N int }
+// Fraction is a pair K/N.
+type Fraction struct{ K, N int }
 
-// ParseOf parses K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
-func ParseOf(text string) (Of, error) {
+// ParseFraction parses K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
+func ParseFraction(text string) (Fraction, error) {
 	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {
-		return Of{}, fmt.Errorf("%q is not a share; write 3/7", text)
+		return Fraction{}, fmt.Errorf("%q is not a share; write 3/7", text)
 	}
 	k, _ := strconv.Atoi(m[1])
 	n, _ := strconv.Atoi(m[3])
@@ -54,15 +54,15 @@ func ParseOf(text string) (Of, error) {
 		k++
 	}
 	if k < 1 || k > n {
-		return Of{}, fmt.Errorf("%q: the first number is from 1 to the second", text)
+		return Fraction{}, fmt.Errorf("%q: the first number is from 1 to the second", text)
 	}
-	return Of{k, n}, nil
+	return Fraction{k, n}, nil
 }
 
-func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
+func (o Fraction) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
 
 // few lists the first elements.
-func few(all []Of) string {
+func few(all []Fraction) string {
 	const most = 10
 	var names []string
 	for _, of := range all[:min(most, len(all))] {
@@ -74,13 +74,13 @@ func few(all []Of) string {
 	return strings.Join(names, ", ")
 }
 
-func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
+func (o Fraction) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
 
 // RejectName returns the name of a share's file of bad records.
-func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
+func (o Fraction) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 
 // FilteredName returns the name of a share's file of records that the filter leaves out.
-func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
+func (o Fraction) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
 
 // chunkSize returns a chunk size such that a merge with as much memory can hold a chunk of every share for each of two workers.
 func chunkSize(memory int64, shares int) int {
@@ -88,7 +88,7 @@ func chunkSize(memory int64, shares int) int {
 }
 
 // Build reads a share of the plan's input, and writes its rows into dir, which it creates if it is missing.
-func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
+func Build(ctx context.Context, files build.Files, p *Plan, of Fraction, dir string, w build.WorkOptions) (s *Share, err error) {
 	if w.DuplicatesFile != "" {
 		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
 	}

@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-func TestParseOf(t *testing.T) {
-	for text, want := range map[string]Of{"1/1": {1, 1}, "3/7": {3, 7}, "0+1/7": {1, 7}, "6+1/7": {7, 7}, "99999/99999": {99999, 99999}} {
-		if got, err := ParseOf(text); err != nil || got != want {
+func TestParseFraction(t *testing.T) {
+	for text, want := range map[string]Fraction{"1/1": {1, 1}, "3/7": {3, 7}, "0+1/7": {1, 7}, "6+1/7": {7, 7}, "99999/99999": {99999, 99999}} {
+		if got, err := ParseFraction(text); err != nil || got != want {
 			t.Errorf("%s: %v %v", text, got, err)
 		}
 	}
 	for _, bad := range []string{"", "0/7", "8/7", "7+1/7", "1", "a/b", "-1/7", "1/100000", "1/7 ", "0/0", "1+2/7"} {
-		if got, err := ParseOf(bad); err == nil {
+		if got, err := ParseFraction(bad); err == nil {
 			t.Errorf("%q: %v", bad, got)
 		}
 	}
@@ -41,7 +41,7 @@ func TestPartsCoverTheInput(t *testing.T) {
 		for n := 1; n < 12; n++ {
 			next := 0
 			for k := 1; k <= n; k++ {
-				part := p.Part(Of{k, n})
+				part := p.Part(Fraction{k, n})
 				if part.From != next || part.To < part.From {
 					t.Fatalf("%d splits, share %d of %d: %+v behind %d", splits, k, n, part, next)
 				}

@@ -55,7 +55,7 @@ type Job struct {
 // earlier attempt has read. It is an error if a stream is needed, is not supplied, and has no copy. Copies count against
 // SpillLimit.
 func (s *Inputs) Keep(ctx context.Context, o Options, j *Job, n Needed) error {
-	k := &keeper{o: o, job: j, need: n}
+	k := &keeper{options: o, job: j, need: n}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, one := range s.list {
 		if one.plain {
@@ -73,9 +73,9 @@ func (s *Inputs) Keep(ctx context.Context, o Options, j *Job, n Needed) error {
 
 // keeper is the state of one call of Keep.
 type keeper struct {
-	o    Options
-	job  *Job // nil: copies disappear with the process
-	need Needed
+	options Options
+	job     *Job // nil: copies disappear with the process
+	need    Needed
 
 	mu   sync.Mutex
 	used int64
@@ -133,12 +133,12 @@ func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 		kept, err = k.copy(ctx, one, was, bound)
 		return err
 	case kept == nil && (k.need.Over || k.need.Built):
-		k.o.Events.Note("the stream is not needed: an earlier attempt read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
+		k.options.Events.Note("the stream is not needed: an earlier attempt read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
 	case kept == nil:
 		return k.missing(one, was, read)
 	}
 	if kept != nil {
-		k.o.Events.Note("the copy of a stream that an earlier attempt made is used", "input", one.given, "bytes", one.digest.Bytes, "copy", kept.Name())
+		k.options.Events.Note("the copy of a stream that an earlier attempt made is used", "input", one.given, "bytes", one.digest.Bytes, "copy", kept.Name())
 		k.take(one.digest.Bytes)
 	}
 	return nil
@@ -155,7 +155,7 @@ func (k *keeper) reuse(ctx context.Context, one *stream, was State) (kept *spool
 		if err == nil || !errors.Is(err, spool.ErrDamaged) {
 			return kept, read, err
 		}
-		k.o.Events.Warn("the copy of a stream that an earlier attempt made cannot be used", "input", one.given, "error", err)
+		k.options.Events.Warn("the copy of a stream that an earlier attempt made cannot be used", "input", one.given, "error", err)
 	} else if info, err := os.Lstat(was.Copy); err == nil {
 		read = info.Size()
 	}
@@ -184,7 +184,7 @@ func (k *keeper) missing(one *stream, was State, read int64) error {
 
 // compare reads a stream that is not needed, to check that it equals the one that an earlier attempt has read.
 func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
-	k.o.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
+	k.options.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
 	got, err := k.read(ctx, one, nil)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func differs(one *stream, want, got spool.Digest) error {
 
 // copy reads a stream into a new file, which it removes on failure.
 func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (*spool.File, error) {
-	dir, err := filepath.Abs(cmp.Or(k.o.SpillDir, os.TempDir()))
+	dir, err := filepath.Abs(cmp.Or(k.options.SpillDir, os.TempDir()))
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
@@ -210,14 +210,14 @@ func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (
 	if err != nil {
 		return nil, k.explain(dir, one, fail.With(fail.Config, setting.Errorf("copy of %s: %w (name a directory with %s)", one.describe(), err, setting.SpillDir)))
 	}
-	k.o.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
+	k.options.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
 	began := time.Now()
 	got, err := k.read(ctx, one, f)
 	if err == nil && bound {
 		err = differs(one, *was.Digest, got)
 	}
 	if one.digest = got; err == nil {
-		k.o.Events.Note("the stream is complete", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
+		k.options.Events.Note("the stream is complete", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
 		if k.job == nil {
 			return f, nil
 		}
@@ -258,7 +258,7 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 	o := spool.CopyOptions{Allow: k.allow(one), Progress: func(d spool.Digest) {
 		if time.Since(reported) >= reportEvery {
 			reported = time.Now()
-			k.o.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)
+			k.options.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)
 		}
 	}}
 	var dst io.Writer
@@ -277,7 +277,7 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 
 // allow counts a copy against the limit of local disk. The count of a failed copy does not matter, because the job ends then.
 func (k *keeper) allow(one *stream) func(int64) error {
-	limit, mine := int64(k.o.SpillLimit), int64(0)
+	limit, mine := int64(k.options.SpillLimit), int64(0)
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
 			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s after %s: allow more with %s, or load the export in parts",

@@ -160,7 +160,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 	for _, r := range ranges {
 		req.Start, req.Stop, pieces = r.Start, r.Stop, 0
 		order.start, order.stop = r.Start, r.Stop
-		if err = s.c.Scan(ctx, req, take); err != nil {
+		if err = s.cluster.Scan(ctx, req, take); err != nil {
 			break
 		}
 		torn = torn || pieces > 1

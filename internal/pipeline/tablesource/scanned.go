@@ -35,10 +35,10 @@ type Scanned struct {
 	// It is set before anything is read.
 	ChunkBytes int64
 
-	c    *loader.Cluster
-	log  *slog.Logger
-	done atomic.Int64 // parts that were read; repeated reads count
-	torn atomic.Int64 // of these, interrupted ones
+	cluster *loader.Cluster
+	log     *slog.Logger
+	done    atomic.Int64 // parts that were read; repeated reads count
+	torn    atomic.Int64 // of these, interrupted ones
 }
 
 // openScan determines the table's parts, and checks that its families are readable.
@@ -47,7 +47,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 	if err != nil {
 		return nil, err
 	}
-	s := &Scanned{Table: table, c: c, log: env.Log}
+	s := &Scanned{Table: table, cluster: c, log: env.Log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -83,7 +83,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 
 // probe checks the right to read every family: all cells are to be read.
 func (s *Scanned) probe(ctx context.Context) error {
-	if err := s.c.MayRead(ctx, s.Table, s.Families...); err != nil {
+	if err := s.cluster.MayRead(ctx, s.Table, s.Families...); err != nil {
 		return cluster.Failure(err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx contex
 
 // checkSame checks that the table is still the same.
 func (s *Scanned) checkSame(ctx context.Context) error {
-	t, err := s.c.Describe(ctx, s.Table)
+	t, err := s.cluster.Describe(ctx, s.Table)
 	if err == nil && t.StateTime != s.State {
 		return fail.With(fail.Input, s.otherTable())
 	}
@@ -129,13 +129,13 @@ func (s *Scanned) close() error {
 		s.log.Info("table was read by scans: each row is whole, the rows of a part are of one moment unless it was interrupted", "table", s.Table.String(),
 			"parts", n, "interrupted", s.Torn(), "from", s.Since(), "to", time.Now().UTC())
 	}
-	return s.c.Close()
+	return s.cluster.Close()
 }
 
 // first returns the keys of the first n rows of a range.
 func (s *Scanned) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
 	req := loader.ScanRequest{Table: s.Table, Families: s.Families, Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true}
-	err = s.c.Scan(ctx, req, func(row loader.Row) error {
+	err = s.cluster.Scan(ctx, req, func(row loader.Row) error {
 		rows = append(rows, bytes.Clone(row.Key))
 		return nil
 	})

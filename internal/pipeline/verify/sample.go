@@ -31,7 +31,7 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	var mu sync.Mutex
 	room := newRowRoom()
 	err := workers.Run(ctx, min(sampleReads, max(len(parts), 1)), func(ctx context.Context, _ int) error {
-		r := &sampleReader{c: c, facts: facts, m: m, rows: newRowReader(m), room: room}
+		r := &sampleReader{cluster: c, facts: facts, manifest: m, rows: newRowReader(m), room: room}
 		for {
 			i := int(next.Add(1)) - 1
 			if i >= len(parts) {
@@ -137,13 +137,13 @@ func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), most int6
 
 // sampleReader compares sampled rows, one at a time.
 type sampleReader struct {
-	c      *loader.Cluster
-	facts  *cluster.Facts
-	m      *manifest.Manifest
-	rows   *rowReader
-	room   *rowRoom
-	got    manifest.Digest
-	masked result.Masked
+	cluster  *loader.Cluster
+	facts    *cluster.Facts
+	manifest *manifest.Manifest
+	rows     *rowReader
+	room     *rowRoom
+	got      manifest.Digest
+	masked   result.Masked
 }
 
 // compareAll compares samples of one region, in the order of their keys. While one row is compared, the server may send
@@ -170,7 +170,7 @@ func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (
 	}
 	var largest int64
 	defer func() { leave(largest) }()
-	err = r.c.ScanStored(ctx, r.request(samples), func(row loader.Row, h loader.Hidden) error {
+	err = r.cluster.ScanStored(ctx, r.request(samples), func(row loader.Row, h loader.Hidden) error {
 		if n == len(samples) || !bytes.Equal(row.Key, samples[n].Key) {
 			return r.missing(samples[min(n, len(samples)-1)])
 		}
@@ -202,11 +202,11 @@ func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (
 func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 	first, last := samples[0], samples[len(samples)-1]
 	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: append(last.Key[:len(last.Key):len(last.Key)], 0), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
-		Families: r.m.Families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
+		Families: r.manifest.Families(), MinTime: r.manifest.Timestamp, MaxTime: r.manifest.Timestamp + 1, Raw: true}
 	switch {
-	case r.m.Stamped && r.m.Wide: // cells of one row have many timestamps
-		req.MinTime, req.MaxTime, req.Raw, req.Versions = r.m.Times.Min, r.m.Times.Max+1, false, uint32(r.m.Versions)
-	case r.m.Stamped:
+	case r.manifest.Stamped && r.manifest.Wide: // cells of one row have many timestamps
+		req.MinTime, req.MaxTime, req.Raw, req.Versions = r.manifest.Times.Min, r.manifest.Times.Max+1, false, uint32(r.manifest.Versions)
+	case r.manifest.Stamped:
 		req.MinTime, req.MaxTime = first.Stamp, first.Stamp+1
 	case len(samples) > 1:
 		req.Versions = sampleVersions
@@ -236,11 +236,11 @@ func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) 
 		return fail.With(fail.Verify, err)
 	}
 	if r.rows.last != s.Sum {
-		stamp := r.m.Timestamp
+		stamp := r.manifest.Timestamp
 		switch {
-		case r.m.Stamped && r.m.Wide:
-			stamp = r.m.Times.Min
-		case r.m.Stamped:
+		case r.manifest.Stamped && r.manifest.Wide:
+			stamp = r.manifest.Times.Min
+		case r.manifest.Stamped:
 			stamp = s.Stamp
 		}
 		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %s, of table %s has other cells than were loaded with timestamp %d (deletes by others, dropped by a compaction, also cause this)",

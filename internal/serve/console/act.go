@@ -41,7 +41,7 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 
 // May returns the reason why an action is not possible on a job from here, or nil if it is possible.
 func (p *Place) May(s *checkpoint.State, a Action) error {
-	if !p.o.Control {
+	if !p.options.Control {
 		return refuse("the console shows jobs only")
 	}
 	switch a {
@@ -60,7 +60,7 @@ func (p *Place) May(s *checkpoint.State, a Action) error {
 		if s.State == checkpoint.JobRunning {
 			return refuse("the job runs")
 		}
-		if p.o.Clean == nil {
+		if p.options.Clean == nil {
 			return refuse("this console removes nothing")
 		}
 		return nil
@@ -78,7 +78,7 @@ func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 		if err != nil {
 			return refuse("%s", err)
 		}
-		return start(ctx, c, s.Dir, p.o.Patience)
+		return start(ctx, c, s.Dir, p.options.Patience)
 	}
 	process, err := processOf(s, signals[a])
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 	if err := p.May(s, Clean); err != nil {
 		return nil, err
 	}
-	return p.o.Clean(ctx, s.Job, remove)
+	return p.options.Clean(ctx, s.Job, remove)
 }
 
 // processOf finds the process that works on a job and handles a signal. The process must have the job's lock open, since process ids are

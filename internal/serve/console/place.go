@@ -43,8 +43,8 @@ const (
 
 // Place is the directory or table with the state of jobs. It is safe for concurrent use.
 type Place struct {
-	o     Options
-	cache checkpoint.Cache // used by the current read
+	options Options
+	cache   checkpoint.Cache // used by the current read
 
 	mu      sync.Mutex
 	view    View
@@ -66,21 +66,21 @@ type View struct {
 func New(o Options) *Place {
 	o.Every = cmp.Or(o.Every, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Place{o: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
+	return &Place{options: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
 }
 
 // Control reports whether authorized clients can act on jobs here.
-func (p *Place) Control() bool { return p.o.Control }
+func (p *Place) Control() bool { return p.options.Control }
 
 // Look returns the current jobs, or the last known ones if the place does not answer soon. Concurrent callers wait for the same read.
 func (p *Place) Look(ctx context.Context) View {
 	p.mu.Lock()
-	if p.reading == nil && time.Since(p.began) >= p.o.Every {
+	if p.reading == nil && time.Since(p.began) >= p.options.Every {
 		p.reading, p.began = make(chan struct{}), time.Now()
 		go p.read(p.reading) // a read that hangs in the kernel cannot be interrupted
 	}
 	reading := p.reading
-	patience := p.o.Patience
+	patience := p.options.Patience
 	if p.view.Seen.IsZero() {
 		patience *= 3
 	}
@@ -107,7 +107,7 @@ func (p *Place) read(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
 	defer cancel()
 	began := time.Now()
-	dir, err := p.o.Current(ctx)
+	dir, err := p.options.Current(ctx)
 	var jobs []*checkpoint.State
 	if err == nil {
 		_, err = os.Stat(dir) // a missing directory would appear to have no jobs
@@ -126,7 +126,7 @@ func (p *Place) read(done chan struct{}) {
 		return
 	}
 	more := max(0, len(jobs)-maxJobs)
-	p.view = View{Name: p.o.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
+	p.view = View{Name: p.options.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
 }
 
 // sorted puts running jobs first, in an order that does not change while they run.
@@ -159,12 +159,12 @@ func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) 
 	if !v.Away.IsZero() {
 		return s, v
 	}
-	now, err := patiently(ctx, p.o.Patience, func() (*checkpoint.State, error) { return checkpoint.Read(s.Dir) })
+	now, err := patiently(ctx, p.options.Patience, func() (*checkpoint.State, error) { return checkpoint.Read(s.Dir) })
 	if err != nil {
 		return s, v
 	}
-	if p.o.Words != nil {
-		p.o.Words(now)
+	if p.options.Words != nil {
+		p.options.Words(now)
 	}
 	return now, v
 }
@@ -174,7 +174,7 @@ func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error)
 	if s.Report == "" {
 		return nil, errors.New("the job has no report on this host")
 	}
-	return patiently(ctx, p.o.Patience, func() ([]byte, error) {
+	return patiently(ctx, p.options.Patience, func() ([]byte, error) {
 		f, err := os.Open(filepath.Join(s.Dir, filepath.Base(s.Report)))
 		if err != nil {
 			return nil, err

@@ -17,11 +17,11 @@ type rowScanner interface {
 // headScan returns the rows of one head of the key in order. It reads them in batches. Each batch is one scan that
 // the server ends by itself, so that no scanner waits on a server while rows of other sources are processed.
 type headScan struct {
-	m    *merge
-	head []byte
-	next []byte // start of the next batch
-	stop []byte
-	keep func(loader.Row) (bool, error)
+	merge *merge
+	head  []byte
+	next  []byte // start of the next batch
+	stop  []byte
+	keep  func(loader.Row) (bool, error)
 
 	rows    []loader.Row // current batch, from the current row on
 	batch   *rowBatch    // that batch
@@ -62,14 +62,14 @@ func (s *headScan) prefetch(ctx context.Context) {
 	}
 	s.pending = make(chan fetched, 1)
 	start, ask, pending := s.next, s.ask, s.pending
-	f := &s.m.fetchers
+	f := &s.merge.fetchers
 	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
 }
 
 // nextBatch returns the batch that prefetch started to read, or reads it in this goroutine.
 func (s *headScan) nextBatch(ctx context.Context) fetched {
 	if s.pending == nil {
-		return s.m.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
+		return s.merge.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
 	}
 	b := <-s.pending
 	s.pending = nil
@@ -99,7 +99,7 @@ func (f *fetchers) take() *rowBatch {
 
 // release frees the current batch, whose rows are no longer used.
 func (s *headScan) release() {
-	b, f := s.batch, &s.m.fetchers
+	b, f := s.batch, &s.merge.fetchers
 	if b == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (s *headScan) fill(ctx context.Context) error {
 		}
 		if n := int64(len(s.rows)); n > 0 {
 			// as many rows as fit a batch, by the size of these rows
-			s.ask = max(min(2*s.ask, s.m.fetchers.bytes*n/b.batch.bytes), 1)
+			s.ask = max(min(2*s.ask, s.merge.fetchers.bytes*n/b.batch.bytes), 1)
 		}
 	}
 	return nil

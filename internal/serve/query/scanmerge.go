@@ -59,7 +59,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 		ask = min(o.limit+1, 2*(o.limit/max(n, 1))+8)
 	}
 	for _, head := range r.Heads {
-		s := &headScan{m: m, head: head, next: r.Start(head), stop: r.Stop(head), keep: o.keep, ask: ask}
+		s := &headScan{merge: m, head: head, next: r.Start(head), stop: r.Stop(head), keep: o.keep, ask: ask}
 		if p := o.after; p != nil {
 			at := append(bytes.Clone(head), p.key...)
 			if bytes.Compare(head, p.head) <= 0 {

@@ -74,7 +74,7 @@ func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions
 	if err != nil {
 		return nil, err
 	}
-	return &faultyWriter{f: f, w: w, name: name}, nil
+	return &faultyWriter{faulty: f, w: w, name: name}, nil
 }
 
 // Open implements [hdfsio.FS].
@@ -87,7 +87,7 @@ func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &faultyFile{File: file, f: f, name: name}, nil
+	return &faultyFile{File: file, faulty: f, name: name}, nil
 }
 
 // Stat implements [hdfsio.FS].
@@ -139,18 +139,18 @@ func (f *Faulty) Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }
 
 type faultyWriter struct {
-	f    *Faulty
-	w    hdfsio.Writer
-	name string
-	n    int64
-	err  error
+	faulty *Faulty
+	w      hdfsio.Writer
+	name   string
+	n      int64
+	err    error
 }
 
 func (w *faultyWriter) Write(p []byte) (n int, err error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	err = w.f.do(OpWrite, w.name, w.n, func() (err error) {
+	err = w.faulty.do(OpWrite, w.name, w.n, func() (err error) {
 		n, err = w.w.Write(p)
 		return err
 	})
@@ -162,10 +162,10 @@ func (w *faultyWriter) Finish() error {
 	if w.err != nil {
 		return w.err
 	}
-	return w.fail(w.f.do(OpFinish, w.name, w.n, w.w.Finish))
+	return w.fail(w.faulty.do(OpFinish, w.name, w.n, w.w.Finish))
 }
 
-func (w *faultyWriter) Abort() error { return w.f.do(OpAbort, w.name, w.n, w.w.Abort) }
+func (w *faultyWriter) Abort() error { return w.faulty.do(OpAbort, w.name, w.n, w.w.Abort) }
 
 func (w *faultyWriter) fail(err error) error {
 	if err != nil && w.err == nil {
@@ -179,13 +179,13 @@ func (w *faultyWriter) fail(err error) error {
 
 type faultyFile struct {
 	fs.File
-	f    *Faulty
-	name string
-	n    int64
+	faulty *Faulty
+	name   string
+	n      int64
 }
 
 func (r *faultyFile) Read(p []byte) (n int, err error) {
-	err = r.f.do(OpRead, r.name, r.n, func() (err error) {
+	err = r.faulty.do(OpRead, r.name, r.n, func() (err error) {
 		n, err = r.File.Read(p)
 		return err
 	})
@@ -198,7 +198,7 @@ func (r *faultyFile) ReadAt(p []byte, off int64) (n int, err error) {
 	if !ok {
 		return 0, &fs.PathError{Op: "readat", Path: r.name, Err: fs.ErrInvalid}
 	}
-	err = r.f.do(OpReadAt, r.name, off, func() (err error) {
+	err = r.faulty.do(OpReadAt, r.name, off, func() (err error) {
 		n, err = at.ReadAt(p, off)
 		return err
 	})

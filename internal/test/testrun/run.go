@@ -40,8 +40,8 @@ var ErrFailed = errors.New("tests failed")
 
 // A runner is a run of all tests.
 type runner struct {
-	o     Options
-	queue *queue
+	options Options
+	queue   *queue
 
 	mu     sync.Mutex
 	totals totals
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 		return len(o.First)
 	}
 	slices.SortStableFunc(all, func(a, b pkg) int { return cmp.Compare(rank(a), rank(b)) })
-	r := &runner{o: o, queue: newQueue(), totals: totals{start: time.Now()}}
+	r := &runner{options: o, queue: newQueue(), totals: totals{start: time.Now()}}
 	var concurrent []pkg
 	for i, p := range all {
 		if p.rank = i; p.concurrent {
@@ -122,7 +122,7 @@ func (r *runner) raced(ctx context.Context, all []pkg) error {
 		byPath[p.path] = p
 		args = append(args, p.path)
 	}
-	return r.test(ctx, r.o.Dir, args, "race", func(done *result) {
+	return r.test(ctx, r.options.Dir, args, "race", func(done *result) {
 		if len(done.reduced) == 0 {
 			return
 		}
@@ -143,7 +143,7 @@ func (r *runner) runPackage(ctx context.Context, x run) error {
 // test runs go test once. done is called for each package, before the next one's events are read.
 func (r *runner) test(ctx context.Context, dir string, args []string, mode string, done func(*result)) error {
 	// make check vets all packages, and here that would be done twice: with the race detector and without.
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.options.Timeout.String()}, args...)...)
 	cmd.Dir = dir
 	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a
 	// thousand programs.
@@ -181,13 +181,13 @@ func (r *runner) test(ctx context.Context, dir string, args []string, mode strin
 			results[path] = p
 		}
 		r.mu.Lock()
-		if r.o.Events != nil {
-			fmt.Fprintln(r.o.Events, s.Text())
+		if r.options.Events != nil {
+			fmt.Fprintln(r.options.Events, s.Text())
 		}
 		ended := p.add(&e)
 		if ended {
 			failed = failed || p.failed
-			p.print(r.o.Out)
+			p.print(r.options.Out)
 			r.totals.add(p)
 		}
 		r.mu.Unlock()

@@ -43,4 +43,4 @@ func (o Options) forecast(rows, bytes int64) Forecast {
 }
 
 // Forecast is [Options.Forecast] for the sort's options.
-func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.forecast(rows, bytes) }
+func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.options.forecast(rows, bytes) }

@@ -46,10 +46,10 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 
 // policy returns a region's policy for duplicates.
 func (s *Sorter) policy(region int) Policy {
-	if s.o.Policies != nil {
-		return s.o.Policies[region]
+	if s.options.Policies != nil {
+		return s.options.Policies[region]
 	}
-	return s.o.Duplicates
+	return s.options.Duplicates
 }
 
 // Size returns the number of a region's rows, including duplicates, and their unpacked
@@ -74,7 +74,7 @@ func (s *Sorter) regionEntries(a *arena, region int) []entry {
 	e := a.entries
 	from := sort.Search(len(e), func(i int) bool { return e[i].sort >= first })
 	to := len(e)
-	if region+1 < s.o.Regions {
+	if region+1 < s.options.Regions {
 		to = from + sort.Search(len(e)-from, func(i int) bool { return e[from+i].sort >= last })
 	}
 	return e[from:to]
@@ -90,8 +90,8 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 	}
 	if len(s.runs) == 0 {
 		for _, w := range s.writers {
-			if e := s.regionEntries(w.a, region); len(e) > 0 {
-				cursors = append(cursors, cursor{arena: w.a, entries: e})
+			if e := s.regionEntries(w.arena, region); len(e) > 0 {
+				cursors = append(cursors, cursor{arena: w.arena, entries: e})
 			}
 		}
 	}
@@ -101,14 +101,14 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all bool) (*Merge, error) {
 	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all, stays: len(s.runs) == 0}
 	if s.lost != nil && !all {
-		if region < s.o.Leading {
+		if region < s.options.Leading {
 			m.losers = s.lost
-		} else if s.o.Follows[region] && len(s.lost.set) > 0 {
+		} else if s.options.Follows[region] && len(s.lost.set) > 0 {
 			m.without = s.lost
 		}
 	}
-	if s.o.Displaced != nil && !all {
-		m.displaced = s.displaced[s.o.Displaced[region]]
+	if s.options.Displaced != nil && !all {
+		m.displaced = s.displaced[s.options.Displaced[region]]
 	}
 	for i := range cursors {
 		err := cursors[i].next()

@@ -29,8 +29,8 @@ func (s *Sorter) Ranges(region, n int) []Range {
 	var whole Range
 	rows := 0
 	for _, w := range s.writers {
-		if e := s.regionEntries(w.a, region); len(e) > 0 {
-			whole.spans = append(whole.spans, span{w.a, e})
+		if e := s.regionEntries(w.arena, region); len(e) > 0 {
+			whole.spans = append(whole.spans, span{w.arena, e})
 			rows += len(e)
 		}
 	}

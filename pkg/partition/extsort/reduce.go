@@ -13,7 +13,7 @@ func (s *Sorter) maxFanIn() int {
 	for _, r := range s.runs {
 		largest = max(largest, r.maxBlock)
 	}
-	return s.o.fanIn(largest)
+	return s.options.fanIn(largest)
 }
 
 // fanIn returns the number of cursors that fit into a worker's share, each with
@@ -30,9 +30,9 @@ func (s *Sorter) reduceRuns() error {
 			return nil
 		}
 		if limit < 2 {
-			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.o.Memory, "byte"), setting.Memory)
+			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.options.Memory, "byte"), setting.Memory)
 		}
-		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
+		n := min(limit*s.options.Workers, len(s.runs)-limit+1)
 		n = max(n, 2)
 		if err := s.mergeRuns(n); err != nil {
 			return err
@@ -50,8 +50,8 @@ func (s *Sorter) mergeRuns(n int) error {
 		return err
 	}
 	rows := int64(0)
-	for region := range s.o.Regions {
-		m, err := s.merge(region, old, s.o.Duplicates, true)
+	for region := range s.options.Regions {
+		m, err := s.merge(region, old, s.options.Duplicates, true)
 		if err != nil {
 			return errors.Join(err, out.run.remove())
 		}

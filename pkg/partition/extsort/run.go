@@ -72,7 +72,7 @@ func OwnFile(name string) bool {
 }
 
 func (s *Sorter) newRunWriter() (*runWriter, error) {
-	o := s.o
+	o := s.options
 	f, err := os.CreateTemp(o.Dir, runName+"*")
 	if err != nil {
 		return nil, fmt.Errorf("create a run for the sort: %w", err)
@@ -167,29 +167,29 @@ func spillError(err error, name string) error {
 // Spill sorts the rows since the last run and writes them as a run. Add calls
 // it when memory is full.
 func (w *Writer) Spill() error {
-	if len(w.a.entries) == 0 {
+	if len(w.arena.entries) == 0 {
 		return nil
 	}
-	w.a.sortEntries()
-	out, err := w.s.newRunWriter()
+	w.arena.sortEntries()
+	out, err := w.sorter.newRunWriter()
 	if err != nil {
 		return err
 	}
-	region, next := 0, w.s.sorting.first(1)
-	for _, e := range w.a.entries {
-		for region+1 < w.s.o.Regions && e.sort >= next {
+	region, next := 0, w.sorter.sorting.first(1)
+	for _, e := range w.arena.entries {
+		for region+1 < w.sorter.options.Regions && e.sort >= next {
 			region++
-			next = w.s.sorting.first(region + 1)
+			next = w.sorter.sorting.first(region + 1)
 		}
-		record, shared := w.a.record(e)
+		record, shared := w.arena.record(e)
 		if err := out.add(region, record, shared); err != nil {
 			return errors.Join(err, out.run.remove())
 		}
 	}
-	rows := int64(len(w.a.entries))
-	w.a.reset()
+	rows := int64(len(w.arena.entries))
+	w.arena.reset()
 	w.payload = 0
-	return w.s.addRun(out, rows)
+	return w.sorter.addRun(out, rows)
 }
 
 // addRun completes a run and adds it to the sort.
@@ -203,8 +203,8 @@ func (s *Sorter) addRun(out *runWriter, rows int64) error {
 	s.stats.Runs++
 	s.stats.SpillBytes += r.size
 	s.mu.Unlock()
-	if s.o.OnSpill != nil {
-		s.o.OnSpill(rows, r.size)
+	if s.options.OnSpill != nil {
+		s.options.OnSpill(rows, r.size)
 	}
 	return nil
 }

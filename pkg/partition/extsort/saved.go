@@ -21,7 +21,7 @@ type SavedRun struct {
 // Saved returns the runs of a finished sort with Keep; none if nothing was
 // spilled, since memory does not outlive the process.
 func (s *Sorter) Saved() ([]SavedRun, error) {
-	if !s.done || !s.o.Keep {
+	if !s.done || !s.options.Keep {
 		return nil, nil
 	}
 	saved := make([]SavedRun, len(s.runs))
@@ -58,7 +58,7 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 		if filepath.Base(r.Name) != r.Name {
 			return nil, fmt.Errorf("%w: %q is not a name of one", ErrCorrupt, r.Name)
 		}
-		opened, err := openRun(filepath.Join(s.o.Dir, r.Name), r.Size, s.o.Regions)
+		opened, err := openRun(filepath.Join(s.options.Dir, r.Name), r.Size, s.options.Regions)
 		if err != nil {
 			return nil, err
 		}

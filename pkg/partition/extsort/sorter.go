@@ -100,7 +100,7 @@ type Stats struct {
 // A Sorter sorts rows of all regions. Writers fill it concurrently. After
 // Finish any number of regions can be read concurrently.
 type Sorter struct {
-	o       Options
+	options Options
 	sorting sorting
 	share   int // arena bytes of a writer
 
@@ -143,7 +143,7 @@ func New(o Options) (*Sorter, error) {
 	if share < MinMemory {
 		return nil, fmt.Errorf("%w: %s for each of %s, %d are needed", ErrMemory, setting.Count(share, "byte"), setting.Count(o.Workers, "worker"), MinMemory)
 	}
-	s := &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}
+	s := &Sorter{options: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}
 	if o.Follows != nil {
 		s.lost = &lostRecords{dir: o.Dir, most: int(most / seqSize), disk: &s.disk, compare: cmp.Compare[uint64]}
 	}
@@ -155,8 +155,8 @@ func New(o Options) (*Sorter, error) {
 
 // A Writer adds rows for one worker. It is not safe for concurrent use.
 type Writer struct {
-	s          *Sorter
-	a          *arena
+	sorter     *Sorter
+	arena      *arena
 	rows       int64
 	lastSeq    uint64
 	lastRegion int
@@ -180,11 +180,11 @@ func (s *Sorter) Writer() (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{s: s, a: a, added: make([]added, s.o.Regions)}
+	w := &Writer{sorter: s, arena: a, added: make([]added, s.options.Regions)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.writers) >= s.o.Workers {
-		return nil, errors.Join(fmt.Errorf("more writers than the %s", setting.Count(s.o.Workers, "worker")), a.release())
+	if len(s.writers) >= s.options.Workers {
+		return nil, errors.Join(fmt.Errorf("more writers than the %s", setting.Count(s.options.Workers, "worker")), a.release())
 	}
 	s.writers = append(s.writers, w)
 	return w, nil
@@ -202,19 +202,19 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	if err := w.inOrder(region, seq); err != nil {
 		return nil, err
 	}
-	if !w.a.room(len(key) + payload) {
+	if !w.arena.room(len(key) + payload) {
 		if err := w.Spill(); err != nil {
 			return nil, err
 		}
-		if !w.a.room(len(key) + payload) {
+		if !w.arena.room(len(key) + payload) {
 			return nil, setting.Errorf("%w: a row of %s does not fit in the %s of a worker (give more with %s, or fewer %s)",
-				ErrMemory, setting.Count(len(key)+payload, "byte"), setting.Count(w.a.limit, "byte"), setting.Memory, setting.Workers)
+				ErrMemory, setting.Count(len(key)+payload, "byte"), setting.Count(w.arena.limit, "byte"), setting.Memory, setting.Workers)
 		}
 	}
 	w.lastSeq, w.lastRegion = seq, region
 	w.rows++
-	dst := w.a.add(w.s.sorting.value(region, key), seq, key, payload)
-	w.payload, w.size = uint32(w.a.n-payload), payload
+	dst := w.arena.add(w.sorter.sorting.value(region, key), seq, key, payload)
+	w.payload, w.size = uint32(w.arena.n-payload), payload
 	w.added[region].row(key, payload)
 	return dst, nil
 }
@@ -222,7 +222,7 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 // AddShared adds a row that shares the payload of the row added last by [Writer.Add], which must have the same sequence number. The payload
 // is stored once. AddShared returns false and adds nothing if that row is no longer in memory or there is no room: use Add instead.
 func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
-	if w.payload == 0 || seq != w.lastSeq || !w.a.room(len(key)) {
+	if w.payload == 0 || seq != w.lastSeq || !w.arena.room(len(key)) {
 		return false, nil
 	}
 	if err := w.inOrder(region, seq); err != nil {
@@ -230,7 +230,7 @@ func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	}
 	w.lastRegion = region
 	w.rows++
-	w.a.addShared(w.s.sorting.value(region, key), seq, key, w.payload, w.size)
+	w.arena.addShared(w.sorter.sorting.value(region, key), seq, key, w.payload, w.size)
 	w.added[region].row(key, w.size)
 	return true, nil
 }
@@ -258,10 +258,10 @@ func (s *Sorter) Finish() error {
 		s.stats.Rows += w.rows
 		wg.Go(func() {
 			if !spilled {
-				w.a.sortEntries()
+				w.arena.sortEntries()
 				return
 			}
-			errs[i] = errors.Join(w.Spill(), w.a.release())
+			errs[i] = errors.Join(w.Spill(), w.arena.release())
 		})
 	}
 	wg.Wait()
@@ -272,7 +272,7 @@ func (s *Sorter) Finish() error {
 }
 
 // Regions returns the number of regions, including those without rows.
-func (s *Sorter) Regions() int { return s.o.Regions }
+func (s *Sorter) Regions() int { return s.options.Regions }
 
 // Stats returns the counters. It may be called after Finish.
 func (s *Sorter) Stats() Stats {
@@ -286,7 +286,7 @@ func (s *Sorter) Stats() Stats {
 func (s *Sorter) Close() error {
 	var errs []error
 	for _, w := range s.writers {
-		errs = append(errs, w.a.release())
+		errs = append(errs, w.arena.release())
 	}
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
