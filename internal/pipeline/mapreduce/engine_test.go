@@ -258,6 +258,23 @@ func TestManagerStarts(t *testing.T) {
 	}
 }
 
+// TestForgottenMeanwhile checks that a ResourceManager that is started again, and has forgotten the application, ends a running command in a way that the
+// same command repairs.
+func TestForgottenMeanwhile(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.id = b.begun(application), application
+	asked := 0
+	b.manager.asked = func(m *manager) {
+		if asked++; asked == 2 { // by the watch
+			m.id, m.more = "", startedAt(1800000000000)
+		}
+	}
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.Load || !slices.Equal(b.notes.all, []string{"ended the ResourceManager was started again, and does not know it"}) {
+		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
 // startedAt returns what a ResourceManager says about itself that started at a time, in milliseconds.
 func startedAt(at int64) map[string]any {
 	return map[string]any{"/ws/v1/cluster/info": map[string]any{"clusterInfo": map[string]any{"startedOn": at, "haState": "ACTIVE"}}}

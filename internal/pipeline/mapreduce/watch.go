@@ -66,7 +66,7 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 		how, err := f.outcome(ctx, f.submission)
 		switch {
 		case err == nil && how != "":
-			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.submission.Application, how)), f.ended(ctx, f.submission, how))
+			err = errors.Join(fail.With(fail.Load, fmt.Errorf("%s: %s", f.submission.Application, how)), f.ended(ctx, f.submission, how))
 		case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < maxSilence:
 			err = nil // such as a ResourceManager that is being started
 		}
