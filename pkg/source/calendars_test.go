@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/test/testcheck"
 	"bytes"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func TestCalendarsOfSpark(t *testing.T) {
 		t.Fatal(texts, err)
 	}
 	for _, text := range texts {
-		columns, want := expectedTexts(t, text)
+		columns, want := testcheck.ExpectedTexts(t, text)
 		paths, err := filepath.Glob(strings.TrimSuffix(text, ".jsonl") + "-*")
 		if err != nil || len(paths) != 5 {
 			t.Fatal(paths, err)
@@ -31,7 +32,7 @@ func TestCalendarsOfSpark(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sameRows(t, columns, got, want)
+				testcheck.SameRows(t, columns, got, want)
 			})
 		}
 	}

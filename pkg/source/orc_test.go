@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/test/testcheck"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,7 +18,7 @@ func TestORCOfSpark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameRows(t, columns, got, expectedRows(t, "expected.jsonl"))
+	testcheck.SameRows(t, columns, got, expectedRows(t, "expected.jsonl"))
 }
 
 // BenchmarkORC reads tables that pyarrow writes as ORC and as Parquet: one of texts, and one of numbers, dates and times.

@@ -1,11 +1,8 @@
 package source
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
+	"bulkload/internal/test/testcheck"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,43 +10,6 @@ import (
 )
 
 const parquetOthers = parquetDir + "/others/"
-
-// expectedTexts returns the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
-func expectedTexts(t *testing.T, name string) (columns []string, rows []map[string]any) {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	d := json.NewDecoder(bufio.NewReader(f))
-	if err := d.Decode(&columns); err != nil {
-		t.Fatal(err)
-	}
-	for d.More() {
-		var row map[string]any
-		if err := d.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, row)
-	}
-	return columns, rows
-}
-
-// sameRows compares rows by column, except for columns that are not expected.
-func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
-	for i := range want {
-		for _, c := range columns {
-			if g, w := fmt.Sprintf("%q", got[i][c]), fmt.Sprintf("%q", want[i][c]); g != w {
-				t.Fatalf("row %d, column %s:\n%s, want\n%s", i, c, g, w)
-			}
-		}
-	}
-}
 
 // chosenRows reads files, and returns each row's values by column, nil for NULL.
 func chosenRows(t *testing.T, o Options, paths ...string) ([]map[string]any, error) {
@@ -70,7 +30,7 @@ func TestParquetOfSpark(t *testing.T) {
 		if err != nil {
 			t.Fatal(path, err)
 		}
-		sameRows(t, columns, got, want)
+		testcheck.SameRows(t, columns, got, want)
 	}
 	all, err := Open(t.Context(), disk, []string{exporterSamples + "spark/parquet-nested.parquet"}, Options{})
 	if err != nil || !slices.Contains(all.Columns(), "nested") || !slices.Contains(all.Columns(), "m") {
@@ -90,7 +50,7 @@ func TestParquetOfSpark(t *testing.T) {
 	}
 	for _, row := range part {
 		columns := slices.Collect(maps.Keys(row))
-		sameRows(t, columns, []map[string]any{row}, []map[string]any{byID[row["id"]]})
+		testcheck.SameRows(t, columns, []map[string]any{row}, []map[string]any{byID[row["id"]]})
 	}
 	// Each file of the evolved table has only some of the columns.
 	evolved, err := filepath.Glob(exporterSamples + "spark/evolve-parquet/*.parquet")
@@ -124,7 +84,7 @@ func TestParquetOfSpark(t *testing.T) {
 // TestParquetConstants checks values from the path among those of the records: before, between and after them, also NULL.
 func TestParquetConstants(t *testing.T) {
 	path := parquetOthers + "nested-arrow-v1.parquet"
-	columns, want := expectedTexts(t, parquetOthers+"nested-arrow-v1.jsonl")
+	columns, want := testcheck.ExpectedTexts(t, parquetOthers+"nested-arrow-v1.jsonl")
 	for i := range want {
 		want[i]["dt"], want[i]["none"], want[i]["gone"] = "2026-03-05", nil, nil
 	}
@@ -140,7 +100,7 @@ func TestParquetConstants(t *testing.T) {
 	for i := range want {
 		want[i]["dt2"] = "第二"
 	}
-	sameRows(t, columns, got, want)
+	testcheck.SameRows(t, columns, got, want)
 }
 
 // openWith opens a file with constants from its path.

@@ -1,9 +1,6 @@
 package orc
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,35 +65,6 @@ func chosenRows(t *testing.T, path string, limit int64, zone *time.Location, col
 	return rows, nil
 }
 
-// expectedTexts returns the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
-func expectedTexts(t *testing.T, name string) (columns []string, rows []map[string]any) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	testcheck.Must(t, err)
-	d := json.NewDecoder(bytes.NewReader(text))
-	testcheck.Must(t, d.Decode(&columns))
-	for d.More() {
-		rows = append(rows, nil)
-		testcheck.Must(t, d.Decode(&rows[len(rows)-1]))
-	}
-	return columns, rows
-}
-
-// sameRows compares rows by column, except for columns that are not expected.
-func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
-	for i := range want {
-		for _, c := range columns {
-			if g, w := fmt.Sprintf("%q", got[i][c]), fmt.Sprintf("%q", want[i][c]); g != w {
-				t.Fatalf("row %d, column %s:\n%s, want\n%s", i, c, g, w)
-			}
-		}
-	}
-}
-
 // readORC compares the files of a directory with the texts next to them, with all columns and with single ones.
 func readORC(t *testing.T, dir string, least int) (files, rows int) {
 	t.Helper()
@@ -107,12 +75,12 @@ func readORC(t *testing.T, dir string, least int) (files, rows int) {
 	for _, path := range paths {
 		path = strings.TrimSuffix(path, ".jsonl")
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			columns, want := expectedTexts(t, path+".jsonl")
+			columns, want := testcheck.ExpectedTexts(t, path+".jsonl")
 			got, err := chosenRows(t, path+".orc", 512<<20, time.UTC, columns...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameRows(t, columns, got, want)
+			testcheck.SameRows(t, columns, got, want)
 			// A column that is read alone has the same values: other columns do not affect it.
 			for i, c := range columns {
 				if i >= 3 && len(want) > 1000 {
@@ -121,7 +89,7 @@ func readORC(t *testing.T, dir string, least int) (files, rows int) {
 				if got, err = chosenRows(t, path+".orc", 64<<20, time.UTC, c); err != nil {
 					t.Fatal(err)
 				}
-				sameRows(t, []string{c}, got, want)
+				testcheck.SameRows(t, []string{c}, got, want)
 			}
 			files, rows = files+1, rows+len(want)
 		})
@@ -159,7 +127,7 @@ func TestORCRandom(t *testing.T) {
 // TestORCPaths reads members of structs, and checks that only instants are shifted to the time zone.
 func TestORCPaths(t *testing.T) {
 	file := orcDir + "hive-shanghai-snappy.orc"
-	columns, want := expectedTexts(t, strings.TrimSuffix(file, ".orc")+".jsonl")
+	columns, want := testcheck.ExpectedTexts(t, strings.TrimSuffix(file, ".orc")+".jsonl")
 	got, err := chosenRows(t, file, 64<<20, time.FixedZone("", 3600), "addr.zip", "ts", "addr.tags", "id")
 	if err != nil || len(got) != len(want) || len(columns) != 17 {
 		t.Fatal(len(got), err)

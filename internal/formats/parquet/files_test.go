@@ -3,9 +3,7 @@ package parquet
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,35 +82,6 @@ func chosenRows(t *testing.T, path string, columns ...string) ([]map[string]any,
 	return rowsOf(data, time.UTC, columns...)
 }
 
-// expectedTexts returns the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
-func expectedTexts(t *testing.T, name string) (columns []string, rows []map[string]any) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	testcheck.Must(t, err)
-	d := json.NewDecoder(bytes.NewReader(text))
-	testcheck.Must(t, d.Decode(&columns))
-	for d.More() {
-		rows = append(rows, nil)
-		testcheck.Must(t, d.Decode(&rows[len(rows)-1]))
-	}
-	return columns, rows
-}
-
-// sameRows compares rows by column, except for columns that are not expected.
-func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
-	for i := range want {
-		for _, c := range columns {
-			if g, w := fmt.Sprintf("%q", got[i][c]), fmt.Sprintf("%q", want[i][c]); g != w {
-				t.Fatalf("row %d, column %s:\n%s, want\n%s", i, c, g, w)
-			}
-		}
-	}
-}
-
 // TestParquetFiles reads files of pyarrow and DuckDB, and compares them with texts that were made without a Parquet
 // reader.
 func TestParquetFiles(t *testing.T) {
@@ -161,18 +130,18 @@ func TestParquetOthers(t *testing.T) {
 	for _, path := range paths {
 		path = strings.TrimSuffix(path, ".jsonl")
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			columns, want := expectedTexts(t, path+".jsonl")
+			columns, want := testcheck.ExpectedTexts(t, path+".jsonl")
 			got, err := chosenRows(t, path+".parquet", columns...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameRows(t, columns, got, want)
+			testcheck.SameRows(t, columns, got, want)
 			// A column that is read alone has the same values: other columns do not affect it.
 			for _, c := range columns {
 				if got, err = chosenRows(t, path+".parquet", c); err != nil {
 					t.Fatal(err)
 				}
-				sameRows(t, []string{c}, got, want)
+				testcheck.SameRows(t, []string{c}, got, want)
 			}
 		})
 	}
@@ -191,7 +160,7 @@ func TestVariantFiles(t *testing.T) {
 			if shredded {
 				texts = filepath.Dir(path) + "/plain.jsonl"
 			}
-			columns, want := expectedTexts(t, texts)
+			columns, want := testcheck.ExpectedTexts(t, texts)
 			if shredded {
 				columns = columns[:3]
 			}
@@ -199,7 +168,7 @@ func TestVariantFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameRows(t, columns, got, want)
+			testcheck.SameRows(t, columns, got, want)
 		})
 	}
 	if _, err := chosenRows(t, parquetDir+"/variant/plain.parquet", "v.value"); err == nil {
