@@ -43,19 +43,7 @@ func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []
 		u.src.Reset(data)
 		return readUpTo(dst, bzip2.NewReader(&u.src), 4*len(data), limit)
 	case "xz":
-		u.src.Reset(data)
-		var dictionary int64 // that exceeds the limit
-		z, _, err := compression.Named("xz").Open(&u.src, compression.Limits{Size: int64(len(data)), Window: uint64(limit), Exceeded: func(_ string, size, _ int64) error {
-			dictionary = size
-			return errTooLarge
-		}})
-		if err == nil {
-			dst, need, err = readUpTo(dst, z, 4*len(data), limit)
-		}
-		if dictionary > 0 {
-			return dst, dictionary, errTooLarge
-		}
-		return dst, need, err
+		return u.unxz(dst, data, limit)
 	case "snappy":
 		return unsnappy(dst, data, limit)
 	case "zstandard":
@@ -116,6 +104,23 @@ func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
 		return dst[:start], 0, errors.New("the checksum of the block does not match")
 	}
 	return dst, 0, nil
+}
+
+// unxz unpacks an xz stream. A dictionary larger than the limit is errTooLarge, with the dictionary's size.
+func (u *unpacker) unxz(dst, data []byte, limit int64) (_ []byte, need int64, err error) {
+	u.src.Reset(data)
+	var dictionary int64 // that exceeds the limit
+	z, _, err := compression.Named("xz").Open(&u.src, compression.Limits{Size: int64(len(data)), Window: uint64(limit), Exceeded: func(_ string, size, _ int64) error {
+		dictionary = size
+		return errTooLarge
+	}})
+	if err == nil {
+		dst, need, err = readUpTo(dst, z, 4*len(data), limit)
+	}
+	if dictionary > 0 {
+		return dst, dictionary, errTooLarge
+	}
+	return dst, need, err
 }
 
 // unzstd unpacks Zstandard frames.
