@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/rfc4180"
 	"bulkload/internal/formats/sniff"
+	"bulkload/internal/formats/splits"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -54,7 +55,7 @@ type csvText struct{ textFile }
 func (csvText) spans() bool { return true }
 
 func (c csvText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
-	places, err := c.f.planCSV(ctx, o, o.FieldSep.or(','))
+	places, err := splits.CSV(ctx, c.f.toCut(o), o.FieldSep.or(','))
 	return cutAt(add, places, err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/sniff"
+	"bulkload/internal/formats/splits"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -79,6 +80,19 @@ func (t delimitedText) strays(s *strays, _ *Options) {
 	}
 	s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
 	s.noWide = d.FieldSep[0] >= 0xfe
+}
+
+func (t delimitedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+	f, d, text := t.f, t.f.dialect, t.f.toCut(o)
+	places, err := []int64{text.Begin, text.End}, error(nil) // one split
+	if scanner := delimited.New(d, 1, f.decoder()); d.RFC4180() {
+		places, err = splits.CSV(ctx, text, d.FieldSep[0])
+	} else if d.Cuttable() && d.Quote == "" {
+		places, err = splits.Lines(ctx, text, o.MaxRecord, scanner.Start)
+	} else if d.Cuttable() {
+		places, err = splits.Quoted(ctx, text, scanner)
+	}
+	return cutAt(add, places, err)
 }
 
 // delimitedReader reads records of text in a dialect.

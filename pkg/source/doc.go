@@ -112,7 +112,7 @@
 // # Splits
 //
 // A text file is cut at every [Options.SplitSize] bytes, moved to the beginning of a record: in dumps a separator shows
-// it, in CSV the number of quotes before it (see planCSV), in JSON lines a line feed. A compressed file is one split,
+// it, in CSV the number of quotes before it (see bulkload/internal/formats/splits), in JSON lines a line feed. A compressed file is one split,
 // decompressed while it is parsed; a Parquet or ORC file has one split for each row group. An Avro file is cut at every
 // SplitSize bytes, unread: a split has the blocks whose preceding sync marker begins in it. A part of a table is one
 // split. Splits, their records and the order of these depend on the files and the split size only, and the records not

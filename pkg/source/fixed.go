@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/formats/fixedwidth"
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/splits"
 	"bulkload/pkg/setting"
 )
 
@@ -94,7 +95,7 @@ func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end i
 	f, d := t.f, t.f.dialect
 	if !d.Unseparated {
 		end := fixedwidth.End(d)
-		places, err := f.planLines(ctx, o, func(text []byte, at int) int {
+		places, err := splits.Lines(ctx, f.toCut(o), o.MaxRecord, func(text []byte, at int) int {
 			from := max(0, at-len(end))
 			if i := bytes.Index(text[from:], end); i >= 0 {
 				return from + i + len(end)

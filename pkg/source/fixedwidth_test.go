@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/splits"
 )
 
 // fixedWidth is a format that is not part of the program: lines whose columns begin at fixed positions. It shows how to add a format.
@@ -40,7 +41,7 @@ func (t widthText) rejectForm(*Options) *rejects.Form {
 }
 
 func (t widthText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
-	places, err := t.f.planLines(ctx, o, lineStart)
+	places, err := splits.Lines(ctx, t.f.toCut(o), o.MaxRecord, lineStart)
 	return cutAt(add, places, err)
 }
 

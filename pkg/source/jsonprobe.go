@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/formats/jsonlines"
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/sniff"
+	"bulkload/internal/formats/splits"
 	"bulkload/pkg/setting"
 )
 
@@ -45,7 +46,7 @@ type jsonText struct {
 }
 
 func (j *jsonText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
-	places, err := j.f.planLines(ctx, o, lineStart)
+	places, err := splits.Lines(ctx, j.f.toCut(o), o.MaxRecord, lineStart)
 	return cutAt(add, places, err)
 }
 

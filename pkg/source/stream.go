@@ -33,7 +33,7 @@ func (f *inputFile) openText(ctx context.Context, start int64) (_ *textStream, e
 		return s, nil
 	}
 	s.at = 0
-	s.within(0, f.Info.Size())
+	s.Within(0, f.Info.Size())
 	if err := s.unpack(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -49,6 +49,12 @@ func (s *textStream) Read(p []byte) (int, error) {
 		return s.text.Read(p)
 	}
 	return s.readRaw(p)
+}
+
+// ReadAt implements [io.ReaderAt] for a text that is not packed. The next Read continues after these bytes.
+func (s *textStream) ReadAt(p []byte, at int64) (int, error) {
+	s.at = at
+	return io.ReadFull(s, p)
 }
 
 // readRaw reads the file's own bytes. The file ends where it ended when it was listed: bytes appended since are not read, and missing bytes
@@ -213,8 +219,8 @@ type aheadFile interface {
 	Within(start, end int64)
 }
 
-// within announces the bytes of the file that will be read.
-func (s *textStream) within(start, end int64) {
+// Within announces the bytes of the file that will be read.
+func (s *textStream) Within(start, end int64) {
 	if f, ok := s.f.(aheadFile); ok {
 		f.Within(start, end)
 	}

@@ -17,7 +17,7 @@ const overlap = 16 << 10
 // A record belongs to the split in which it begins. In a dump, a record begins at byte 0 and after each separator, so
 // a split's first record begins after the first separator at or after the byte before the split: the reader of one
 // split continues to exactly the place where the reader of the next begins, whatever is there. For CSV the same is true
-// of the ends of records that planCSV has found.
+// of the ends of records that package splits has found.
 func (r *Reader) readText(s Split) (err error) {
 	src, err := r.file.openText(r.ctx, s.Start)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *Reader) readText(s Split) (err error) {
 		src.at--
 	}
 	if !r.file.sequential() {
-		src.within(src.at, s.End-(s.Start-src.at))
+		src.Within(src.at, s.End-(s.Start-src.at))
 	}
 	chunk := r.in.opts.ChunkSize
 	want, n, eof := chunk, 0, false

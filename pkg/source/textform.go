@@ -1,9 +1,11 @@
 package source
 
 import (
+	"context"
 	"fmt"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/splits"
 	"bulkload/pkg/setting"
 )
 
@@ -40,6 +42,12 @@ func (t textFile) settings(*Options) string               { return "" }
 func (t textFile) strays(*strays, *Options)               {}
 func (t textFile) lines() bool                            { return true }
 func (t textFile) spans() bool                            { return false }
+
+// toCut returns the text of a file for package splits.
+func (f *inputFile) toCut(o *Options) splits.Text {
+	return splits.Text{Path: f.Path, Begin: f.dataStart, End: f.size(), Step: o.SplitSize,
+		Open: func(ctx context.Context) (splits.Reader, error) { return f.openText(ctx, 0) }}
+}
 
 // cutAt adds the splits that begin at the first of places and end at the next.
 func cutAt(add func(start, end int64, group int), places []int64, err error) error {

@@ -1,0 +1,60 @@
+package splits
+
+import (
+	"context"
+	"errors"
+)
+
+// window is the initial size of the window in which the beginning of a record is searched.
+const window = 64 << 10
+
+// Lines cuts a text where the neighbouring bytes show that a record begins: each split begins with the first record at or after its nominal
+// start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none. From a record
+// that may be longer than most bytes on, the text is not cut: its reader decides. The result is as that of [CSV].
+func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int) int) (places []int64, err error) {
+	if places := t.whole(); places != nil {
+		return places, nil
+	}
+	src, err := t.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	places = append(places, t.Begin)
+	for at := t.Begin + t.Step; at < t.End; at += t.Step {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next, err := t.recordFrom(src, begin, at, places[len(places)-1], int64(most)+window)
+		if err != nil {
+			return nil, err
+		}
+		if next < 0 {
+			break
+		}
+		if next < t.End && next > places[len(places)-1] {
+			places = append(places, next)
+		}
+	}
+	return append(places, t.End), nil
+}
+
+// recordFrom returns where the first record begins at or after a byte, -1 if none does within most bytes. A record begins at from.
+func (t *Text) recordFrom(src Reader, begin func(text []byte, at int) int, at, from, most int64) (int64, error) {
+	if at <= from {
+		return from, nil
+	}
+	for size := int64(window); ; size = min(4*size, most) {
+		first, end := max(from, at-size), min(at+size, t.End)
+		buf := make([]byte, end-first)
+		if err := t.read(src, buf, first); err != nil {
+			return 0, err
+		}
+		if next := begin(buf, int(at-first)); next >= 0 {
+			return first + int64(next), nil
+		}
+		if end == t.End || size == most {
+			return -1, nil
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Package splits finds where a text can be cut, so that several readers read it at the same time: each split begins with a record, and ends
+// where the next begins. It does not parse the text. [CSV] and [Quoted] count quotes, and [Lines] looks at neighbouring bytes only.
+//
+// The records never depend on the length of a split: where that could be, the rest of the text is one split.
+package splits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Text is a text that is to be cut. Its values must not change during a call.
+type Text struct {
+	Path       string // for errors
+	Begin, End int64  // of the records, in bytes of the file
+	Step       int64  // nominal length of a split in bytes, more than 0
+	// Open opens the file for one goroutine, which closes it.
+	Open func(context.Context) (Reader, error)
+}
+
+// A Reader reads a file at any position.
+type Reader interface {
+	io.ReaderAt
+	io.Closer
+	// Within says that the bytes from start to end will be read in order, and few of those after them.
+	Within(start, end int64)
+}
+
+// whole returns the places of a text that is one split, if it is not longer than that; else nil.
+func (t *Text) whole() []int64 {
+	if t.End-t.Begin > t.Step {
+		return nil
+	}
+	return []int64{t.Begin, t.End}
+}
+
+// read reads the file's bytes from a position on.
+func (t *Text) read(src Reader, p []byte, at int64) error {
+	if n, err := src.ReadAt(p, at); n < len(p) {
+		return fmt.Errorf("find the records of %s: %w", t.Path, err)
+	}
+	return nil
+}
+
+// pieceSize is the number of bytes of a block that are read at a time.
+const pieceSize = 256 << 10
+
+// A piece is a part of a block, with bytes of the text around it.
+type piece struct {
+	buf           []byte // the greatest number of bytes before the piece, the piece, the bytes after it, and slack
+	at            int64  // of the piece in the file
+	n             int    // its length
+	before, after int    // number of the bytes around it, which are fewer at the begin and the end of the text
+}
+
+// around is what a scan of pieces needs: bytes before and after each, and slack.
+type around struct{ before, after, slack int }
+
+// pieces reads the block [from, to) in pieces. Their buffer is valid until scan returns.
+func (t *Text) pieces(ctx context.Context, src Reader, from, to int64, with around, scan func(piece)) error {
+	buf := make([]byte, int64(with.before+with.after+with.slack)+min(pieceSize, to-from))
+	for at := from; at < to; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := piece{buf: buf, at: at, n: int(min(pieceSize, to-at)), before: int(min(int64(with.before), at-t.Begin))}
+		p.after = int(min(int64(with.after), t.End-at-int64(p.n)))
+		if err := t.read(src, buf[with.before-p.before:with.before+p.n+p.after], at-int64(p.before)); err != nil {
+			return err
+		}
+		scan(p)
+		at += int64(p.n)
+	}
+	return nil
+}
+
+// A block describes a part of a text for both cases: beginning outside [0] or inside [1] of quotes.
+type block struct {
+	inside [2]int   // it ends inside: 1
+	start  [2]int64 // where the first record begins, 0 if none does
+	faulty [2]bool  // a quote is at a position where none may be
+}
+
+// byBlocks examines blocks of the length of a split independently, with all cores. The preceding blocks decide the case of each. From a block
+// with a misplaced quote on, the text is not cut.
+func (t *Text) byBlocks(ctx context.Context, look func(ctx context.Context, src Reader, from, to int64) (block, error)) ([]int64, error) {
+	if places := t.whole(); places != nil {
+		return places, nil
+	}
+	blocks := make([]block, (t.End-t.Begin+t.Step-1)/t.Step)
+	g, ctx := errgroup.WithContext(ctx)
+	workers := min(runtime.GOMAXPROCS(0), len(blocks))
+	at := func(block int) int64 { return min(t.Begin+int64(block)*t.Step, t.End) }
+	for w := range workers {
+		g.Go(func() (err error) {
+			src, err := t.Open(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, src.Close()) }()
+			// One worker gets neighbouring blocks: few places of the file are read at a time.
+			first, end := len(blocks)*w/workers, len(blocks)*(w+1)/workers
+			src.Within(at(first), at(end))
+			for i := first; i < end; i++ {
+				if blocks[i], err = look(ctx, src, at(i), at(i+1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	places, inside := []int64{t.Begin}, 0
+	for i, b := range blocks {
+		if b.faulty[inside] {
+			break
+		}
+		if start := b.start[inside]; i > 0 && start > places[len(places)-1] && start < t.End {
+			places = append(places, start)
+		}
+		inside = b.inside[inside]
+	}
+	return append(places, t.End), nil
+}
