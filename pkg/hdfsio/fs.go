@@ -127,7 +127,7 @@ type RewriteError struct {
 }
 
 func (e *RewriteError) Error() string {
-	return fmt.Sprintf("write %s at byte %d: %v (the file must be written again under a new name)", e.Path, e.Offset, e.Err)
+	return fmt.Sprintf("write %s at byte %d: %v", e.Path, e.Offset, e.Err)
 }
 
 func (e *RewriteError) Unwrap() error { return e.Err }
