@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/internal/model/fail"
@@ -314,11 +312,4 @@ func (e *Env) closeSecrets() {
 		e.secrets.login.Close()
 		e.secrets.login = nil
 	}
-}
-
-// OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration
-// has. Retrying does not resolve it.
-func OtherSecurity(err error) bool {
-	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
-	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })
 }

@@ -39,11 +39,7 @@ func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 		return nil
 	}
 	if err != nil {
-		kind := fail.HDFS
-		if cluster.OtherSecurity(err) {
-			kind = fail.Check
-		}
-		return fail.With(kind, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
+		return fail.With(fail.HDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
 	prefix := j.job.Table + "-"
 	for _, info := range list {

@@ -2,9 +2,13 @@ package fail
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -48,7 +52,7 @@ func KindOf(err error) Kind {
 
 // With marks an error with a kind unless it already has one. The kind of some errors differs from k: a full local disk is [HDFS] always; a damaged
 // block of an input, and an encryption key of an input that is temporarily unavailable, are [HDFS] too, since the input exists and is read again
-// after the repair.
+// after the repair; a server that requires another login than the configuration has is [Check].
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -61,6 +65,9 @@ func With(k Kind, err error) error {
 	}
 	if errors.Is(err, syscall.ENOMEM) {
 		k = Config // less memory must be given
+	}
+	if k != Config && OtherSecurity(err) {
+		k = Check // until the configuration is that of the cluster
 	}
 	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == Input {
 		k = HDFS
@@ -77,6 +84,13 @@ func With(k Kind, err error) error {
 		k = Check // until the permission is granted
 	}
 	return &Error{Kind: k, Err: err}
+}
+
+// OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration
+// has. Retrying does not resolve it.
+func OtherSecurity(err error) bool {
+	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
+	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.

@@ -12,8 +12,12 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/hadoop/kms"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
@@ -74,6 +78,7 @@ func TestKindsOfCauses(t *testing.T) {
 	quota := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.EDQUOT}
 	block := &hdfsio.BlockError{DataNode: "dn:1", Block: "blk_1_2", Err: hdfsio.ErrBlockChecksum}
 	feature := &hdfsio.FeatureError{Op: "create", Path: "/zone/x", Feature: "erasure coded", Advice: "name another"}
+	elsewhere := map[Kind]Kind{Unexpected: Check, BadRows: Check, Input: Check, HDFS: Check, Load: Check, Verify: Check, Busy: Check, State: Check}
 	for _, c := range []struct {
 		what string
 		err  error
@@ -85,6 +90,12 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
 		{"a key that is refused", &hdfsio.KeyError{Err: kms.ErrDenied}, map[Kind]Kind{HDFS: Check}},
 		{"a KMS out of reach", &hdfsio.KeyError{Err: io.EOF}, map[Kind]Kind{Input: HDFS}},
+		{"a server without Kerberos", hadooprpc.ErrSimple, elsewhere},
+		{"a server of HBase without Kerberos", hbaserpc.ErrSimple, elsewhere},
+		{"a NameNode with Kerberos", hdfsio.ErrSecured, elsewhere},
+		{"a server of HBase with Kerberos", loader.ErrSecured, elsewhere},
+		{"another protection", &kerberos.MismatchError{}, elsewhere},
+		{"a principal that the KDC does not know", kerberos.ErrUnknownService, elsewhere},
 		{"another error", io.EOF, nil},
 	} {
 		for _, k := range kinds() {

@@ -151,7 +151,7 @@ func checkProbe(s stagingFacts, user string) Check {
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
 	case unmet(s.probeErr):
 		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
-	case cluster.OtherSecurity(s.probeErr):
+	case fail.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case unfit(s.probeErr):
 		return bad(name, setting.Textf("name a directory that %s may write with %s", user, setting.Staging), "%s", oneLine{s.probeErr})

@@ -54,7 +54,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 		s.stores = c.Validities()
 	}
 	for _, err := range []error{f.dialErr, f.tableErr, f.statusErr} {
-		if s.hbaseErr == nil && cluster.OtherSecurity(err) {
+		if s.hbaseErr == nil && fail.OtherSecurity(err) {
 			s.hbaseErr = err
 		}
 	}
@@ -114,7 +114,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	s := &f.security
 	s.nameNode, s.nnErr = f.env.AskNameNode(ctx, f.staging.location)
-	if cluster.OtherSecurity(s.nnErr) {
+	if fail.OtherSecurity(s.nnErr) {
 		f.staging.step, f.staging.probeErr = "log in for", s.nnErr
 		return false
 	}
@@ -138,7 +138,7 @@ const shortTicket = time.Hour
 func checkSecurity(s securityFacts, stagingErr error) Check {
 	const name = "security"
 	onHDFS := s.nnErr
-	if !cluster.OtherSecurity(onHDFS) {
+	if !fail.OtherSecurity(onHDFS) {
 		onHDFS = stagingErr
 	}
 	var wrong []string
@@ -146,7 +146,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 		what string
 		err  error
 	}{{"HDFS", onHDFS}, {"HBase", s.hbaseErr}} {
-		if cluster.OtherSecurity(side.err) {
+		if fail.OtherSecurity(side.err) {
 			wrong = append(wrong, side.what+": "+oneLine{side.err}.Error())
 		}
 	}
