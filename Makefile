@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-stores test-exporters test-secure test-yarn test-versions test-release test-faults test-kills soak check fmt fuzz bench bench-stores bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-stores test-exporters test-secure test-yarn test-versions test-release test-faults test-kills soak check fmt fuzz bench bench-secure bench-stores bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
 
 bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark,put; CASES=guard: against the release before
 	@go test -count=1 -v -timeout 0 -run '^TestBench$$' ./internal/test/bench -args --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
+
+bench-secure: ## the same jobs on clusters without security, at each level, and in an encryption zone; an hour
+	BULKLOAD_SECURE=1 BULKLOAD_BENCH_SECURE=1 go test -count=1 -v -timeout 0 -run 'TestPace|Beside$$' ./internal/test/secured
 
 bench-stores: ## builds of 1 GB from local disk and from a server of S3's protocol, in turn: ROUNDS=5
 	BULKLOAD_BENCH_STORES=$(or $(filter-out 200,$(ROUNDS)),5) go test -count=1 -v -timeout 60m -run '^TestSpeed$$' ./internal/test/stores

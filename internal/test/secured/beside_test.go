@@ -14,13 +14,13 @@ import (
 
 // TestAuthenticationBeside runs the same job of a million rows on a cluster without security and on one with authentication.
 func TestAuthenticationBeside(t *testing.T) {
-	testcluster.SecuredAll(t)
+	measured(t)
 	beside(t, "authentication", on(t, testcluster.Own(t, testcluster.Options{})), at(t, authentication))
 }
 
 // TestZoneBeside runs it on a cluster without security and on one whose HBase root, input and staging are in an encryption zone.
 func TestZoneBeside(t *testing.T) {
-	testcluster.SecuredAll(t)
+	measured(t)
 	beside(t, "zone", on(t, testcluster.Own(t, testcluster.Options{})), zoneSite(t, testcluster.Security{}))
 }
 

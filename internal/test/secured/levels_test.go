@@ -23,15 +23,17 @@ type part struct {
 	full bool // in the full suite only
 }
 
-// TestLevels runs, on each kind of cluster in sequence, the tests for its level.
-func TestLevels(t *testing.T) {
-	var p paces
+// A level is a kind of cluster with its tests.
+type level struct {
+	name     string
+	security testcluster.Security
+	parts    []part
+}
+
+// levels returns all kinds of clusters.
+func levels() []level {
 	jobs, afterwards := part{"jobs", testJobs, true}, part{"afterwards", testAfterwards, true}
-	for _, kind := range []struct {
-		name     string
-		security testcluster.Security
-		parts    []part
-	}{
+	return []level{
 		{"privacy with AES", sealed, []part{
 			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"acl", testACL, true}, {"grants", testGrants, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"many", testMany, false}, {"commands", testCommands, true}, {"across", testAcross, true}, {"own login", testOwnLogin, false}, {"afterwards", testAfterwards, false},
 			{"sealed", testSealed, true},
@@ -42,13 +44,18 @@ func TestLevels(t *testing.T) {
 		{"privacy without AES", withoutAES, []part{jobs, {"sealed", testSealed, true}, afterwards}},
 		{"encrypted data", encrypted, []part{jobs}},
 		{"Kerberos with encrypted data", encryptedToo, []part{jobs}},
-	} {
+	}
+}
+
+// TestLevels runs, on each kind of cluster in sequence, the tests for its level.
+func TestLevels(t *testing.T) {
+	for _, kind := range levels() {
 		t.Run(kind.name, func(t *testing.T) {
 			if kind.security != sealed {
 				testcluster.SecuredAll(t)
 			}
 			s := at(t, kind.security)
-			for _, part := range append(kind.parts, part{"pace", func(t *testing.T, s *site) { p.measure(t, kind.name, s) }, true}) {
+			for _, part := range kind.parts {
 				t.Run(part.name, func(t *testing.T) {
 					if part.full {
 						testcluster.SecuredAll(t)
@@ -57,8 +64,5 @@ func TestLevels(t *testing.T) {
 				})
 			}
 		})
-	}
-	for _, line := range p.lines {
-		t.Log(line)
 	}
 }

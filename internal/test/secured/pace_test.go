@@ -3,6 +3,7 @@ package secured
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,42 +12,48 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// paces are the medians of the runs on each kind of cluster, in the order of the measurements.
-type paces struct{ lines []string }
-
 // measures is the number of runs of a job for its median; one earlier run does not count.
 const measures = 5
 
-// measure runs the same job repeatedly, each time into a new table, and records the medians of the total and of each phase. It
-// asserts no time: the reader judges the ratio of two kinds. For comparison it records the time in which HBase's Java client scans
-// the same table, in a JVM that already runs.
-func (p *paces) measure(t *testing.T, kind string, s *site) {
-	e := made(t, data.Opinion, data.Parquet, 10, rowsEach)
-	var whole []time.Duration
-	phases := map[string][]time.Duration{}
-	for i := range measures + 1 {
-		table := fmt.Sprintf("pace_%d", i)
-		s.create(t, table, e.salts)
-		r := s.load(t, e, table)
-		begun := time.Now()
-		s.digest(t, table)
-		scanned := time.Since(begun)
-		s.adm(t, "drop", table)
-		if i == 0 {
-			continue
-		}
-		whole = append(whole, r.took)
-		for name, took := range phasesOf(r.err) {
-			phases[name] = append(phases[name], took)
-		}
-		phases["java_scan"] = append(phases["java_scan"], scanned)
+// measured skips a test that only measures.
+func measured(t *testing.T) {
+	if os.Getenv("BULKLOAD_BENCH_SECURE") == "" {
+		t.Skip("make bench-secure measures")
 	}
-	line := fmt.Sprintf("%-30s %6.2f s", kind, median(whole).Seconds())
-	for _, name := range slices.Sorted(maps.Keys(phases)) {
-		line += fmt.Sprintf("  %s %.2f", name, median(phases[name]).Seconds())
+}
+
+// TestPace runs the same job repeatedly on each kind of cluster, each time into a new table, and logs the medians of the total and of each
+// phase. For comparison it measures the time in which HBase's Java client scans the same table, in a JVM that already runs.
+func TestPace(t *testing.T) {
+	measured(t)
+	for _, kind := range levels() {
+		t.Run(kind.name, func(t *testing.T) {
+			s := at(t, kind.security)
+			e := made(t, data.Opinion, data.Parquet, 10, rowsEach)
+			took := map[string][]time.Duration{}
+			for i := range measures + 1 {
+				table := fmt.Sprintf("pace_%d", i)
+				s.create(t, table, e.salts)
+				r := s.load(t, e, table)
+				begun := time.Now()
+				s.digest(t, table)
+				scanned := time.Since(begun)
+				s.adm(t, "drop", table)
+				if i == 0 {
+					continue
+				}
+				took["all"], took["java_scan"] = append(took["all"], r.took), append(took["java_scan"], scanned)
+				for name, d := range phasesOf(r.err) {
+					took[name] = append(took[name], d)
+				}
+			}
+			line := fmt.Sprintf("%-30s", kind.name)
+			for _, name := range slices.Sorted(maps.Keys(took)) {
+				line += fmt.Sprintf("  %s %.2f", name, median(took[name]).Seconds())
+			}
+			t.Log(line)
+		})
 	}
-	t.Log(line)
-	p.lines = append(p.lines, line)
 }
 
 func median(of []time.Duration) time.Duration {
