@@ -57,7 +57,7 @@ test-mutations: ## mistakes in the code that the tests must find, one at a time:
 
 test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/test/testcluster ./internal/hadoop/tlsconf
-	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/test/secured
+	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 90m ./internal/test/secured
 
 test-yarn: ## tests on a real YARN, with and without Kerberos (needs a JDK, Maven and a KDC)
 	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/test/testcluster ./internal/hadoop/yarn ./internal/test/onyarn ./internal/test/faults

@@ -95,7 +95,7 @@ func (s *site) tokens() {
 		s.Fatalf("%+v, %v", app, err)
 	}
 	dir := "/_yarn-" + app.Tags[0] + "/"
-	for _, place := range []string{"/maps/attempt_", "/_reduces/r-", "/_writing/"} {
+	for _, place := range []string{"/maps/", "/_reduces/", "/_writing/"} {
 		if n := s.audited(byToken, "create", dir, place); n == 0 {
 			s.Errorf("no file of %s…%s is made by token", dir, place)
 		}
