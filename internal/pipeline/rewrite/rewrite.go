@@ -155,6 +155,9 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 	if err := progress.Pass(ctx, w.Gate); err != nil {
 		return err
 	}
+	if err := build.CheckFamily(family); err != nil {
+		return err
+	}
 	defer w.leave(ctx)
 	if err := w.enter(ctx, family); err != nil {
 		return err
@@ -176,39 +179,35 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 
 // enter creates the directories. A family's directory usually exists, and may
 // belong to another user, who built the files.
-func (w *Rewriter) enter(ctx context.Context, family string) (err error) {
-	if err := build.CheckFamily(family); err != nil {
-		return err
-	}
+func (w *Rewriter) enter(ctx context.Context, family string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy++
 	dirs := []string{build.WritingDir}
-	if policy := w.Output.WritingOf(family); policy != build.WritingDir {
-		switch _, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, policy)); {
-		case errors.Is(err, fs.ErrNotExist):
-			defer func() {
-				if err == nil {
-					err = w.Output.SetPolicy(ctx, family)
-				}
-			}()
-		case err != nil:
-			return err
-		}
-	}
-	_, err = w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		dirs = append(dirs, family)
-	case err != nil:
+	if missing, err := w.lacks(ctx, family); err != nil {
 		return err
+	} else if missing {
+		dirs = append(dirs, family)
 	}
 	for _, d := range dirs {
 		if err := w.Output.Mkdir(ctx, d); err != nil {
 			return err
 		}
 	}
-	return nil
+	missing, err := w.lacks(ctx, w.Output.WritingOf(family)) // it has the family's storage policy
+	if err != nil || !missing {
+		return err
+	}
+	return w.Output.SetPolicy(ctx, family)
+}
+
+// lacks reports whether a directory of the output does not exist.
+func (w *Rewriter) lacks(ctx context.Context, dir string) (bool, error) {
+	_, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
 }
 
 // leave removes the directory of incomplete files, whose existence indicates an

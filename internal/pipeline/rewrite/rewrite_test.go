@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -290,5 +291,44 @@ func TestRewriteByHBase(t *testing.T) {
 		if got != strings.Join(cellLines(cells), "\n")+"\n" {
 			t.Errorf("HBase reads other cells from %s", f.Path)
 		}
+	}
+}
+
+// policyFS is a file system with storage policies, in which a file is created only in a directory that exists, as on HDFS.
+type policyFS struct {
+	hdfsio.FS
+	set map[string]string // by directory
+}
+
+func (f policyFS) SetStoragePolicy(_ context.Context, name, policy string) error {
+	f.set[name] = policy
+	return nil
+}
+
+func (f policyFS) Create(ctx context.Context, name string, o hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	if _, err := f.Stat(ctx, path.Dir(name)); err != nil {
+		return nil, err
+	}
+	return f.FS.Create(ctx, name, o)
+}
+
+// TestCutWithPolicy cuts a file of a family with a storage policy after the build has removed its directory of incomplete files.
+func TestCutWithPolicy(t *testing.T) {
+	memory := hdfsio.NewMemory()
+	cells := jobtest.SomeCells(100)
+	parent := jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("a", 32), cells, hfile.Options{})
+	fsys := policyFS{memory, map[string]string{}}
+	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	w.Output.Policies.Of = map[string]string{"f": "ALL_SSD"}
+	for range 2 {
+		children, err := w.Cut(t.Context(), parent, [][]byte{[]byte("000050")})
+		testcheck.Must(t, err)
+		if len(children) != 2 {
+			t.Errorf("%d children", len(children))
+		}
+	}
+	want := map[string]string{"/job/f": "ALL_SSD", "/job/" + w.Output.WritingOf("f"): "ALL_SSD"}
+	if d := cmp.Diff(want, fsys.set); d != "" {
+		t.Errorf("policies (-want +got):\n%s", d)
 	}
 }
