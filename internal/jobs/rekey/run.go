@@ -191,7 +191,7 @@ func (j *run) open(ctx context.Context) error {
 		}
 	}
 	var err error
-	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true, Choice: j.req.chosen}); err != nil {
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen}); err != nil {
 		return err
 	}
 	j.source = j.opened.Snapshot
