@@ -24,8 +24,20 @@ type File string
 
 func (f File) String() string { return string(f) }
 
-// Send appends a line with one write, so that lines of several processes do not mix.
-func (f File) Send(_ context.Context, line []byte, _ int) error {
+// Send appends a line. When the context ends it returns: a write to a pipe without a reader, or to a server's disk, may never end.
+func (f File) Send(ctx context.Context, line []byte, _ int) error {
+	done := make(chan error, 1)
+	go func() { done <- f.add(line) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("write %s: %w", f, context.Cause(ctx))
+	}
+}
+
+// add appends a line with one write, so that lines of several processes do not mix.
+func (f File) add(line []byte) error {
 	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

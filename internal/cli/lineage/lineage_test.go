@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"bulkload/internal/cli/deliver"
@@ -168,6 +169,27 @@ func TestCloseEnds(t *testing.T) {
 	cancel()
 	err = e.Close(ctx)
 	if err == nil || !strings.Contains(err.Error(), "event START: try 1: ") || !strings.Contains(err.Error(), "event ABORT: try 1: ") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCloseEndsForPipe checks the same for a pipe without a reader.
+func TestCloseEndsForPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := newEmitter(File(name))
+	e.Emit(Event{Type: started})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := e.Close(ctx)
+	reader, openErr := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the write ends too
+	if openErr != nil {
+		t.Fatal(openErr)
+	}
+	defer reader.Close()
+	if err == nil || !strings.Contains(err.Error(), "event START: write "+name) {
 		t.Errorf("error %v", err)
 	}
 }
