@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
@@ -21,6 +23,26 @@ const offsetBits = 40
 
 func sequence(split int, offset int64) uint64 {
 	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
+}
+
+// tooLong reports whether the offsets of a split's records do not ascend in sequence numbers: last is the offset of one of them, or the greatest
+// that one can have.
+func tooLong(s source.Split, last int64) bool { return s.Start>>offsetBits != last>>offsetBits }
+
+// errTooLong is the error of a file with such a split.
+func errTooLong(s source.Split) error {
+	return fail.Errorf(fail.Input, "%s: it has a split that ends 1 TiB or more after the beginning of the text: load it as several files", s.Path)
+}
+
+// refuseLong refuses files whose splits are too long, as far as their length is known.
+func (r *readers) refuseLong() error {
+	splits := r.in.Splits()
+	for i := int(r.next.Load()); i < r.end; i++ {
+		if s := splits[i]; s.End != math.MaxInt64 && r.in.PlaceOf(i, 0).Record == 0 && tooLong(s, s.End-1) {
+			return errTooLong(s)
+		}
+	}
+	return nil
 }
 
 // place describes the position of the record with a sequence number.
@@ -55,6 +77,9 @@ type readers struct {
 
 // run reads all splits with the given number of workers.
 func (r *readers) run(ctx context.Context, n int) error {
+	if err := r.refuseLong(); err != nil {
+		return err
+	}
 	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {
@@ -127,6 +152,9 @@ func (r *readers) countFiltered(t *sortTotals) {
 func (w *readWorker) batch(b *source.Batch) error {
 	if err := progress.Pass(w.ctx, w.gate); err != nil {
 		return err
+	}
+	if s := w.in.Splits()[b.Split]; s.End == math.MaxInt64 && b.Rows > 0 && tooLong(s, b.Offsets[b.Rows-1]) {
+		return errTooLong(s) // packed text, whose length is not known before
 	}
 	w.got.add(b)
 	if nulls := b.Nulls(); nulls != w.nulls {

@@ -269,9 +269,9 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *cells.Plan, from, to int) (stats hfile.Stats, err error) {
 	var outs []*hdfsio.Overlapped
 	for range plan.Families {
-		sink, err := newNameless(s.Options.SpillDir)
-		if err != nil {
-			return stats, err
+		sink, cause := newNameless(s.Options.SpillDir)
+		if cause != nil {
+			return stats, cause
 		}
 		defer func() { err = errors.Join(err, sink.Finish()) }()
 		o := hdfsio.NewOverlapped(sink, nil)
