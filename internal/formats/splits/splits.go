@@ -58,7 +58,7 @@ type piece struct {
 	before, after int    // number of the bytes around it, which are fewer at the begin and the end of the text
 }
 
-// around is what a scan of pieces needs: bytes before and after each, and slack.
+// around has the numbers of bytes that a scan of a piece needs before and after it, and of slack.
 type around struct{ before, after, slack int }
 
 // pieces reads the block [from, to) in pieces. Their buffer is valid until scan returns.

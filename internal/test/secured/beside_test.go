@@ -12,14 +12,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestAuthenticationBeside runs the same job of a million rows on a cluster without security and on one with authentication.
-func TestAuthenticationBeside(t *testing.T) {
+// TestPaceWithAuthentication runs the same job of a million rows on a cluster without security and on one with authentication.
+func TestPaceWithAuthentication(t *testing.T) {
 	measured(t)
 	beside(t, "authentication", on(t, testcluster.Own(t, testcluster.Options{})), at(t, authentication))
 }
 
-// TestZoneBeside runs it on a cluster without security and on one whose HBase root, input and staging are in an encryption zone.
-func TestZoneBeside(t *testing.T) {
+// TestPaceInZone runs it on a cluster without security and on one whose HBase root, input and staging are in an encryption zone.
+func TestPaceInZone(t *testing.T) {
 	measured(t)
 	beside(t, "zone", on(t, testcluster.Own(t, testcluster.Options{})), zoneSite(t, testcluster.Security{}))
 }
