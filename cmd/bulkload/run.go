@@ -42,7 +42,8 @@ verifies what is visible then. A run that fails while it reads or builds loads n
 
 Run writes each step to a journal in a state directory before the step begins. After
 a crash, a kill or a failure the same command resumes the job: it does not write
-finished HFiles or load regions again. After a success it says so and does nothing.
+finished HFiles or load regions again. After a success it loads
+nothing, and verifies a sample again.
 
 With --engine yarn, one MapReduce job builds the HFiles. Its tasks run this program;
 the Hadoop client on this host submits it. The files are the same, byte for byte, and

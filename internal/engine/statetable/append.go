@@ -11,8 +11,8 @@ import (
 // gather is the delay before a record that is to be written soon is sent, so that one call can send several.
 const gather = 5 * time.Millisecond
 
-// patience is how long a caller waits for a call to the table that no caller waits for. Then that call is cancelled: the table may never answer it,
-// and the caller's own call needs the remaining time.
+// patience is how long a caller waits for a running background write before it cancels that write: the table may never answer it, and the caller's
+// own call needs the remaining time.
 const patience = time.Second
 
 // turn waits for the right to call the table; done releases it.
@@ -27,7 +27,7 @@ func (o *Owner) turn() (done func()) {
 	return o.calls.Unlock
 }
 
-// writeAside calls write, for which no caller waits. A later call writes the records that it does not write, since a record has the same column in
+// writeAside runs a background write. A later call writes the records that it does not write, since a record has the same column in
 // each call. write notes the loss of the job; if the table is out of reach, the next record fails.
 func (o *Owner) writeAside(ctx context.Context, write func(context.Context) error) {
 	ctx, end := context.WithCancel(ctx)

@@ -40,7 +40,7 @@ type Owner struct {
 	hurry chan struct{} // signals that waiting records are to be written soon
 
 	calls    sync.Mutex                         // is held while the table is called, and guards the fields below
-	aside    atomic.Pointer[context.CancelFunc] // cancels the last call that no caller waits for
+	aside    atomic.Pointer[context.CancelFunc] // cancels the running background write
 	records  int64                              // number of records in the table
 	beats    int64
 	stop     context.CancelFunc

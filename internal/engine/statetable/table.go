@@ -110,7 +110,7 @@ func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) 
 type ForeignTableError struct{ Table loader.TableName }
 
 func (e *ForeignTableError) Error() string {
-	return fmt.Sprintf("table %s is not one of jobs' state, which has the families %s and %s: name another one, or none, and it is made", e.Table, recordFamily, ownerFamily)
+	return fmt.Sprintf("table %s is not a state table, which has the families %s and %s: name another table, or one that does not exist, which is then created", e.Table, recordFamily, ownerFamily)
 }
 
 // unfit returns a *[ForeignTableError] if a region server reports that a family does not exist, and an error with advice if it

@@ -80,7 +80,7 @@ var faultTexts = [...]string{
 	faultComma:      "a comma or } is missing after a member",
 	faultCommaArray: "a comma or ] is missing after an array's element",
 	faultLastComma:  "nothing follows a comma",
-	faultValue:      "a value is missing, or begins with a character that none begins with",
+	faultValue:      "a value is missing, or begins with an invalid character",
 	faultWord:       "a word that is not true, false or null",
 	faultMinus:      "no digit follows the minus sign of a number",
 	faultZero:       "a number has a leading zero",

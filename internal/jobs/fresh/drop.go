@@ -28,7 +28,7 @@ func FindJob(state string, old, fresh loader.TableName) (string, error) {
 			found = append(found, s)
 		}
 	}
-	// Of a name that was used again the newest job is the one: others are of tables that are gone, which Drop would see.
+	// If a name was reused, the newest job counts: older ones made tables that no longer exist, which Drop would see.
 	if len(found) == 0 {
 		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
 	}

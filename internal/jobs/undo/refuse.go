@@ -86,13 +86,13 @@ func (l *load) lossOf(r *result.Restore) (all []setting.Text) {
 		no("%s would be lost that others wrote since the snapshot", setting.Count(r.Written, "cell"))
 	}
 	if r.Deleted > 0 {
-		no("%s would be seen again that others deleted since the snapshot", setting.Count(r.Deleted, "cell"))
+		no("it would bring back %s that others deleted since the snapshot", setting.Count(r.Deleted, "cell"))
 	}
 	if len(r.Jobs) > 0 {
 		no("the loads of %s would be lost, which came since the snapshot: undo them first, the newest first", strings.Join(r.Jobs, ", "))
 	}
 	if len(r.Settings) > 0 {
-		no("settings of the table that were changed since the snapshot would be as they were: %s", strings.Join(r.Settings, ", "))
+		no("it would revert settings of the table that were changed since the snapshot: %s", strings.Join(r.Settings, ", "))
 	}
 	return all
 }
