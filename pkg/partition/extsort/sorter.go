@@ -127,10 +127,10 @@ func New(o Options) (*Sorter, error) {
 		return nil, fmt.Errorf("shared prefixes of %s for %s", setting.Count(len(o.Shared), "region"), setting.Count(o.Regions, "region"))
 	}
 	if o.Follows != nil && len(o.Follows) != o.Regions {
-		return nil, fmt.Errorf("Follows has %d entries for %d regions", len(o.Follows), o.Regions)
+		return nil, fmt.Errorf("option Follows has %d entries for %d regions", len(o.Follows), o.Regions)
 	}
 	if o.Displaced != nil && len(o.Displaced) != o.Regions {
-		return nil, fmt.Errorf("Displaced has lists of %s for %s", setting.Count(len(o.Displaced), "region"), setting.Count(o.Regions, "region"))
+		return nil, fmt.Errorf("option Displaced has lists of %s for %s", setting.Count(len(o.Displaced), "region"), setting.Count(o.Regions, "region"))
 	}
 	if o.Policies != nil && len(o.Policies) != o.Regions {
 		return nil, fmt.Errorf("policies of %s for %s", setting.Count(len(o.Policies), "region"), setting.Count(o.Regions, "region"))
