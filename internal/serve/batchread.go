@@ -85,7 +85,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 		}
 		if found != nil {
 			if found.is(answerTooLarge) && i > 0 {
-				full = problem(answerTooLarge, "the response is full: request this key separately")
+				full = problem(answerTooLarge, "the rows of the keys before fill the answer; ask for this one again")
 				found = full
 				cancel()
 			}

@@ -16,7 +16,7 @@ import (
 // loadKeytab reads the key that decrypts callers' tickets.
 func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
 	if s.options.Clients == "" {
-		return nil, errors.New("the keytab of HTTP/HOST needs the file of clients, which maps principals to clients")
+		return nil, errors.New("the keytab of HTTP/HOST needs the clients that principals stand for")
 	}
 	a, err := kerberos.NewAcceptor(s.options.Keytab, "HTTP", &s.seen)
 	if err != nil {

@@ -113,7 +113,7 @@ func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) 
 		return nil, refuse("the job runs on %s: a console or kill -%s %d there does it", s.Host, signalName(signal), s.PID)
 	}
 	if s.Live == nil && signal != syscall.SIGTERM {
-		return nil, refuse("this job reports no progress, so it cannot be paused")
+		return nil, refuse("the process does not say how far it is, as work does that can be paused")
 	}
 	process, err := os.FindProcess(s.PID) // keeps a reference to the process where the system supports that
 	if err != nil {
