@@ -42,8 +42,8 @@ func run(ctx context.Context) (err error) {
 		o.Modules = strings.Split(*modules, ",")
 	}
 	if *events != "" {
-		f, err := os.Create(*events)
-		if err != nil {
+		var f *os.File
+		if f, err = os.Create(*events); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
