@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/retry"
 	"bulkload/pkg/loader"
 )
@@ -192,13 +193,19 @@ func (o *Owner) Lost() error {
 	return o.lost
 }
 
-// Check returns a *[LostError] if the job is lost. It calls the table unless this process was the owner a moment ago.
+// Check returns a *[LostError] if the job is lost. It calls the table unless this process was the owner a moment ago, also if ctx is cancelled: a process
+// that is stopped cleans up what it still owns.
 func (o *Owner) Check(ctx context.Context) error {
 	o.mu.Lock()
 	recent := o.lost == nil && time.Since(o.wrote) < o.table.lookEvery
 	o.mu.Unlock()
 	if recent {
 		return nil
+	}
+	if ctx.Err() != nil {
+		var end context.CancelFunc
+		ctx, end = cleanup.Context(ctx)
+		defer end()
 	}
 	defer o.turn()()
 	return o.beat(ctx)

@@ -153,6 +153,11 @@ func TestSilentOwner(t *testing.T) {
 	table := newTable(t)
 	first, _, err := silent(table).Take(t.Context(), "job", nil, nil)
 	testcheck.Must(t, err)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := first.Check(stopped); err != nil {
+		t.Errorf("a stopped process that has its job: %v", err)
+	}
 	testcheck.Must(t, write(t, first, lines("one")))
 	watched := Holder{}
 	second, c, err := silent(table).Take(t.Context(), "job", nil, func(h Holder) { watched = h })
@@ -164,6 +169,7 @@ func TestSilentOwner(t *testing.T) {
 		"append":  func() error { return write(t, first, lines("late")) },
 		"beat":    func() error { return first.beat(t.Context()) },
 		"check":   func() error { return first.Check(t.Context()) },
+		"stopped": func() error { return first.Check(stopped) },
 		"restart": func() error { return first.Restart(t.Context()) },
 	} {
 		if e, ok := errors.AsType[*LostError](do()); !ok || e.Holder != second.holder {
