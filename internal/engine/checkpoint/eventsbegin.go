@@ -13,7 +13,7 @@ import (
 // beginEvents returns the events about the input and the plan of a job, and about the processes that work on it.
 func beginEvents() []eventInfo {
 	return []eventInfo{
-		{Event: EventDiscarded, Record: DiscardedRecord{}, Synced: journal.First, When: "after all that the job had done was discarded, its journal too: it begins again"},
+		ofRecord(EventDiscarded, journal.First, "after all that the job had done was discarded, its journal too: it begins again, and keeps what the record names", (*History).startOver),
 		of(EventStream, journal.First, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone", (*History).Stream),
 		of(EventRekey, journal.First, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them", (*History).rekey),
 		of(EventReadSnapshot, journal.First, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more", (*History).own),

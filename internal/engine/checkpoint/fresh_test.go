@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 )
 
@@ -60,8 +61,8 @@ func TestFreshIsReplayed(t *testing.T) {
 	}
 }
 
-// TestRestartedJobKeepsItsTable checks that a journal that starts over keeps the table that the job has made.
-func TestRestartedJobKeepsItsTable(t *testing.T) {
+// TestRestartedJobKeepsItsOwn checks that a journal that starts over keeps the table that the job has made and its snapshot, from its first record on.
+func TestRestartedJobKeepsItsOwn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t2-0123456789ab-cdef01234567")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -75,6 +76,7 @@ func TestRestartedJobKeepsItsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	testcheck.Must(t, st.Record(EventSnapshotting, SnapshotRecord{Snapshot: "s", Created: 5}))
 	if err := st.Restart(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +87,11 @@ func TestRestartedJobKeepsItsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if f := st.Fresh; f == nil || f.Table != "t2" || f.Made == nil || f.Made.State != 5 || f.Compared != nil || st.records != 2 {
+	if f := st.Fresh; f == nil || f.Table != "t2" || f.Made == nil || f.Made.State != 5 || f.Compared != nil || st.records != 1 {
 		t.Errorf("%+v", f)
+	}
+	if s := st.KeptSnapshot(); s.Snapshot != "s" || s.Created != 5 || st.Snapshot != "" {
+		t.Errorf("%+v", s)
 	}
 }
 

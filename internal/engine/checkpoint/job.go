@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -151,29 +150,18 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	made, prepared, taken := st.Fresh, st.Prepared, st.KeptSnapshot()
+	kept := DiscardedRecord{Prepared: st.Prepared}
+	if taken := st.KeptSnapshot(); taken.Snapshot != "" {
+		kept.Snapshot = &taken
+	}
+	if st.Fresh != nil {
+		made := *st.Fresh
+		made.Compared, kept.Fresh = nil, &made
+	}
 	if err := st.reopen(); err != nil {
 		return err
 	}
-	if err := st.Record(EventDiscarded, DiscardedRecord{}); err != nil {
-		return err
-	}
-	for _, token := range slices.Sorted(maps.Keys(prepared)) {
-		if err := st.Record(EventChecking, CheckingRecord{Table: prepared[token], Token: token}); err != nil {
-			return err
-		}
-	}
-	if taken.Snapshot != "" {
-		if err := st.Record(EventSnapshotting, taken); err != nil {
-			return err
-		}
-	}
-	if made == nil {
-		return nil
-	}
-	kept := *made // the table still belongs to the job
-	kept.Compared = nil
-	return st.Record(EventFresh, kept)
+	return st.Record(EventDiscarded, kept)
 }
 
 // KeptSnapshot returns the snapshot that a job keeps also when it starts over: the one that was requested for an unfinished job.

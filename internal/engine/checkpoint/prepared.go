@@ -6,12 +6,28 @@ import (
 	"maps"
 	"slices"
 
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/pkg/loader"
 )
 
-// DiscardedRecord is the record of a job that starts over.
-type DiscardedRecord struct{}
+// DiscardedRecord is the record of a job that starts over, with the things that still belong to it. They are in one record, so that no kill separates them.
+type DiscardedRecord struct {
+	Prepared map[string]string `json:"prepared,omitempty"` // staging directories of HBase that could not be removed, and their tables
+	Snapshot *SnapshotRecord   `json:"snapshot,omitempty"` // of the table from before the load; nil: none
+	Fresh    *FreshRecord      `json:"fresh,omitempty"`    // the table that the job has made; nil: none
+}
+
+func (h *History) startOver(r journal.Record, d DiscardedRecord) error {
+	maps.Copy(h.Prepared, d.Prepared)
+	if d.Fresh != nil {
+		h.fresh(*d.Fresh)
+	}
+	if d.Snapshot == nil {
+		return nil
+	}
+	return h.snapshot(r, *d.Snapshot)
+}
 
 // CheckingRecord is a staging directory that HBase made for a check of a job.
 type CheckingRecord struct {
