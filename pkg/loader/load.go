@@ -256,6 +256,12 @@ func (l *load) clean(failed bool) error {
 			return nil
 		}
 	}
+	if owned := l.req.Events.OnCleaning; owned != nil {
+		if err := owned(ctx); err != nil {
+			l.cluster.log.Warn("the staging directory is kept", "dir", l.staged, "error", err)
+			return nil
+		}
+	}
 	if err := l.cluster.Cleanup(ctx, l.req.Table, l.staged); err != nil {
 		l.cluster.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
 		return nil

@@ -97,6 +97,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestStagingOfAnotherProcess checks that a load that has another owner by now leaves HBase's staging directory, which that one uses too.
+func TestStagingOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	table := b.table(t)
+	rows := rowsOf("a", 10)
+	var events []string
+	hooks := recorder(&events)
+	hooks.OnCleaning = func(context.Context) error { return errors.New("another process has taken over this job") }
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: hooks})
+	testcheck.Must(t, err)
+	if report.Cleaned || slices.Contains(events, "cleaned") {
+		t.Errorf("events: %q", events)
+	}
+	_, err = b.fsAs(t, "hbase").Stat(t.Context(), fsPath(report.Token))
+	testcheck.Must(t, err)
+	testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token))
+	b.checkRows(t, table, rows, "f")
+}
+
 // refuseBefore checks that a load fails before any preparation, and that all files are unchanged.
 func refuseBefore(t *testing.T, b *bench, table TableName, files ...HFile) error {
 	t.Helper()

@@ -166,6 +166,8 @@ type Events struct {
 	OnRefused func(err *RefusedError) error
 	// OnUnknown says that the answer was lost. The outcome of the files is resolved next.
 	OnUnknown func(err *UnknownOutcomeError) error
+	// OnCleaning is called before the staging directory is deleted. An error keeps it: another process may have taken over the load, and use it.
+	OnCleaning func(ctx context.Context) error
 	// OnCleaned says that the staging directory was deleted.
 	OnCleaned func(token string) error
 }

@@ -118,6 +118,18 @@ func (h *History) AnyLoading() bool {
 	return h.Loading
 }
 
+// AnySent reports whether HBase has, or may have, files of the job.
+func (h *History) AnySent() bool {
+	for _, load := range h.tableLoads() {
+		for _, at := range load.Files {
+			if at == FileSent || at == FileLoaded {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // HistoryOf replays records. If there is an error, the history includes the records
 // before the one that failed.
 func HistoryOf(records []journal.Record) (History, error) {

@@ -159,7 +159,7 @@ func (p *repair) write(ctx context.Context) error {
 	}
 	p.done.Cells -= p.done.Markers
 	prefix, _ := rewrite.SplitURI(p.dir.Location.URI())
-	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, p.facts.FamilyOf, p.job.Plan.Timestamp)
+	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, p.facts.FamilyOf, p.job.Plan.Timestamp, p.job.Check)
 	p.files, err = rw.MakeAll(ctx, prefix, all, p.workers(), p.options.Events)
 	if err != nil && ctx.Err() == nil {
 		err = fail.With(fail.HDFS, err)

@@ -88,7 +88,7 @@ func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(conte
 
 // Drop removes the files of a YARN job next to its HFiles, after these were taken.
 func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
-	if s == nil {
+	if s == nil || y.Journal.Check(ctx) != nil {
 		return
 	}
 	if err := mapreduce.Forget(ctx, y.Env, *s); err != nil {

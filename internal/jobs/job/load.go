@@ -75,14 +75,18 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 
 // copying copies local HFiles into a staging directory. As in a build, each file is
 // verified and then renamed. It fills in the checksums and ids of the copies. It
-// first removes the files that an earlier attempt has left there.
-func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, facts *cluster.Facts, o LoadOptions) (st *stage, err error) {
+// first removes the files that an earlier attempt has left there. owned returns an error if another process, which copies to the same directory, has
+// taken over the job.
+func copying(ctx context.Context, env *cluster.Env, owned func(context.Context) error, to hdfsio.Location, from build.Output, files []manifest.File, facts *cluster.Facts, o LoadOptions) (st *stage, err error) {
+	if err := owned(ctx); err != nil {
+		return nil, err
+	}
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
 	}
 	made := st
 	defer func() {
-		if err != nil {
+		if err != nil && owned(ctx) == nil {
 			err = errors.Join(err, made.Remove(ctx))
 		}
 	}()

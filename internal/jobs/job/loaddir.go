@@ -59,6 +59,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
+	d.moves = !d.at.Local()
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
@@ -191,15 +192,18 @@ func (d *dirLoad) startOver(ctx context.Context) error {
 	if err := snapshotFree(ctx, d.cluster, d.job, d.options.Snapshot, restart); err != nil || !restart {
 		return err
 	}
+	if err := d.keepsMoved(); err != nil {
+		return err
+	}
 	if d.fresh != nil {
-		if err := d.keepsMoved(); err != nil {
-			return err
-		}
 		if err := d.fresh.restarting(ctx, d.env, d.cluster, d.job, d.run.options); err != nil {
 			return err
 		}
 	}
 	if err := d.restartable(ctx); err != nil {
+		return err
+	}
+	if err := d.job.Check(ctx); err != nil {
 		return err
 	}
 	if err := d.removeCuts(ctx); err != nil {

@@ -54,12 +54,18 @@ func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	return nil
 }
 
-// keepsMoved refuses to drop a new table into which files of the directory were moved, since there is no other copy of them.
+// keepsMoved refuses to discard the journal of a load that has moved files of the directory, or may have: there is no other copy of them, and the
+// journal is the only list of those that are left.
 func (d *dirLoad) keepsMoved() error {
-	if d.at.Local() || d.job.Finished || !d.job.AnyLoading() {
-		return nil
+	switch {
+	case d.at.Local() || d.job.Finished:
+	case d.fresh != nil && d.job.AnyLoading():
+		return fail.With(fail.Check, setting.Errorf("files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart))
+	case d.job.AnySent():
+		return fail.With(fail.Check, setting.Errorf("files of %s were moved into table %s: without %s the same command loads the others; if that is refused, build all files again",
+			d.given, d.result.Table, setting.Restart))
 	}
-	return fail.Errorf(fail.Check, "files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart)
+	return nil
 }
 
 // compared compares the files with the rows that they replace, as a run does. It returns the files to load.

@@ -136,15 +136,18 @@ func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
 func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error) {
 	d.options.Events.Phase("upload")
 	d.options.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
-	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.facts, d.options)
+	d.stage, err = copying(ctx, d.env, d.job.Check, staged, d.out, d.all.Files, d.facts, d.options)
 	return err
 }
 
 // plan returns the record of the plan, with the staging directory for local files or delete markers, which is the one of an earlier attempt if there
 // is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
-	p = &checkpoint.PlanRecord{Job: d.job.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
+	p = &checkpoint.PlanRecord{Job: d.job.ID, Table: d.facts.Name.String(), Replicate: "yes", Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
 		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
+	if d.options.Unreplicated {
+		p.Replicate = "no"
+	}
 	if d.job.Log != nil {
 		if p.Made, err = d.tableRecord(ctx, d.facts); err != nil {
 			return nil, staged, err
@@ -195,6 +198,9 @@ func (d *dirLoad) verifies() bool { return d.manifest != nil && d.options.Verify
 // resume resumes a load that an earlier attempt has begun, with the files that the journal lists.
 func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 	p := d.job.Plan
+	if err := otherReplication(p.Replicate, d.options.Unreplicated); err != nil {
+		return err
+	}
 	if err := d.findTable(ctx, table, d.families()); err != nil {
 		return err
 	}

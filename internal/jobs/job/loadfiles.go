@@ -67,7 +67,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	e.Phase("load")
 	start := time.Now()
-	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), facts.FamilyOf, m.Timestamp)
+	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), facts.FamilyOf, m.Timestamp, log.Check)
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
@@ -103,7 +103,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
+		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m, way.cuts != ""), st.Location))
 	}
 	// Other files in the table have the rows of files that were cut or merged. If the
 	// files belong to the caller, these must not be loaded again.
@@ -132,9 +132,10 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 
 // undecidedHint explains how a job can be finished if a file's outcome stays
 // unknown: after another load with the same timestamps, existing cells are
-// unchanged, and newer cells of others stay visible.
-func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
-	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil || log.History.Undo != nil {
+// unchanged, and newer cells of others stay visible. Files that were moved out of
+// their directory cannot be loaded again.
+func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, moved bool) setting.Text {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || moved || log.Log == nil || log.History.Undo != nil {
 		return setting.Text{}
 	}
 	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)
@@ -220,6 +221,7 @@ func (l *journaledLoad) hooks() loader.Events {
 			l.events.Warn("an answer was lost, resolving the outcome of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
 			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: e.Files})
 		},
+		OnCleaning: l.log.Check,
 		OnCleaned: func(token string) error {
 			return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
 		},

@@ -29,7 +29,7 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 		}
 		return j.makeFiles(ctx)
 	}
-	before := earlierWork{files: len(j.job.Written) > 0, runs: j.job.Sorted != nil && len(j.job.Sorted.Runs) > 0}
+	before := j.earlier()
 	building, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	j.refused = sync.OnceValue(func() error { // nil for a job that is stopped
@@ -67,7 +67,9 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 		return nil, err
 	}
 	if err := j.replaceable(ctx); err != nil {
-		j.takeBack(ctx, earlierWork{files: len(j.job.Written) > 0, runs: true})
+		before := j.earlier()
+		before.runs = true
+		j.takeBack(ctx, before)
 		return nil, err
 	}
 	return j.build(ctx)
@@ -75,8 +77,12 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 
 // earlierWork describes the results that earlier attempts have left.
 type earlierWork struct {
-	files bool // complete files in the staging directory
+	files bool // complete files in the staging directory, or an application on YARN that writes there
 	runs  bool // sorted runs of all rows
+}
+
+func (j *run) earlier() earlierWork {
+	return earlierWork{files: len(j.job.Written) > 0 || j.job.Submission != nil, runs: j.job.Sorted != nil && len(j.job.Sorted.Runs) > 0}
 }
 
 // takeBack removes the results of an attempt that the preflight has refused.

@@ -164,7 +164,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 			return done, err
 		}
 	}
-	rw := rewrite.New(st.out.FS, st.out.Dir, j.facts.FamilyOf, o.Timestamp)
+	rw := rewrite.New(st.out.FS, st.out.Dir, j.facts.FamilyOf, o.Timestamp, j.job.Check)
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.options.Gate
 	prefix, _ := rewrite.SplitURI(st.Location.URI())
 	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/internal/test/jobtest"
@@ -38,7 +39,7 @@ func TestLoadRewrites(t *testing.T) {
 		cells[i/3%2] = append(cells[i/3%2], c)
 	}
 	prefix, dir := rewrite.SplitURI(stage.Location.URI())
-	w := rewrite.New(stage.out.FS, dir, spec.DefaultFamily, 7)
+	w := rewrite.New(stage.out.FS, dir, spec.DefaultFamily, 7, new(checkpoint.Job).Check)
 	req := loader.LoadRequest{FS: stage.out.FS, Rewriter: w, MaxFiles: 1}
 	if req.Table, err = loader.ParseTableName(name); err != nil {
 		t.Fatal(err)

@@ -173,6 +173,9 @@ func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpo
 		if err := rehearsed(ctx, env, c, st, s, into, o); err != nil {
 			return err
 		}
+		if err := st.Check(ctx); err != nil {
+			return err
+		}
 		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
 			return err
 		}

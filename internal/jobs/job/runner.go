@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,7 @@ type run struct {
 	stage   *stage
 	tables  []*tablesource.Source // input tables
 
+	moves bool   // the files of the caller's directory are moved into the table: there are no others
 	local string // local directory where the files are built; empty: they are built in the staging directory
 
 	markers func(ctx context.Context) (*stage, error) // creates the directory of delete markers; nil: they are written next to the HFiles
@@ -96,7 +98,10 @@ func (j *run) plan(ctx context.Context) error {
 		if err := j.planAgain(old); err != nil {
 			return err
 		}
-		return j.moveStaging(ctx, *old)
+		if err := j.sameReplication(); err != nil {
+			return err
+		}
+		return j.moveStaging(ctx, *j.job.History.Plan)
 	}
 	if j.work, err = cells.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
@@ -127,6 +132,28 @@ func (j *run) samePlan(now checkpoint.PlanRecord) error {
 		now.Reading.BadRecords = old.Reading.BadRecords
 	}
 	return old.Same(now)
+}
+
+// sameReplication refuses another setting for replication than that of a load that has begun. Before a load, the new setting is recorded.
+func (j *run) sameReplication() error {
+	p := *j.job.History.Plan
+	switch {
+	case j.job.Finished || p.Replicate == j.spec.Replicate:
+		return nil
+	case j.job.AnyLoading():
+		return otherReplication(cmp.Or(p.Replicate, "yes"), j.spec.Replicate == "no")
+	}
+	p.Replicate = j.spec.Replicate
+	return j.job.Record(checkpoint.EventPlan, p)
+}
+
+// otherReplication returns an error if a load is resumed with another setting than it has begun with, if that is known: the undo of the load reaches
+// the peers that all of its files have reached.
+func otherReplication(was string, unreplicated bool) error {
+	if was == "" || (was == "no") == unreplicated {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("files of this job are loaded with %s %s: an undo could not take all of them from the peers, so resume it with the same", setting.Replicate, was))
 }
 
 // choosePlace returns the staging directory of a new job, as a URI; empty for a job that builds on local disk.

@@ -31,8 +31,11 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 		return cluster.Failure(err)
 	}
 	hint := setting.Textf("what this job loaded is lost with the old table: %s loads everything into the new one", setting.Restart)
-	if !j.job.AnyLoading() {
+	switch {
+	case !j.job.AnyLoading():
 		hint = setting.Textf("this job has loaded nothing yet: %s begins it again, for the new table", setting.Restart)
+	case j.moves && j.job.AnySent():
+		hint = setting.Textf("the files that this job moved are lost with the old table: build them again")
 	}
 	switch found {
 	case checkpoint.OtherTable:

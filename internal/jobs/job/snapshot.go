@@ -61,6 +61,9 @@ func (j *run) dropOlder(ctx context.Context) error {
 	if j.options.KeepSnapshots == 0 || j.job.Dir == "" {
 		return nil
 	}
+	if err := checkpoint.Refresh(ctx, j.env, j.options.State.Dir); err != nil { // earlier jobs may have run on other hosts
+		return err
+	}
 	jobs, err := checkpoint.ReadAll(filepath.Dir(j.job.Dir))
 	if err != nil {
 		return err
@@ -69,7 +72,10 @@ func (j *run) dropOlder(ctx context.Context) error {
 		return s.Job == filepath.Base(j.job.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoRunning
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
-	kept := 1 // this job's snapshot
+	kept := 0
+	if j.job.History.Snapshot != "" {
+		kept = 1 // this job's
+	}
 	for _, s := range jobs {
 		there, err := j.snapshotOf(ctx, s)
 		if there && kept < j.options.KeepSnapshots {

@@ -69,6 +69,9 @@ func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error 
 	if err != nil || base.String() == baseOf(old.Staging) {
 		return err
 	}
+	if err := j.job.Check(ctx); err != nil {
+		return err
+	}
 	if err := dir.Remove(ctx); err != nil {
 		return fail.With(fail.HDFS, err)
 	}

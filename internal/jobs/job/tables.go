@@ -89,6 +89,9 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
 	case ok && scan: // of an attempt without a plan
+		if err := j.job.Check(ctx); err != nil {
+			return r, o, err
+		}
 		if err := j.cluster.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
 			return r, o, fail.With(fail.Load, err)
 		}

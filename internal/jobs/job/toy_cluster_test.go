@@ -99,7 +99,7 @@ func rowMarkers(ctx context.Context, facts *cluster.Facts, dir *staging.Dir, key
 			}})
 	}
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	rw := rewrite.New(dir.FS, dir.Location.Path, facts.FamilyOf, stamp)
+	rw := rewrite.New(dir.FS, dir.Location.Path, facts.FamilyOf, stamp, new(checkpoint.Job).Check)
 	return rw.MakeAll(ctx, prefix, all, 2, e)
 }
 

@@ -564,6 +564,30 @@ func TestRekeyAsksItsGate(t *testing.T) {
 	}, "read", "write", "load")
 }
 
+// TestRestartOfLoadedTable checks that the journal of a job that has loaded files is not discarded while the new table has rows, which a job that starts
+// over refuses.
+func TestRestartOfLoadedTable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	flags := []string{"--to=" + w.new, "--key=" + newKey, "--splits=08,10"}
+	if o := w.rekey("loaded:1", 0, flags...); o.code != 137 {
+		t.Fatalf("it is not killed while it loads: %+v", o)
+	}
+	if o := w.rekey("", 0, append(flags, "--restart")...); o.code != 3 || !strings.Contains(o.stderr, "rows with new keys go into an empty table") {
+		t.Errorf("with a restart: exit code %d\n%s", o.code, o.stderr)
+	}
+	if o := w.rekey("", 0, flags...); o.code != 0 {
+		t.Fatalf("resumed: exit code %d\n%s", o.code, o.stderr)
+	}
+	want, _ := w.want(w.java("versions", w.old))
+	w.judge(want)
+	w.java("drop", w.new)
+	if o := w.rekey("", 0, append(flags, "--restart")...); o.code != 0 {
+		t.Fatalf("after the new table was dropped: exit code %d\n%s", o.code, o.stderr)
+	}
+	w.judge(want)
+}
+
 // TestCleanDropsSnapshot checks that clean of a killed job deletes the snapshot that the job has taken.
 func TestCleanDropsSnapshot(t *testing.T) {
 	t.Parallel()

@@ -71,10 +71,11 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}()
 	j := &run{env: env, req: req, options: o, job: st, cluster: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
-		if req.Snapshot == "" {
-			if _, err := c.Describe(ctx, req.From); err != nil {
-				return j.result, cluster.Failure(err)
-			}
+		if err := req.restartable(ctx, c); err != nil {
+			return j.result, err
+		}
+		if err := st.Check(ctx); err != nil {
+			return j.result, err
 		}
 		if err := j.yarn().End(ctx); err != nil {
 			return j.result, err

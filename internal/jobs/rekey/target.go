@@ -115,6 +115,22 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 	return nil
 }
 
+// restartable checks, before the journal of a job that starts over is discarded, that the old table exists, and that the new one has no rows.
+func (q *resolved) restartable(ctx context.Context, c *loader.Cluster) error {
+	if q.Snapshot == "" {
+		if _, err := c.Describe(ctx, q.From); err != nil {
+			return cluster.Failure(err)
+		}
+	}
+	if _, err := c.Describe(ctx, q.To); err != nil {
+		if errors.Is(err, loader.ErrTableNotFound) {
+			return nil
+		}
+		return cluster.Failure(err)
+	}
+	return q.vacant(ctx, c)
+}
+
 // vacant refuses a table with rows, which would mix with the old ones. A further
 // pass adds to the rows of the first.
 func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
@@ -142,7 +143,7 @@ func TestReplace(t *testing.T) {
 		testcheck.Must(t, s.Refuse(labStamp, all))
 
 		testcheck.Must(t, l.FS.MkdirAll(t.Context(), "/staging", 0o755))
-		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.FS, "/staging", spec.DefaultFamily, 9), "", o)
+		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.FS, "/staging", spec.DefaultFamily, 9, new(checkpoint.Job).Check), "", o)
 		testcheck.Must(t, err)
 		for _, f := range files {
 			l.load(f, l)

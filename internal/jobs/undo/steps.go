@@ -91,7 +91,7 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 		return nil, err
 	}
 	t.undo.options.Events.Phase("write")
-	rw := rewrite.New(dir.FS, dir.Location.Path, t.facts.FamilyOf, time.Now().UnixMilli())
+	rw := rewrite.New(dir.FS, dir.Location.Path, t.facts.FamilyOf, time.Now().UnixMilli(), t.undo.job.Check)
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
 	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.undo.read, others: t.others, all: t.all, number: t.undo.job.Undo.Written})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
@@ -145,7 +146,7 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 // mark adds the files with markers to the table, and to another one whose older files and the load's were compacted before.
 func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	testcheck.Must(t, s.table.FS.MkdirAll(t.Context(), "/staging", 0o755))
-	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9)
+	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9, new(checkpoint.Job).Check)
 	files, err := s.load.write(t.Context(), s.snap, s.survey, rw, "", writing{reading: labReading()})
 	testcheck.Must(t, err)
 	markers := int64(0)

@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +48,7 @@ func TestRewriteFaults(t *testing.T) {
 							hit = true
 							return &testfs.Fault{Err: broken, After: after}
 						}}
-						w := New(fsys, "/job", spec.DefaultFamily, 9)
+						w := New(fsys, "/job", spec.DefaultFamily, 9, owned)
 						var got []loader.HFile
 						var err error
 						want := cells
@@ -87,7 +89,7 @@ func TestRewriteFaults(t *testing.T) {
 // TestRewriteRefuses checks inputs that cannot be rewritten.
 func TestRewriteRefuses(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	w := New(fsys, "/job", spec.DefaultFamily, 9, owned)
 	f := jobtest.WriteCells(t, fsys, "/job/f/a", jobtest.SomeCells(3), hfile.Options{})
 	changed, longer, other := f, f, f
 	changed.Cells++
@@ -115,11 +117,35 @@ func TestRewriteRefuses(t *testing.T) {
 	}
 }
 
+// owned is the check of a job that no other process can take over.
+func owned(context.Context) error { return nil }
+
+// TestRewriteLosesItsJob checks that a failed rewriting leaves its files to the process that has taken over the job, which gives its own the same names.
+func TestRewriteLosesItsJob(t *testing.T) {
+	memory := hdfsio.NewMemory()
+	f := jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("a", 32), jobtest.SomeCells(3000), hfile.Options{})
+	var theirs string
+	fsys := &testfs.Faulty{FS: memory, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
+		if o == testfs.OpRename {
+			theirs = cmp.Or(theirs, name)
+			return &testfs.Fault{Err: errors.New("the connection is lost")}
+		}
+		return nil
+	}}
+	lost := func(context.Context) error { return errors.New("another process has the job") }
+	if _, err := New(fsys, "/job", spec.DefaultFamily, 9, lost).Cut(t.Context(), f, [][]byte{[]byte("000500")}); err == nil {
+		t.Fatal("the rename was not needed")
+	}
+	if _, err := memory.Stat(t.Context(), theirs); err != nil {
+		t.Errorf("a file that another process may write: %v", err)
+	}
+}
+
 // TestRewriteTogether rewrites several files concurrently. The directory of
 // incomplete files exists until the last one is complete, and is then removed.
 func TestRewriteTogether(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	w := New(fsys, "/job", spec.DefaultFamily, 9, owned)
 	cells := jobtest.SomeCells(200)
 	var wg sync.WaitGroup
 	for i := range 8 {

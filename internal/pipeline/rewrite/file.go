@@ -150,7 +150,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 	return files, nil
 }
 
-// clean removes the temporary files of the attempt, or all its files if it failed.
+// clean removes the temporary files of the attempt, or all its files if it failed, unless another process has the job.
 func (a *rewriting) clean(ctx context.Context, failed bool) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -158,6 +158,11 @@ func (a *rewriting) clean(ctx context.Context, failed bool) {
 	if a.open != nil {
 		_ = a.open.out.Drain()
 		_ = a.open.sink.Abort()
+	}
+	if a.rewriter.owned(ctx) != nil {
+		return
+	}
+	if a.open != nil {
 		_ = out.FS.Remove(ctx, a.open.writing)
 	}
 	for _, name := range a.scratch {

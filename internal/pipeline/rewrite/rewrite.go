@@ -31,6 +31,7 @@ type Rewriter struct {
 	Output    build.Output
 	family    func(name string) spec.Family
 	timestamp int64
+	owned     func(ctx context.Context) error
 	Gate      progress.Gate // passed before each file
 	Near      cells.Near    // the hosts on which files are to be written
 
@@ -41,9 +42,10 @@ type Rewriter struct {
 var _ loader.Rewriter = (*Rewriter)(nil)
 
 // New returns a Rewriter that writes into dir/FAMILY/, by way of dir/_writing/.
-// The timestamp, in milliseconds, replaces the clock in the new files.
-func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
-	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
+// The timestamp, in milliseconds, replaces the clock in the new files. owned returns an error if another process has taken over the job: files of a
+// failed attempt are then left to that process, which gives its files the same names.
+func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64, owned func(ctx context.Context) error) *Rewriter {
+	return &Rewriter{owned: owned, Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
 // Cut reads a file once and writes the rows between the boundaries into

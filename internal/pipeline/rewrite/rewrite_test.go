@@ -125,7 +125,7 @@ func TestCut(t *testing.T) {
 		parent := jobtest.WriteCells(t, fsys, "/job/f/"+strings.Repeat("a", 32), cells, o)
 		at := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]byte("ab\x00\xff")), 1, 3), 0, 6).Draw(rt, "boundaries")
 		family := drawFamily(rt)
-		w := New(fsys, "/job", func(string) spec.Family { return family }, 99)
+		w := New(fsys, "/job", func(string) spec.Family { return family }, 99, owned)
 
 		sorted := slices.Clone(at)
 		slices.SortFunc(sorted, bytes.Compare)
@@ -206,7 +206,7 @@ func TestMerge(t *testing.T) {
 		}
 		slices.SortStableFunc(all, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 		family := drawFamily(rt)
-		w := New(fsys, "/job", func(string) spec.Family { return family }, 99)
+		w := New(fsys, "/job", func(string) spec.Family { return family }, 99, owned)
 		for range 2 {
 			merged, err := w.Merge(t.Context(), files)
 			if err != nil {
@@ -242,7 +242,7 @@ func TestRewriteByHBase(t *testing.T) {
 				n++
 				parent := jobtest.WriteCells(t, fsys, sub+"/f/"+strings.Repeat("a", 32), cells, hfile.Options{Encoding: hfile.EncodingFastDiff})
 				parent.Path = strings.TrimPrefix(parent.Path, jobtest.RewriteURI)
-				w := New(fsys, sub, func(string) spec.Family { return family }, 9)
+				w := New(fsys, sub, func(string) spec.Family { return family }, 9, owned)
 				children, err := w.Cut(t.Context(), parent, [][]byte{[]byte("000100"), []byte("0010"), []byte("zz")})
 				if err != nil {
 					t.Fatal(err)
@@ -318,7 +318,7 @@ func TestCutWithPolicy(t *testing.T) {
 	cells := jobtest.SomeCells(100)
 	parent := jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("a", 32), cells, hfile.Options{})
 	fsys := policyFS{memory, map[string]string{}}
-	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	w := New(fsys, "/job", spec.DefaultFamily, 9, owned)
 	w.Output.Policies.Of = map[string]string{"f": "ALL_SSD"}
 	for range 2 {
 		children, err := w.Cut(t.Context(), parent, [][]byte{[]byte("000050")})
