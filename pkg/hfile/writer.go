@@ -308,6 +308,7 @@ func (w *Writer) Finish() (Stats, error) {
 		w.stats.FirstRow = w.info.firstRow
 		w.stats.LastRow = append([]byte(nil), w.prev.row()...)
 	}
+	w.blocks.out, w.blocks.err = nil, errors.New("the file is finished") // a writer that waits for reset holds no file
 	return w.stats, nil
 }
 

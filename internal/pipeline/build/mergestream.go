@@ -53,7 +53,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 	for t := range all {
 		all[t] = &Streamed{Merged: []PartRegion{}, Regions: []WrittenRecord{}}
 	}
-	for table := 0; ; {
+	for {
 		ordinal, err := rows.reader.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -65,9 +65,6 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 			return nil, readChunks(err)
 		}
 		t, region := tableOf(plans, ordinal)
-		if t != table {
-			writers[table].sinks, table = nil, t // there is memory for the files of one region only
-		}
 		p, err := writers[t].encode(ctx, regionOfStream(region), 0)
 		if err == nil {
 			err = writers[t].complete(ctx, p)

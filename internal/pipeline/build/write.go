@@ -137,6 +137,7 @@ type writers struct {
 	allowed func() error // called before files get their names; nil: they may
 
 	helpers *encode.Idle
+	sinks   *sinkPool // of all tables
 
 	mu      sync.Mutex
 	files   []manifest.File
@@ -147,7 +148,6 @@ type writers struct {
 	samples []manifest.Sample
 	last    time.Time           // time of the last finished file
 	claims  map[string][]uint64 // ids of the files that were being renamed to a final name
-	sinks   [][]*encode.Sink    // of finished regions, for reuse
 
 	several   bool // other tables are written in the same build
 	uncounted bool // the journal of an older version lacks the counts of its files

@@ -35,7 +35,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	for _, family := range w.plan.Families {
 		p.files = append(p.files, w.create(ctx, r, family, attempt))
 	}
-	sinks, err := w.takeSinks(func(i int) io.Writer { return p.files[i].out })
+	sinks, err := w.sinks.take(w, func(i int) io.Writer { return p.files[i].out })
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.Rows, stats.Cells, stats.Bytes
 	}
-	w.giveSinks(sinks)
+	w.sinks.give(w, sinks)
 	before := w.sort.LeftOut(w.from+r.i) + dups
 	p.counts = regionCounts{dups: before + p.part.Dups, records: before + p.part.Taken, joined: p.part.Joined, noCells: p.part.NoCells}
 	return p, nil
@@ -99,35 +99,6 @@ func (w *writers) encodeRows(ctx context.Context, r region, part *encode.Region,
 		return 0, w.named(readChunks(err))
 	}
 	return m.Duplicates(), finish(part)
-}
-
-// takeSinks returns a sink for each family. It reuses the sinks of a finished region if there are any.
-func (w *writers) takeSinks(out func(family int) io.Writer) ([]*encode.Sink, error) {
-	w.mu.Lock()
-	n := len(w.sinks)
-	if n == 0 {
-		w.mu.Unlock()
-		return encode.NewSinks(w.plan, out)
-	}
-	sinks := w.sinks[n-1]
-	w.sinks = w.sinks[:n-1]
-	w.mu.Unlock()
-	for i, s := range sinks {
-		s.Reset(out(i))
-	}
-	return sinks, nil
-}
-
-// giveSinks returns sinks for reuse, if their files were finished without an error.
-func (w *writers) giveSinks(sinks []*encode.Sink) {
-	for _, s := range sinks {
-		if !s.Resets() {
-			return
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sinks = append(w.sinks, sinks)
 }
 
 // blockSize returns an upper estimate of the size of the file: then the file is
