@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/retry"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -107,12 +108,12 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		}
 		if err != nil {
 			_ = f.Abort()
-			_ = o.FS.Remove(ctx, writing) // it may be complete despite the error
+			o.remove(ctx, writing) // it may be complete despite the error
 			return fail.With(fail.HDFS, err)
 		}
 		err = o.FS.Rename(ctx, writing, path.Join(o.Dir, name))
 		if err != nil {
-			_ = o.FS.Remove(ctx, writing)
+			o.remove(ctx, writing)
 		}
 		// An earlier attempt's rename may have succeeded despite its error.
 		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.hasContent(ctx, name, content) {
@@ -121,6 +122,13 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		return fail.With(fail.HDFS, err)
 	}
 	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+}
+
+// remove removes a file that is not wanted, if that is possible, also when the context has ended.
+func (o Output) remove(ctx context.Context, name string) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	_ = o.FS.Remove(ctx, name)
 }
 
 // hasContent reports whether a small file of the directory has the given content.

@@ -298,3 +298,41 @@ func TestWriteStopped(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedBetweenNames ends a build when some of its files have their final names: between the files of two families of a region, and before
+// the manifest has its own. Nothing is left.
+func TestStoppedBetweenNames(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 100)
+	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}}}
+	for name, last := range map[string]func(string, int) bool{
+		"families": func(_ string, nth int) bool { return nth == 2 },
+		"manifest": func(name string, _ int) bool { return strings.Contains(name, manifest.FileName) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cause := errors.New("stopped by the test")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var mu sync.Mutex
+			named := 0
+			fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, name string, _ int64) *testfs.Fault {
+				mu.Lock()
+				defer mu.Unlock()
+				if op != testfs.OpRename {
+					return nil
+				}
+				if named++; !last(name, named) {
+					return nil
+				}
+				cancel(cause)
+				return &testfs.Fault{Err: cause}
+			}}
+			dir := t.TempDir()
+			if _, err := buildMapped(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, WorkOptions{Workers: 1}, m); !errors.Is(err, cause) {
+				t.Error(err)
+			}
+			if left := jobtest.Hashes(t, dir); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}

@@ -9,14 +9,17 @@ import (
 	"path"
 	"slices"
 
+	"bulkload/internal/base/cleanup"
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/hdfsio"
 )
 
 // unname removes files that have their final names when another file of their
-// region could not get its own; the region is written again. A file that cannot
-// be removed now is remembered as ours.
+// region could not get its own, also because the build was cancelled; else the region is
+// written again. A file that cannot be removed now is remembered as ours.
 func (w *writers) unname(ctx context.Context, files []*pendingFile) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
 	for _, f := range files {
 		name := path.Join(w.out.Dir, f.Name)
 		info, err := w.out.FS.Stat(ctx, name)
