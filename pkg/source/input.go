@@ -109,7 +109,6 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 		in.counts[i].Store(-1)
 	}
 	in.sums.init(len(in.splits))
-	in.met.begin(len(in.columns), in.files)
 	return in, nil
 }
 

@@ -13,18 +13,15 @@ type metColumns struct {
 	has []bool
 }
 
-// begin records the columns that files have before they are read. Inputs that are the rest of another input, such as reject files, need not
-// have all.
-func (m *metColumns) begin(columns int, files []*inputFile) {
-	m.has = make([]bool, columns)
-	for _, f := range files {
-		if f.Info.Size() == 0 && f.table() == nil {
-			continue
-		}
-		for i := range m.has {
-			place := f.placeOf(i)
-			m.has[i] = m.has[i] || place != placeNull && (place < 0 || !f.facts.Open || f.rejects != nil)
-		}
+// begin records the columns that a file has before it is read. It is called before the file's content is planned, which may give it the order
+// of the schema. Inputs that are the rest of another input, such as reject files, need not have all.
+func (m *metColumns) begin(f *inputFile) {
+	if f.Info.Size() == 0 && f.table() == nil {
+		return
+	}
+	for i := range m.has {
+		place := f.placeOf(i)
+		m.has[i] = m.has[i] || place != placeNull && (place < 0 || !f.facts.Open || f.rejects != nil)
 	}
 }
 

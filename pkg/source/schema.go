@@ -56,6 +56,7 @@ func (in *Input) schema() error {
 		}
 		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
 	}
+	in.met.has = make([]bool, len(in.columns))
 	for _, f := range in.files {
 		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
@@ -66,6 +67,7 @@ func (in *Input) schema() error {
 		if err := in.fit(f, first); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
+		in.met.begin(f)
 		if err := f.content.plan(in.columns, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}

@@ -88,6 +88,38 @@ func TestColumnThatNoRecordHas(t *testing.T) {
 	}
 }
 
+// TestColumnThatNoFileHas checks that a chosen column that no file has causes a warning in formats whose files name their columns, alone and
+// next to a file of another format, and that a column of one file only causes none.
+func TestColumnThatNoFileHas(t *testing.T) {
+	const samples = "../../../testdata/source/dialects/spark/"
+	lines := writeInput(t, "x.csv", "id,other\n7,x\n")
+	for _, c := range []struct{ inputs, columns, warned string }{
+		{lines, "id,tpyo,other", "tpyo"},
+		{samples + "parquet.parquet", "id,tpyo,check_id", "tpyo"},
+		{samples + "orc.orc", "id,tpyo,check_id,y", "tpyo,y"},
+		{samples + "avro-snappy.avro", "tpyo,id", "tpyo"},
+		{samples + "parquet.parquet " + samples + "orc.orc", "id,tpyo", "tpyo"},
+		{samples + "parquet.parquet " + lines, "id,check_id,other,tpyo", "tpyo"},
+		{samples + "orc.orc " + lines, "id,check_id,other", ""},
+	} {
+		s := jobtest.CSVSpec(strings.Fields(c.inputs)...)
+		s.Key, s.Columns, s.Missing, s.Duplicates = "id", strings.Split(c.columns, ","), "null", "last"
+		var warned []string
+		events := progress.Events{OnWarn: func(msg string, kv ...any) {
+			if strings.Contains(msg, "these columns") {
+				warned = append(warned, fmt.Sprint(kv[1]))
+			}
+		}}
+		if _, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{Events: events}); err != nil {
+			t.Errorf("%s: %v", c.inputs, err)
+			continue
+		}
+		if got := strings.ReplaceAll(strings.Join(warned, ";"), " ", ""); got != c.warned {
+			t.Errorf("%s, columns %s: warned of %q, want %q", c.inputs, c.columns, got, c.warned)
+		}
+	}
+}
+
 // TestPartsSayWhatTheyLack checks that the missing columns of all parts are combined.
 func TestPartsSayWhatTheyLack(t *testing.T) {
 	s := jobtest.CSVSpec(linesOf(t, 2, 2000))
