@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -58,7 +59,7 @@ func (k *Input) checkFiles() error {
 	return nil
 }
 
-// dropLeftOut removes the unfinished files of left-out records of a failed build. It keeps the file of bad records, because it explains the
+// dropLeftOut removes the unfinished files of left-out records of a failed build; those of an earlier build stay. It keeps the file of bad records, because it explains the
 // failure: [source.RejectFile.Finish] completes it.
 func (k *Input) dropLeftOut() (err error) {
 	for _, f := range k.files() {
@@ -82,6 +83,27 @@ func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
 		return "", err
 	}
 	return f.Path(), nil
+}
+
+// finishLeftOut renames the files of records that were left out to their final names and records the names in the manifests. In a build that can
+// be resumed, the file of filtered records has its name since pass 1.
+func (o Options) finishLeftOut(filtered int64, all []*manifest.Manifest) error {
+	if o.resume == nil {
+		file, err := o.finish(o.Filtered, filtered)
+		if err != nil {
+			return err
+		}
+		for _, m := range all {
+			m.FilteredFile = file
+		}
+	}
+	for i, f := range o.Duplicates {
+		var err error
+		if all[i].DuplicatesFile, err = o.finish(f, all[i].Duplicates); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fileKept reports whether the records file that an earlier attempt wrote is at the path that this attempt uses. It is also true if there

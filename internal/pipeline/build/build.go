@@ -204,7 +204,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	return writeTables(ctx, tables, rows, sorter, totals, o)
 }
 
-// readAndSort is pass 1. The bad records are in their file before pass 1 is recorded as done.
+// readAndSort is pass 1. The bad records, and the filtered ones, are in their files before pass 1 is recorded as done.
 func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
@@ -222,13 +222,13 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 	if t.RejectFile, err = o.finish(o.Budget.File, t.Rejected); err != nil {
 		return t, err
 	}
-	if t.FilteredFile, err = o.finish(o.Filtered, t.Filtered); err != nil {
-		return t, err
-	}
 	if o.resume == nil {
-		if t.Expect, err = judgeExpectations(t.Expect, o.Checks, nil, o.Events); err != nil {
-			return t, err
-		}
+		t.Expect, err = judgeExpectations(t.Expect, o.Checks, nil, o.Events)
+	} else { // another attempt may not read the input again
+		t.FilteredFile, err = o.finish(o.Filtered, t.Filtered)
+	}
+	if err != nil {
+		return t, err
 	}
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }

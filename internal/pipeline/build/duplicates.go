@@ -75,16 +75,6 @@ func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all [
 	return nil
 }
 
-// finishDuplicates renames the files of duplicates to their final names and records the names in the manifests.
-func (o Options) finishDuplicates(all []*manifest.Manifest) (err error) {
-	for i, f := range o.Duplicates {
-		if all[i].DuplicatesFile, err = o.finish(f, all[i].Duplicates); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // rereader reads left-out duplicates again. Workers take the splits that contain some, in the order of the input.
 type rereader struct {
 	in      *source.Input

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
 )
@@ -158,5 +159,54 @@ func TestFilesOfAnEarlierAttempt(t *testing.T) {
 		if got := r.filesKept(o); got != c.kept {
 			t.Errorf("%s: kept %t, want %t", name, got, c.kept)
 		}
+	}
+}
+
+// TestFilteredFileOfFailedBuild checks that a build without a journal that fails after it has read the input leaves no file of filtered records,
+// and keeps that of an earlier build; one that can be resumed has the file, which its next attempt uses.
+func TestFilteredFileOfFailedBuild(t *testing.T) {
+	const earlier = rejects.Magic + "}\n"
+	failing := map[string]func(*spec.Spec){
+		"duplicates": func(s *spec.Spec) { s.Duplicates = "fail" },
+		"expectations": func(s *spec.Spec) {
+			*s = expecting(t, s.Inputs[0], "expect:\n- rows: {min: 1000}\n")
+			s.Filter = "v != '9'"
+		},
+		"nothing": func(s *spec.Spec) { s.Duplicates = "last" },
+	}
+	for name, change := range failing {
+		for _, before := range []string{"", earlier} {
+			s := jobtest.CSVSpec(writeInput(t, "x.csv", "id,v\na,1\nb,2\na,3\nz,9\n"))
+			s.Filter = "v != '9'"
+			change(&s)
+			w := WorkOptions{FilteredFile: filepath.Join(t.TempDir(), "f.jsonl")}
+			if before != "" {
+				testcheck.Must(t, os.WriteFile(w.FilteredFile, []byte(before), 0o600))
+			}
+			m, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), w)
+			text, _ := os.ReadFile(w.FilteredFile)
+			switch {
+			case name == "nothing":
+				if err != nil || m.FilteredFile != w.FilteredFile || len(readLeft(t, w.FilteredFile)) != 1 {
+					t.Errorf("%v, %+v, the file has %q", err, m, text)
+				}
+			case err == nil || string(text) != before:
+				t.Errorf("%s: %v, the file has %q, want %q", name, err, text, before)
+			}
+		}
+	}
+	s := jobtest.CSVSpec(writeInput(t, "x.csv", "id,v\na,1\na,3\nz,9\n"))
+	s.Duplicates, s.Filter = "fail", "v != '9'"
+	w, done := WorkOptions{FilteredFile: filepath.Join(t.TempDir(), "f.jsonl"), SpillDir: t.TempDir()}, NewDone()
+	j := jobtest.Resolve(t, s)
+	k, err := OpenInput(t.Context(), jobtest.Env(t).Source, j, w)
+	testcheck.Must(t, err)
+	plans, err := NewPlans(j, k.Source.Columns(), tablesShapes(t, j, nil), 0)
+	testcheck.Must(t, err)
+	tables := Output{FS: hdfsio.Local{}, Dir: filepath.Join(t.TempDir(), "out")}.Tables(j, plans)
+	_, err = k.BuildTables(t.Context(), tables, w, 0, &Resume{Done: &done, Checkpoint: noCheckpoint{&done}, Name: "job"})
+	testcheck.Must(t, k.Close())
+	if fail.KindOf(err) != fail.BadRows || len(readLeft(t, w.FilteredFile)) != 1 || done.Sorted == nil || done.Sorted.FilteredFile != w.FilteredFile {
+		t.Errorf("a build that can be resumed: %v, %+v", err, done.Sorted)
 	}
 }

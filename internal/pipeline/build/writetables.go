@@ -52,7 +52,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	if err := rows.recheck(ctx); err != nil {
 		return undo(err)
 	}
-	if err := o.finishDuplicates(manifests); err != nil {
+	if err := o.finishLeftOut(totals.Filtered, manifests); err != nil {
 		return undo(err)
 	}
 	for _, m := range manifests {
