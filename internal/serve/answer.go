@@ -185,11 +185,11 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 			continue
 		case err == nil:
 			return st, nil
-		case given > 0 && (errors.Is(err, errFull) || errors.Is(err, errSpent) || errors.Is(err, query.ErrMemory) || errors.Is(err, loader.ErrRowTooLarge)):
+		case given > 0 && st != nil && st.Next != "" && (errors.Is(err, errFull) || errors.Is(err, errSpent) || errors.Is(err, query.ErrMemory) || errors.Is(err, loader.ErrRowTooLarge)):
 			return st, nil // the page ends early
-		case errors.Is(err, errFull):
+		case given == 0 && errors.Is(err, errFull):
 			err = problem(answerTooLarge, "the first row of the page takes more than %d bytes; name fewer columns", a.most)
-		case errors.Is(err, errSpent):
+		case errors.Is(err, errFull) || errors.Is(err, errSpent): // without a token, rows that follow would be lost
 			err = noMemory()
 		}
 		a.b, a.rows = a.b[:before], rows

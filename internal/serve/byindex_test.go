@@ -12,25 +12,29 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-const (
-	dayKey   = "'d' + day + '|' + id"
-	indexJob = "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ntables:\n- index: by_day\n  table: check_by_day\n  key: >-\n    " + dayKey + "\n  query: [day]\n"
-)
+const dayKey = "'d' + day + '|' + id"
 
 // indexed returns a service of a table with an index: n rows of the day 17, about 100 bytes each, and a stale entry.
 func indexed(t *testing.T, o Options, n int) *service {
 	t.Helper()
-	s := open(t, o, map[string]string{"check": indexJob, "orders": orderJob})
+	return indexedBy(t, o, n, dayKey)
+}
+
+// indexedBy is indexed with the key of the index.
+func indexedBy(t *testing.T, o Options, n int, key string) *service {
+	t.Helper()
+	job := "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ntables:\n- index: by_day\n  table: check_by_day\n  key: >-\n    " + key + "\n  query: [day]\n"
+	s := open(t, o, map[string]string{"check": job, "orders": orderJob})
 	add := func(id, day, now string) {
 		before := len(s.fake.rows)
 		s.fake.put(t, checkKey, 10, "id", id, "check_id", "A", "day", now, "text", strings.Repeat("x", 100))
 		var row string
 		for _, r := range s.fake.rows {
-			if strings.HasSuffix(string(r.Key), id) && !strings.HasPrefix(string(r.Key), "d") {
+			if strings.HasSuffix(string(r.Key), id) && !strings.Contains(string(r.Key), "|") {
 				row = string(r.Key)
 			}
 		}
-		s.fake.put(t, dayKey, 10, "id", id, "day", day, spec.RowCell, row)
+		s.fake.put(t, key, 10, "id", id, "day", day, spec.RowCell, row)
 		if len(s.fake.rows) != before+2 {
 			t.Fatal("rows were not added")
 		}
@@ -72,6 +76,41 @@ func TestRowsByAnIndex(t *testing.T) {
 	s := indexed(t, Options{}, 3)
 	if got := s.all(t, "/v1/check/rows?by=by_day&day=18&", 5, func(int) {}); len(got) != 0 {
 		t.Errorf("by a day without an entry come %q", got)
+	}
+}
+
+// TestIndexPagesWithoutMemory takes memory away, step by step, and reads the rows of a day through an index with a salt: an answer is a
+// refusal, has all rows, or has a page token, with which the rows after it are found.
+func TestIndexPagesWithoutMemory(t *testing.T) {
+	const rows = 600 // more than twice the number of entries read at a time
+	path := fmt.Sprintf("/v1/check/rows?by=by_day&day=17&limit=%d", rows)
+	s := indexedBy(t, Options{}, rows, "salt(id, 16) + "+dayKey) // so many scans take more than their own memory
+	whole := s.answers.memory.free.Load()
+	all := strings.Fields(s.get(path).ids())
+	refused, early := 0, 0
+	for leave := int64(64 << 10); leave <= 1<<20; leave += 12 << 10 {
+		if !s.answers.memory.take(whole - leave) {
+			t.Fatal("no memory")
+		}
+		r := s.get(path)
+		s.answers.memory.force(leave - whole)
+		ids := strings.Fields(r.ids())
+		switch {
+		case r.status != http.StatusOK:
+			r.refuses(t, fmt.Sprintf("%d KiB", leave>>10), overloaded)
+			refused++
+		case r.Next != nil:
+			ids = append(ids, strings.Fields(s.get(path+"&page="+*r.Next).ids())...)
+			early++
+			fallthrough
+		default:
+			if !slices.Equal(ids, all) {
+				t.Errorf("with %d KiB: %d rows of %d, page token %t", leave>>10, len(ids), rows, r.Next != nil)
+			}
+		}
+	}
+	if len(all) != rows || refused == 0 || early == 0 {
+		t.Errorf("%d rows; %d answers are refused, %d end early", len(all), refused, early)
 	}
 }
 

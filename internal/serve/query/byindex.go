@@ -141,6 +141,9 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 		}
 		all.Heads, all.Regions = st.Heads, append(all.Regions, st.Regions...)
 		all.Dial = cmp.Or(all.Dial, st.Dial)
+		if err != nil && all.Rows > 0 {
+			all.Next = narrow.Page // none of these entries is passed
+		}
 		if err == nil {
 			var passed int
 			passed, err = e.give(ctx, q, func(row loader.Row) error {
@@ -175,12 +178,13 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	}
 }
 
-// after returns the page token that follows the first n entries of q.
+// after returns the page token that follows the first n entries of q. It takes memory without a request: the rows before are in the answer, which
+// needs the token.
 func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
 	if n == 0 {
 		return q.Page, nil
 	}
-	q.Limit = int64(n)
+	q.Limit, q.More = int64(n), nil
 	st, err := x.index.read(ctx, q, start, func(loader.Row) error { return nil })
 	if err != nil {
 		return "", err

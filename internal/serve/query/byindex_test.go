@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,6 +152,64 @@ func TestReadByAnIndex(t *testing.T) {
 			}
 		}
 	})
+}
+
+// byDay returns a table of n rows of the day 1, named by their numbers, and its index.
+func byDay(t *testing.T, n int) *Index {
+	t.Helper()
+	job, err := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "day"},
+		Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: "day + '|' + id", Query: []string{"day"}}}}.Resolve()
+	testcheck.Must(t, err)
+	f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1)}}
+	for i := range n {
+		id := fmt.Sprintf("%04d", i)
+		f.put("t", id, "day", "1", "id", id)
+		f.put("x", "1|"+id, spec.RowCell, id)
+	}
+	x, err := NewIndex(f, job, "by_day")
+	testcheck.Must(t, err)
+	return x
+}
+
+// TestPagesThatEndWithoutMemory checks that a page that memory ends after some rows has a token, with which the rows after it are read: when
+// further entries do not fit, and when memory is gone as the reader ends the page.
+func TestPagesThatEndWithoutMemory(t *testing.T) {
+	const rows = 2*entriesAtATime + 88
+	errStop := errors.New("full")
+	for name, c := range map[string]struct {
+		end  int // the number of rows from which on no memory is given
+		stop int // row at which the reader ends the page
+	}{"the second entries": {entriesAtATime, rows}, "the third entries": {2 * entriesAtATime, rows}, "the reader": {100, 100}} {
+		t.Run(name, func(t *testing.T) {
+			x := byDay(t, rows)
+			var got []string
+			q := Query{Values: []string{"1"}, Limit: 1000, Memory: 1, More: func(int64) bool { return len(got) < c.end }}
+			st, err := x.Read(t.Context(), q, func(row loader.Row) error {
+				if len(got) == c.stop {
+					return errStop
+				}
+				got = append(got, string(row.Key))
+				return nil
+			})
+			if want := cmp.Or(errors.Is(err, errStop), c.stop == rows && errors.Is(err, ErrMemory)); !want || len(got) != c.end || st.Next == "" {
+				t.Fatalf("%d rows, page token %q, error %v", len(got), st.Next, err)
+			}
+			q.Page, q.More = st.Next, nil
+			_, err = x.Read(t.Context(), q, func(row loader.Row) error {
+				got = append(got, string(row.Key))
+				return nil
+			})
+			testcheck.Must(t, err)
+			for i, key := range got {
+				if key != fmt.Sprintf("%04d", i) {
+					t.Fatalf("row %d is %s", i, key)
+				}
+			}
+			if len(got) != rows {
+				t.Errorf("%d rows, want %d", len(got), rows)
+			}
+		})
+	}
 }
 
 // TestIndexesThatCannotBeRead checks that they are refused, with their names.
