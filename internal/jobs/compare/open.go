@@ -120,7 +120,26 @@ func openFiles(ctx context.Context, s Side) (*opened, error) {
 		at, _ := s.Env.Conf.Resolve(s.Dir)
 		return nil, cluster.Absent(at, err)
 	}
-	return looseOf(s, fsys, dir, files, "hfiles")
+	o, err := looseOf(s, fsys, dir, files, "hfiles")
+	if err != nil {
+		return nil, err
+	}
+	o.sum, err = identityOf(ctx, fsys, dir, files)
+	return o, err
+}
+
+// identityOf returns a checksum of what distinguishes the files from others of the same names.
+func identityOf(ctx context.Context, fsys hdfsio.FS, dir string, files []manifest.File) (string, error) {
+	sum := sha256.New()
+	for _, f := range files {
+		info, err := fsys.Stat(ctx, path.Join(dir, f.Name))
+		if err != nil {
+			return "", fail.With(fail.Input, err)
+		}
+		id, _ := hdfsio.FileID(info)
+		fmt.Fprintf(sum, "%q %d %d %d\n", f.Name, info.Size(), info.ModTime().UnixNano(), id)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // looseOf returns a side of HFiles that do not belong to a table.
@@ -228,14 +247,8 @@ func (o *opened) fingerprint() string {
 	switch {
 	case o.scan != nil:
 		return "scan " + o.name()
-	case o.sum != "":
-		return o.as + " " + o.sum
 	case o.as == "snapshot":
 		return "snapshot " + hex.EncodeToString(o.snap.Checksum[:])
 	}
-	sum := sha256.New()
-	for _, r := range o.snap.Regions {
-		fmt.Fprintf(sum, "%q %q %d %d\n", r.Encoded, r.Start, r.Files, r.Bytes)
-	}
-	return o.as + " " + hex.EncodeToString(sum.Sum(nil))
+	return o.as + " " + o.sum
 }

@@ -17,7 +17,7 @@ type opened struct {
 	scan *tablesource.Scanned
 	as   string // read_as in results
 	at   time.Time
-	sum  string // checksum of a side that was built; empty: not built
+	sum  string // checksum of a side of HFiles: of what they were built from, or of the files in the directory
 
 	close func(context.Context) error // nil: nothing to close
 }
