@@ -60,6 +60,7 @@ func (j *run) openAll(ctx context.Context) (err error) {
 			}
 		}
 	}
+	j.recall()
 	if j.req.Key != "" {
 		if j.a, err = j.rekeyed(ctx); err != nil {
 			return err
@@ -225,7 +226,7 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 	}
 	o, err := looseOf(a.Side, hdfsio.Local{}, out, m.Files, "snapshot, with new keys")
 	if o != nil {
-		o.sum, o.at, o.close = a.fingerprint(), a.at, a.close
+		o.at, o.close = a.at, a.close
 	}
 	return o, err
 }
@@ -242,7 +243,7 @@ func (o *opened) starts() [][]byte {
 	return nil
 }
 
-// fingerprint identifies the side's contents across attempts. A scanned table is identified by its name only.
+// fingerprint identifies the side's contents across attempts. A scanned table has only its name.
 func (o *opened) fingerprint() string {
 	switch {
 	case o.scan != nil:

@@ -1,16 +1,22 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // stopped runs a comparison that is stopped after a few ranges, and returns its journal's contents and its directory.
@@ -64,5 +70,68 @@ func TestCompareFilesReplaced(t *testing.T) {
 		if r, err := Run(t.Context(), req, o); err != nil || r.Equal || r.Found.Changed != 1 {
 			t.Errorf("%s: %+v, %v", say, r, err)
 		}
+	}
+}
+
+// TestCompareListsOfEarlierAttempts checks that a resumed comparison lists the rows that differ, and no others: if the earlier attempt had a lower
+// limit, and if it was killed after it had listed a range that shows no difference when it is read again.
+func TestCompareListsOfEarlierAttempts(t *testing.T) {
+	t.Parallel()
+	m := newMade(t)
+	one := m.export("one.csv", text())
+	other := m.export("other.csv", strings.NewReplacer("\naaa,value", "\naaa,valuX", "\naab,value", "\naab,valuX").Replace(text()))
+	req := Request{A: m.hfiles("a", hfile.CompressionNone, one, "c", "m"), B: m.hfiles("b", hfile.CompressionNone, other, "c", "m"), Versions: 1}
+	for name, c := range map[string]struct {
+		limit int
+		stale bool
+	}{"a lower limit": {1, false}, "a list without its record": {0, true}} {
+		t.Run(name, func(t *testing.T) {
+			o := resumable(t)
+			o.Limit, o.Differences = c.limit, filepath.Join(t.TempDir(), "d.jsonl")
+			h, dir := stopped(t, req, o)
+			var found result.Differences
+			for _, x := range h.Compared {
+				found.Add(x.Differences)
+			}
+			if found.Rows() != 2 {
+				t.Fatalf("%s in the ranges that are compared", found)
+			}
+			if c.stale {
+				testcheck.Must(t, os.WriteFile(listOf(dir, len(h.Comparing.Cuts)), []byte("stale\n"), 0o600))
+			}
+			o.Limit = 0
+			r, err := Run(t.Context(), req, o)
+			testcheck.Must(t, err)
+			list, err := os.ReadFile(o.Differences)
+			testcheck.Must(t, err)
+			if r.Listed != 2 || r.Found.Changed != 2 || bytes.Count(list, []byte("\n")) != 2 || bytes.Contains(list, []byte("stale")) {
+				t.Errorf("%d rows of %d are listed: %s", r.Listed, r.Found.Changed, list)
+			}
+		})
+	}
+}
+
+// TestRangesThatCount checks when the ranges of an earlier attempt count, and that their time for expired cells is kept then only.
+func TestRangesThatCount(t *testing.T) {
+	files := func(sum string) *opened { return &opened{snap: &snapshot.Snapshot{}, as: "hfiles", sum: sum} }
+	scanned := &opened{scan: &tablesource.Scanned{}, as: "scan"}
+	for name, c := range map[string]struct {
+		b, before *opened
+		kept      bool
+	}{"the same files": {files("b"), files("b"), true}, "other files": {files("b"), files("c"), false}, "a scanned table": {scanned, scanned, false}} {
+		now := time.UnixMilli(time.Now().UnixMilli())
+		was := &checkpoint.ComparingRecord{A: files("a").fingerprint(), B: c.before.fingerprint(), Now: 5, Cuts: []rowkey.Key{[]byte("m")}}
+		j := &run{job: &checkpoint.Job{History: checkpoint.History{Comparing: was}}, now: now, a: files("a"), b: c.b}
+		j.recall()
+		if c.kept {
+			now = time.UnixMilli(5)
+		}
+		if j.kept != c.kept || !j.now.Equal(now) || j.comparing.Now != now.UnixMilli() || (len(j.comparing.Cuts) == 1) != c.kept {
+			t.Errorf("%s: kept %t, time %s, %+v", name, j.kept, j.now, j.comparing)
+		}
+	}
+	j := &run{job: &checkpoint.Job{}, a: files("a"), b: files("b")}
+	if j.recall(); j.kept {
+		t.Error("ranges count without an earlier attempt")
 	}
 }

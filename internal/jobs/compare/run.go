@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,13 +33,15 @@ type run struct {
 	now     time.Time // time for deciding which cells have expired
 	dir     string    // directory of the lists of differences
 
-	a, b   *opened
-	built  bool                         // the directory for HFiles to compare exists
-	found  map[int]result.ComparedRange // by number of the range
-	ranges []keyrange.Range
-	result *result.Comparison
-	fixed  *result.Repair // nil: there was no repair
-	again  bool           // remaining differences are loaded cells that B's delete markers hide
+	a, b      *opened
+	comparing checkpoint.ComparingRecord   // both sides, and the cuts of an earlier attempt whose ranges count
+	kept      bool                         // the ranges of an earlier attempt count
+	built     bool                         // the directory for HFiles to compare exists
+	found     map[int]result.ComparedRange // by number of the range
+	ranges    []keyrange.Range
+	result    *result.Comparison
+	fixed     *result.Repair // nil: there was no repair
+	again     bool           // remaining differences are loaded cells that B's delete markers hide
 }
 
 // repairs is the maximum number of repairs, each followed by a comparison: a marker can uncover an older cell.
@@ -117,9 +121,6 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(j.dir)) }()
 	}
-	if st.Comparing != nil {
-		j.now = time.UnixMilli(st.Comparing.Now)
-	}
 	err = st.Steps(ctx, o.Gate, []checkpoint.Step{
 		{Name: "begin the attempt", Run: j.begin},
 		{Name: "open both sides", Gate: true, Run: j.openAll, TakeBack: j.giveBack},
@@ -165,25 +166,33 @@ func (j *run) scratch() (string, error) {
 	return dir, nil
 }
 
-// divide determines the ranges, or uses those of an earlier attempt if neither side has changed.
-func (j *run) divide(ctx context.Context) error {
+// recall determines whether the ranges of an earlier attempt count: if neither side has changed since. A scanned table may have. The time for
+// expired cells is that of the ranges that count.
+func (j *run) recall() {
 	now := checkpoint.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
-	if was := j.job.Comparing; was != nil && was.A == now.A && was.B == now.B {
-		now.Cuts = was.Cuts
-	} else {
+	was := j.job.Comparing
+	if j.kept = was != nil && was.A == now.A && was.B == now.B && j.a.scan == nil && j.b.scan == nil; j.kept {
+		now.Now, now.Cuts = was.Now, was.Cuts
+	}
+	j.comparing, j.now = now, time.UnixMilli(now.Now)
+}
+
+// divide determines the ranges, or uses those of an earlier attempt.
+func (j *run) divide(ctx context.Context) error {
+	if !j.kept {
 		cuts, err := divide(ctx, j.a, j.b, j.options.RangeBytes)
 		if err != nil {
 			return fail.With(fail.HDFS, err)
 		}
-		now.Cuts = append(now.Cuts, rowkey.Keys(cuts)...)
+		j.comparing.Cuts = append(j.comparing.Cuts, rowkey.Keys(cuts)...)
 		if err := removeLists(j.dir); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
-		if err := j.job.Record(checkpoint.EventComparing, now); err != nil {
+		if err := j.job.Record(checkpoint.EventComparing, j.comparing); err != nil {
 			return err
 		}
 	}
-	j.ranges = within(rowkey.Rows(now.Cuts), j.req.Choice.Ranges)
+	j.ranges = within(rowkey.Rows(j.comparing.Cuts), j.req.Choice.Ranges)
 	return nil
 }
 
@@ -249,7 +258,7 @@ func (j *run) workers(ranges int) (int, error) {
 }
 
 // listed reports whether an earlier attempt has produced the requested output for a range: its digests, and a list of its differences that is still
-// on this machine.
+// on this machine, with as many rows as are to be listed.
 func (j *run) listed(number int, f result.ComparedRange) bool {
 	if j.options.Digests != "" && !f.Digested {
 		return false
@@ -257,12 +266,15 @@ func (j *run) listed(number int, f result.ComparedRange) bool {
 	if j.options.Differences == "" || f.Rows() == 0 {
 		return true
 	}
-	_, err := os.Stat(listOf(j.dir, number))
-	return err == nil
+	list, err := os.ReadFile(listOf(j.dir, number))
+	return err == nil && int64(bytes.Count(list, []byte("\n"))) >= min(f.Rows(), int64(j.options.Limit))
 }
 
 // compareRange compares the rows of one range.
 func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRange, err error) {
+	if err := os.Remove(listOf(j.dir, number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that did not record the range
+		return f, fail.With(fail.HDFS, err)
+	}
 	m, end := j.join(ctx, j.ranges[number], j.req.view(j.now))
 	defer func() { err = errors.Join(err, end()) }()
 	m.read = j.options.Events.Read
