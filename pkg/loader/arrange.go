@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/setting"
 )
 
@@ -15,8 +16,9 @@ type group struct {
 	region   Region
 	files    []HFile
 	attempts int
-	failure  string // the kind of the last attempt's failure (failureKind)
-	same     int    // how many attempts in a row failed in this way
+	fs       *kerberos.Token // with which the server takes the files as the user, nil without security
+	failure  string          // the kind of the last attempt's failure (failureKind)
+	same     int             // how many attempts in a row failed in this way
 }
 
 // arrange groups files by the region that holds them, in the order of the regions. It cuts a file that spans several regions at all

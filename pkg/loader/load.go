@@ -112,11 +112,8 @@ func (l *load) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c := l.cluster.cfg; c.Token != nil && !l.direct {
-		// Without a token the region server moves files as itself, and loses those that it then may not change.
-		if l.fs, err = c.Token(ctx, files[0].Path); err != nil {
-			return fmt.Errorf("delegation token for the load of table %s: %w", l.req.Table, err)
-		}
+	if _, err := l.fileToken(ctx, files[0].Path); err != nil {
+		return err
 	}
 	l.plan(groups)
 	l.progressed()
@@ -131,7 +128,6 @@ type load struct {
 	direct  bool
 	mover   string          // HBase's user if direct, empty where that is not known
 	token   string          // with which files are sent, empty if direct
-	fs      *kerberos.Token // with which the servers take files as the user, nil without security
 	staged  string          // the staging directory in which a file may be: the token, or that of an earlier attempt
 	tracked map[string]bool // families whose store files are listed by a tracker, not by the directory
 	sent    map[string]bool // files that an earlier attempt sent without an answer
@@ -141,7 +137,8 @@ type load struct {
 	moving sync.Mutex
 	moved  map[string]string // server from which a region was moved, by its encoded name
 
-	mu       sync.Mutex // also serializes the events
+	mu       sync.Mutex      // also serializes the events
+	fs       *kerberos.Token // the last one with which the servers take files as the user, nil without security
 	place    map[string]Place
 	regions  map[string]*RegionLoad // by start key
 	progress time.Time              // when a region became loaded, or the load began

@@ -41,7 +41,7 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 		}
 	}()
 	resp := &pb.BulkLoadHFileResponse{}
-	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, l.fs, g.files, !l.req.Unreplicated), resp)
+	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, g.fs, g.files, !l.req.Unreplicated), resp)
 	return err == nil && resp.GetLoaded(), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/pkg/kerberos"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -152,6 +153,9 @@ func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g 
 	case failed():
 		return g, nil // the file stays where it is; the error is that of another group
 	}
+	if g.fs, err = l.fileToken(ctx, g.files[0].Path); err != nil { // one from before the waits may have expired
+		return g, err
+	}
 	g.attempts++
 	return l.send(ctx, at, g)
 }
@@ -164,6 +168,26 @@ func (l *load) wait(ctx context.Context) error {
 		l.progressed()
 	}
 	return err
+}
+
+// fileToken returns the delegation token with which a server takes files as the user, nil without security: it then moves files as itself, and loses those
+// that it may not change. While no token is given out, the last one is used, which may still be valid.
+func (l *load) fileToken(ctx context.Context, file string) (*kerberos.Token, error) {
+	if l.cluster.cfg.Token == nil || l.direct {
+		return nil, nil
+	}
+	token, err := l.cluster.cfg.Token(ctx, file)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.fs = token
+	case l.fs == nil || ctx.Err() != nil:
+		return nil, fmt.Errorf("delegation token for the load of table %s: %w", l.req.Table, err)
+	default:
+		l.cluster.log.Warn("no new delegation token, the last one is used", "table", l.req.Table.String(), "error", err)
+	}
+	return l.fs, nil
 }
 
 // returnedError is the error of a load that certainly was not begun and that may succeed when it is sent again.

@@ -29,8 +29,8 @@ type Identity struct {
 type secrets struct {
 	mu     sync.Mutex
 	login  *kerberos.Client
-	user   string                // the principal's user name on HDFS and HBase
-	tokens map[string]*lentToken // by service
+	user   string                 // the principal's user name on HDFS and HBase
+	tokens map[string][]lentToken // by service, the last one last
 }
 
 // lentToken is a delegation token that is passed to HBase with each load.
@@ -249,26 +249,27 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	if err != nil {
 		return nil, err
 	}
+	return e.lend(ctx, service, h.DelegationToken)
+}
+
+// lend returns the last token for a service that was lent within the last hour, or gets one. Earlier ones stay valid until the environment is closed,
+// since calls that were sent with them may not have ended.
+func (e *Env) lend(ctx context.Context, service string, get func(ctx context.Context, renewer string) (*kerberos.Token, func(context.Context) error, error)) (*kerberos.Token, error) {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()
 	lent := e.secrets.tokens[service]
-	if lent != nil && time.Since(lent.since) < tokenAge {
-		return lent.token, nil
+	if n := len(lent); n > 0 && time.Since(lent[n-1].since) < tokenAge {
+		return lent[n-1].token, nil
 	}
-	t, cancel, err := h.DelegationToken(ctx, e.secrets.user) // a principal of two parts without its realm is not a renewer
+	t, cancel, err := get(ctx, e.secrets.user) // a principal of two parts without its realm is not a renewer
 	if err != nil {
 		return nil, err
 	}
 	t.Service = service
-	if lent != nil {
-		if err := lent.cancel(ctx); err != nil {
-			e.Log.Debug("a delegation token was not canceled", "error", err)
-		}
-	}
 	if e.secrets.tokens == nil {
-		e.secrets.tokens = map[string]*lentToken{}
+		e.secrets.tokens = map[string][]lentToken{}
 	}
-	e.secrets.tokens[service] = &lentToken{t, time.Now(), cancel}
+	e.secrets.tokens[service] = append(lent, lentToken{t, time.Now(), cancel})
 	e.Log.Debug("got a delegation token", "service", service, "kind", t.Kind)
 	return t, nil
 }
@@ -302,9 +303,11 @@ func (e *Env) closeSecrets() {
 	defer e.secrets.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, t := range e.secrets.tokens {
-		if err := t.cancel(ctx); err != nil {
-			e.Log.Debug("a delegation token was not canceled: it expires by itself", "error", err)
+	for _, lent := range e.secrets.tokens {
+		for _, t := range lent {
+			if err := t.cancel(ctx); err != nil {
+				e.Log.Debug("a delegation token was not canceled: it expires by itself", "error", err)
+			}
 		}
 	}
 	e.secrets.tokens = nil

@@ -1,11 +1,17 @@
 package cluster
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 )
@@ -46,4 +52,34 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: user %s, %v", what, user, err)
 		}
 	}
+}
+
+// TestLentTokens checks that a token is lent for an hour, and that earlier ones, which calls may still use, are canceled only when the environment is
+// closed.
+func TestLentTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Env{Log: slog.New(slog.DiscardHandler)}
+		var canceled []string
+		got := 0
+		get := func(context.Context, string) (*kerberos.Token, func(context.Context) error, error) {
+			got++
+			name := fmt.Sprint("token ", got)
+			return &kerberos.Token{Identifier: []byte(name)}, func(context.Context) error {
+				canceled = append(canceled, name)
+				return nil
+			}, nil
+		}
+		for _, want := range []string{"token 1", "token 1", "token 2", "token 2", "token 3"} {
+			token, err := e.lend(t.Context(), "ha-hdfs:bulk", get)
+			testcheck.Must(t, err)
+			if string(token.Identifier) != want || token.Service != "ha-hdfs:bulk" || len(canceled) > 0 {
+				t.Errorf("%s for %s, want %s; canceled %q", token.Identifier, token.Service, want, canceled)
+			}
+			<-time.After(tokenAge / 2)
+		}
+		e.closeSecrets()
+		if want := []string{"token 1", "token 2", "token 3"}; !slices.Equal(canceled, want) {
+			t.Errorf("canceled %q, want %q", canceled, want)
+		}
+	})
 }
