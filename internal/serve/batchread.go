@@ -15,6 +15,7 @@ type batchReading struct {
 	res    *resource
 	batch  *batch
 	shape  *rowjson.Shape
+	full   *Problem // of the keys from the one on whose rows no longer fit; nil: the answer is not full
 }
 
 // batchPart is the result of one key: its rows or an error.
@@ -61,13 +62,12 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 			}
 		}
 	}()
-	var full *Problem // of the keys that follow the one that filled the answer
 	for i := range keys {
 		if i > 0 {
 			a.b = append(a.b, ',')
 		}
-		if full != nil {
-			if err := a.appendProblem(full); err != nil {
+		if p.full != nil {
+			if err := a.appendProblem(p.full); err != nil {
 				return err
 			}
 			continue
@@ -83,12 +83,10 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 		if err != nil {
 			return err
 		}
+		if p.full != nil {
+			cancel()
+		}
 		if found != nil {
-			if found.is(answerTooLarge) && i > 0 {
-				full = problem(answerTooLarge, "the rows of the keys before fill the answer; ask for this one again")
-				found = full
-				cancel()
-			}
 			if err := a.appendProblem(found); err != nil {
 				return err
 			}
@@ -123,7 +121,7 @@ func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 
 // join appends the rows of one key. If they do not fit, or if there was no memory to read them concurrently with
 // others, it reads them again into the answer itself, which may end their page early. A problem is about this key
-// only.
+// only, unless it is [batchReading.full].
 func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i int) (*Problem, error) {
 	err := part.err
 	if part.answer != nil {
@@ -146,7 +144,12 @@ func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i i
 	if err == nil {
 		return nil, nil
 	}
-	if found := failure(ctx, err); found.is(badQuery) || found.is(answerTooLarge) {
+	found := failure(ctx, err)
+	switch {
+	case found.is(answerTooLarge) && again && (a.rows > 0 || i > 0 && part.err == nil): // and not by the row alone
+		p.full = problem(answerTooLarge, "the answer is full with the results of earlier keys: ask for this key again")
+		return p.full, nil
+	case found.is(badQuery) || found.is(answerTooLarge):
 		return found, nil
 	}
 	return nil, err

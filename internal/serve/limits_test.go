@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -64,8 +65,36 @@ func TestAnswerBytes(t *testing.T) {
 	s.get("/v1/check/rows?check_id=escapes").refuses(t, "a row that is too large by its escapes", answerTooLarge)
 	// A batch whose answer is full has a problem for each of the remaining keys.
 	r := s.post("/v1/check/rows:batch", `{"keys":[{"check_id":"A"},{"check_id":"B"},{"check_id":"none"}]}`)
-	if r.status != 200 || strings.Count(r.body, "answer-too-large") != 2 || strings.Contains(r.body, `"rows":[]`) {
+	if r.status != 200 || strings.Count(r.body, "the answer is full") != 2 || strings.Contains(r.body, `"rows":[]`) {
 		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// TestBatchWithARowThatIsTooLarge checks that in a batch a row that is too large is a problem of its own key: the keys after it have their rows, and
+// are not called those that no longer fit.
+func TestBatchWithARowThatIsTooLarge(t *testing.T) {
+	for _, reads := range []int{1, 8} {
+		s := checks(t, Options{Limits: Limits{Bytes: 3 << 10, BatchReads: reads}}, 50)
+		s.fake.put(t, checkKey, 10, "id", "big", "check_id", "big", "text", strings.Repeat("x", 3<<10))
+		for _, first := range []string{"none", "A"} {
+			r := s.post("/v1/check/rows:batch", fmt.Sprintf(`{"keys":[{"check_id":%q},{"check_id":"big"},{"check_id":"B"},{"check_id":"big"}],"limit":1}`, first))
+			var out struct {
+				Results []struct {
+					Rows    []map[string]any
+					Problem *Problem
+				}
+			}
+			if err := json.Unmarshal([]byte(r.body), &out); err != nil || r.status != http.StatusOK || len(out.Results) != 4 {
+				t.Fatalf("%v %d %s", err, r.status, r.body)
+			}
+			for i, rows := range []int{map[string]int{"A": 1}[first], 0, 1, 0} {
+				result := out.Results[i]
+				large := i%2 == 1
+				if len(result.Rows) != rows || large != (result.Problem != nil) || large && !strings.Contains(result.Problem.Detail, "name fewer columns") {
+					t.Errorf("%d reads, first %s: result %d of %s", reads, first, i, r.body)
+				}
+			}
+		}
 	}
 }
 
