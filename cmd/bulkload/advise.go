@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -151,7 +150,7 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 }
 
 func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string) {
-	fmt.Fprintf(w, "%s, of %s each at the end of the period\n", setting.Count(a.Regions, "region"), ui.Bytes(a.RegionBytes))
+	fmt.Fprintf(w, "%s, of %s each at the end of the period\n", setting.Count(a.Regions, "region"), setting.Bytes(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)
 	}

@@ -14,7 +14,6 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -215,7 +214,7 @@ func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	for _, f := range m.Files {
-		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", below(out, f.Name), setting.Count(f.Rows, "row"), ui.Bytes(f.Bytes),
+		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", below(out, f.Name), setting.Count(f.Rows, "row"), setting.Bytes(f.Bytes),
 			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
 	}
 }

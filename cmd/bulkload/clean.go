@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/mapreduce"
@@ -94,7 +93,7 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
 			removed++
 			bytes += d.Bytes
 		}
-		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, ui.Bytes(d.Bytes), d.Path, "", d.Because)
+		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, setting.Bytes(d.Bytes), d.Path, "", d.Because)
 	}
 	switch {
 	case len(r.Dirs) == 0 && job != "":
@@ -104,9 +103,9 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
 	case removed == 0:
 		fmt.Fprintln(w, "nothing to remove")
 	case r.Removed:
-		fmt.Fprintf(w, "%s removed, %s\n", setting.Count(removed, "directory"), ui.Bytes(bytes))
+		fmt.Fprintf(w, "%s removed, %s\n", setting.Count(removed, "directory"), setting.Bytes(bytes))
 	default:
-		fmt.Fprintf(w, "%s with %s would be removed: give --yes to do it\n", setting.Count(removed, "directory"), ui.Bytes(bytes))
+		fmt.Fprintf(w, "%s with %s would be removed: give --yes to do it\n", setting.Count(removed, "directory"), setting.Bytes(bytes))
 	}
 }
 

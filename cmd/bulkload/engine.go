@@ -96,5 +96,5 @@ func printYARN(w io.Writer, y *mapreduce.Settings, e *estimate.Estimate) {
 		return
 	}
 	fmt.Fprintf(w, "\nyarn: %s of %d MiB and %s of %d MiB, about %s shuffled, %s of processor time\n",
-		setting.Count(p.Maps, "map"), p.MapMemory, setting.Count(p.Reduces, "reduce"), p.ReduceMemory, ui.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
+		setting.Count(p.Maps, "map"), p.MapMemory, setting.Count(p.Reduces, "reduce"), p.ReduceMemory, setting.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
 }

@@ -164,7 +164,7 @@ func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration)
 		as = "read by scans since"
 	}
 	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
-	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), ui.Bytes(m.Bytes))
+	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), setting.Bytes(m.Bytes))
 	if m.NoCells > 0 {
 		fmt.Fprintf(w, "  %s no cell in these columns: left out\n", setting.Count(m.NoCells, "row has"))
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
@@ -65,7 +64,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 }
 
 func printMeta(w io.Writer, v filecheck.HFileMeta) {
-	fmt.Fprintf(w, "%s\n  HFile %s, %s, %s, %s\n", v.File, v.Version, ui.Bytes(v.Bytes), setting.Count(v.Cells, "cell"), setting.Count(v.IndexLevels, "index level"))
+	fmt.Fprintf(w, "%s\n  HFile %s, %s, %s, %s\n", v.File, v.Version, setting.Bytes(v.Bytes), setting.Count(v.Cells, "cell"), setting.Count(v.IndexLevels, "index level"))
 	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%s)\n", v.Compression, v.Encoding, v.Bloom, setting.Count(v.BloomKeys, "key"))
 	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)
 	for _, e := range v.Info {

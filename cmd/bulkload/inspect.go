@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/jobs/inspect"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -161,7 +160,7 @@ func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 		fmt.Fprintf(w, "left out: %d × %s, such as %s\n", l.Count, l.Kind, l.Example)
 	}
 	for _, f := range r.Files {
-		fmt.Fprintf(w, "%s: %s, %s", f.Path, cmp.Or(f.Format, "text"), ui.Bytes(f.Size))
+		fmt.Fprintf(w, "%s: %s, %s", f.Path, cmp.Or(f.Format, "text"), setting.Bytes(f.Size))
 		if f.Compression != "" {
 			fmt.Fprintf(w, ", packed as %s", f.Compression)
 		}
@@ -174,7 +173,7 @@ func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 	if r.Sample.Whole && r.Sample.Files > 0 {
 		all = ": all of the input"
 	}
-	fmt.Fprintf(w, "sample: %s, %s of %d of %s%s\n", setting.Count(r.Sample.Rows, "row"), ui.Bytes(r.Sample.Bytes), r.Sample.Files, setting.Count(len(r.Files), "file"), all)
+	fmt.Fprintf(w, "sample: %s, %s of %d of %s%s\n", setting.Count(r.Sample.Rows, "row"), setting.Bytes(r.Sample.Bytes), r.Sample.Files, setting.Count(len(r.Files), "file"), all)
 	if d := r.Dialect; d != nil {
 		fmt.Fprintf(w, "dialect: %s%s (%s)\n", d.Preset, settingsText(d.Settings), r.Writer)
 	}

@@ -14,7 +14,6 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
@@ -25,6 +24,7 @@ import (
 	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -265,7 +265,7 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 	return func(r, b int64) {
 		r, b = rows.Add(r), bytes.Add(b)
 		if now, last := int64(time.Since(start)/every), told.Load(); now > last && told.CompareAndSwap(last, now) {
-			log.Info("counted", "rows", r, "input", ui.Bytes(b))
+			log.Info("counted", "rows", r, "input", setting.Bytes(b))
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/setting"
@@ -118,7 +117,7 @@ func newChart(e *estimate.Estimate) *svgChart {
 	case e.Table != "":
 		c.Title += " of table " + e.Table
 	}
-	c.Subtitle = fmt.Sprintf("key %s · %s%s · %s of HFiles · %s", e.Key, about, setting.Count(e.Rows, "row"), ui.Bytes(e.HFileBytes), setting.Count(len(e.Regions), "region"))
+	c.Subtitle = fmt.Sprintf("key %s · %s%s · %s of HFiles · %s", e.Key, about, setting.Count(e.Rows, "row"), setting.Bytes(e.HFileBytes), setting.Count(len(e.Regions), "region"))
 	c.Subtitle = cut(c.Subtitle, (svgWidth-2*16)/svgChar)
 	fair := 1 / float64(len(e.Regions))
 	greatest, name, start := fair, len("region"), len("from")
@@ -132,7 +131,7 @@ func newChart(e *estimate.Estimate) *svgChart {
 	c.Fair, c.FairText = float64(c.Left)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
 	for i, l := range lines {
 		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, maxStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
-			Share: shareText(l.share, len(e.Regions)), Bytes: ui.Bytes(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
+			Share: shareText(l.share, len(e.Regions)), Bytes: setting.Bytes(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
 		b.Title = fmt.Sprintf("region %s from %s: %s of the rows", b.Name, l.start, b.Share)
 		if l.last > l.first {
 			b.Title += fmt.Sprintf(", the largest has %s", shareText(l.most, len(e.Regions)))

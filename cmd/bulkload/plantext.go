@@ -50,7 +50,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 		fmt.Fprintf(w, "%s without a record: nothing to load\n", setting.Count(e.Files, "file"))
 		return
 	}
-	fmt.Fprintf(w, "%s from %s with %s, %s\n", rowsText(e), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes), regionsText(e))
+	fmt.Fprintf(w, "%s from %s with %s, %s\n", rowsText(e), setting.Count(e.Files, "file"), setting.Bytes(e.InputBytes), regionsText(e))
 	printReading(w, e.Reading)
 	printTotals(w, e, e.HFiles, e.HFileBytes, e.SpillBytes, e.WriteTime)
 	fmt.Fprintf(w, "  keys    %s\n", keyText(e.KeyLength))
@@ -66,7 +66,7 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	for _, t := range tables {
 		files, bytes, spill, write = files+t.HFiles, bytes+t.HFileBytes, spill+t.SpillBytes, write+t.WriteTime
 	}
-	fmt.Fprintf(w, "%s, by one reading of %s with %s\n", setting.Count(len(tables), "table"), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes))
+	fmt.Fprintf(w, "%s, by one reading of %s with %s\n", setting.Count(len(tables), "table"), setting.Count(e.Files, "file"), setting.Bytes(e.InputBytes))
 	printReading(w, e.Reading)
 	printTotals(w, e, files, bytes, spill, write)
 	fmt.Fprintf(w, "sizes and times are estimated from %s of %s, regions from %s\n", setting.Count(e.SampledRows, "record"), setting.Count(e.Places, "place"), countedText(e))
@@ -76,9 +76,9 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 			name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
 		}
 		fmt.Fprintf(w, "\n%s: %s, %s\n", name, rowsText(t), regionsText(t))
-		fmt.Fprintf(w, "  hfiles  %d with %s, written in %s\n", t.HFiles, ui.Bytes(t.HFileBytes), ui.Round(t.WriteTime))
+		fmt.Fprintf(w, "  hfiles  %d with %s, written in %s\n", t.HFiles, setting.Bytes(t.HFileBytes), ui.Round(t.WriteTime))
 		if t.Spills {
-			fmt.Fprintf(w, "  spill   %s\n", ui.Bytes(t.SpillBytes))
+			fmt.Fprintf(w, "  spill   %s\n", setting.Bytes(t.SpillBytes))
 		}
 		fmt.Fprintf(w, "  keys    %s\n\n", keyText(t.KeyLength))
 		printRegions(w, t, width)
@@ -88,11 +88,11 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 
 // printTotals prints the files, time and memory of a build. The numbers that it is given are the sums of all tables.
 func printTotals(w io.Writer, e *estimate.Estimate, files int, bytes, spill int64, write time.Duration) {
-	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, ui.Bytes(bytes))
+	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, setting.Bytes(bytes))
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), setting.Count(e.Workers, "worker"))
-	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
+	fmt.Fprintf(w, "  memory  %s at the peak\n", setting.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", setting.Bytes(spill), setting.Count(e.Runs, "run"), setting.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
@@ -192,7 +192,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	greatest := 0.0
 	for _, l := range lines {
-		row := []string{l.name(), cut(l.start, maxStart), strconv.FormatInt(l.rows, 10), ui.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
+		row := []string{l.name(), cut(l.start, maxStart), strconv.FormatInt(l.rows, 10), setting.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
 		if together {
 			row = append(row, shareText(l.most, len(e.Regions)))
 		}

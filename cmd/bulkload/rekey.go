@@ -11,7 +11,6 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
 	"bulkload/internal/model/choice"
@@ -219,7 +218,7 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 		fmt.Fprint(w, "the job was done before: nothing to do (--restart does it again); it was: ")
 	}
 	fmt.Fprintf(w, "%s of table %s read, %s (%s) in %s of %s loaded into table %s in %s", setting.Count(m.Records, "row"), q.From, setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"),
-		ui.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
+		setting.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
 	switch v := r.Verify; {
 	case v == nil || v.Mode == "off":
 		fmt.Fprint(w, "; not verified (--verify off)")

@@ -9,7 +9,6 @@ import (
 
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -68,7 +67,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if p.Job.Filter != "" {
 		filtered = fmt.Sprintf("%d filtered, ", made.Filtered)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %s read, %d rejected, %s%s in %s\n", of, setting.Count(made.Records, "record"), made.Rejected, filtered, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %s read, %d rejected, %s%s in %s\n", of, setting.Count(made.Records, "record"), made.Rejected, filtered, setting.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
 	return err
 }
 

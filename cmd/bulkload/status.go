@@ -12,7 +12,6 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
@@ -163,7 +162,7 @@ func liveLine(s *checkpoint.State) string {
 		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)
 	}
 	if l.BytesRate > 0 {
-		fmt.Fprintf(&b, ", %s/s", ui.Bytes(int64(l.BytesRate)))
+		fmt.Fprintf(&b, ", %s/s", setting.Bytes(int64(l.BytesRate)))
 	}
 	if l.SecondsLeft != nil {
 		fmt.Fprintf(&b, ", about %s left in this phase", (time.Duration(*l.SecondsLeft) * time.Second).String())
@@ -199,12 +198,12 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 		line("key", "%s", s.Key)
 	}
 	if s.Inputs > 0 {
-		line("inputs", "%s, %s", setting.Count(s.Inputs, "file"), ui.Bytes(s.InBytes))
+		line("inputs", "%s, %s", setting.Count(s.Inputs, "file"), setting.Bytes(s.InBytes))
 	}
-	line("written", "%s, %s, for %s", setting.Count(s.HFiles, "HFile"), ui.Bytes(s.Bytes), setting.Count(s.Regions, "region"))
+	line("written", "%s, %s, for %s", setting.Count(s.HFiles, "HFile"), setting.Bytes(s.Bytes), setting.Count(s.Regions, "region"))
 	line("loaded", "%s", setting.Count(s.Loaded, "file"))
 	for _, t := range s.Tables {
-		line("of these", "%s", t.Text(ui.Bytes))
+		line("of these", "%s", t.Text(setting.Bytes))
 	}
 	if s.Replace != nil {
 		line("replace", "%s", s.Replace)

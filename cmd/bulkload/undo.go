@@ -9,7 +9,6 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -147,7 +146,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	case r.DryRun:
 		line("dry run", "nothing was changed; no other cells would be lost")
 	default:
-		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
+		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), setting.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -49,9 +48,9 @@ func (o *Outcome) summary() string {
 		if m.Records > 0 {
 			fmt.Fprintf(&b, "%s read, ", setting.Count(m.Records, "record"))
 		}
-		fmt.Fprintf(&b, "%s (%s) in %s of %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
+		fmt.Fprintf(&b, "%s (%s) in %s of %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"), setting.Bytes(m.Bytes))
 	} else {
-		fmt.Fprintf(&b, "%s of %s", setting.Count(o.Progress.Start.Files, "file"), ui.Bytes(o.Progress.Start.Bytes))
+		fmt.Fprintf(&b, "%s of %s", setting.Count(o.Progress.Start.Files, "file"), setting.Bytes(o.Progress.Start.Bytes))
 	}
 	if r.Regions > 0 {
 		fmt.Fprintf(&b, " loaded into %s", setting.Count(r.Regions, "region"))
@@ -62,7 +61,7 @@ func (o *Outcome) summary() string {
 		if len(r.Parts) > 0 && !r.Already {
 			rows, _, written = r.Parts.Done()
 		}
-		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, ui.Bytes(int64(float64(written)/all)))
+		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, setting.Bytes(int64(float64(written)/all)))
 	}
 	b.WriteString(replaceText(r.Replace))
 	if r.Fresh != nil {
@@ -96,7 +95,7 @@ func (o *Outcome) summary() string {
 	b.WriteString(expectedText(m.Findings()))
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {
-			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
+			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), setting.Bytes(m.Bytes))
 			if m.Filtered > 0 {
 				fmt.Fprintf(&b, " (%s left out by filters)", setting.Count(m.Filtered, "record"))
 			}
@@ -179,7 +178,7 @@ func printParts(w io.Writer, parts result.Parts) {
 		switch p.Status {
 		case result.PartDone:
 			fmt.Fprintf(w, "%s: %s read, %s (%s) in %s, %s, in %s\n", p.Input, setting.Count(p.Records, "record"), setting.Count(p.Rows, "row"), setting.Count(p.Cells, "cell"), setting.Count(p.HFiles, "HFile"),
-				ui.Bytes(p.Written), p.Elapsed.Round(time.Millisecond))
+				setting.Bytes(p.Written), p.Elapsed.Round(time.Millisecond))
 		case result.PartFailed, result.PartBusy, result.PartStopped:
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
@@ -22,7 +21,7 @@ func tasksOf(y *result.YARN) *taskList {
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s and %s, %s shuffled", y.Application, setting.Count(y.Maps, "map"), setting.Count(y.Reduces, "reduce"), ui.Bytes(y.Shuffled))
+	fmt.Fprintf(&text, "%s: %s and %s, %s shuffled", y.Application, setting.Count(y.Maps, "map"), setting.Count(y.Reduces, "reduce"), setting.Bytes(y.Shuffled))
 	switch {
 	case y.Failed == 1:
 		text.WriteString(", 1 attempt failed and was made again")

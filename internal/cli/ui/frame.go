@@ -127,7 +127,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 		r.done = countText(p.Done.Files) + " files"
 	}
 	if p.Done.Bytes > 0 && !(p.Name == "write" && f.uploads()) {
-		r.bytes = Bytes(p.Done.Bytes)
+		r.bytes = setting.Bytes(p.Done.Bytes)
 	}
 	span := progress.Span{Took: took, Done: p.Done}
 	if p.Recent.Took > 0 {
@@ -136,7 +136,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	if s := span.Took.Seconds(); s > 0.05 && p.Done.Rows > 0 {
 		r.rate = countText(int64(float64(span.Done.Rows)/s)) + "/s"
 	} else if s > 0.05 && p.Done.Bytes > 0 {
-		r.rate = Bytes(int64(float64(span.Done.Bytes)/s)) + "/s"
+		r.rate = setting.Bytes(int64(float64(span.Done.Bytes)/s)) + "/s"
 	}
 	r.time = durationText(took)
 	if r.current && f.progress.Left.PhaseKnown {

@@ -1,13 +1,6 @@
 package ui
 
-import (
-	"time"
-
-	"bulkload/pkg/setting"
-)
-
-// Bytes formats a number of bytes in readable form.
-func Bytes(n int64) string { return setting.Bytes(n) }
+import "time"
 
 // Round rounds a duration to two or three significant digits.
 func Round(d time.Duration) time.Duration {
