@@ -48,7 +48,7 @@ func (e *namingError) In(words func(Name) string) string { return sayf(words, e.
 // Of returns the settings that an error and the errors that it wraps name, each once.
 func Of(err error) []Name {
 	var names []Name
-	each(err, func(e Naming) { names = merged(names, e.Settings()) })
+	Each(err, func(e Naming) { names = merged(names, e.Settings()) })
 	return names
 }
 
@@ -56,7 +56,7 @@ func Of(err error) []Name {
 // each setting as words names it.
 func In(err error, words func(Name) string) string {
 	text := err.Error()
-	each(err, func(e Naming) {
+	Each(err, func(e Naming) {
 		if own := e.Error(); own != "" {
 			text = strings.ReplaceAll(text, own, e.In(words))
 		}
@@ -64,17 +64,17 @@ func In(err error, words func(Name) string) string {
 	return text
 }
 
-// each calls do for every error of a tree that names settings, outer errors first.
-func each(err error, do func(Naming)) {
-	if e, ok := err.(Naming); ok {
+// Each calls do for every error of the type E in a tree of errors, outer errors first.
+func Each[E error](err error, do func(E)) {
+	if e, ok := err.(E); ok {
 		do(e)
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		each(e.Unwrap(), do)
+		Each(e.Unwrap(), do)
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
-			each(inner, do)
+			Each(inner, do)
 		}
 	}
 }

@@ -41,7 +41,8 @@ func (p *Program) showing(err error) error {
 		return err
 	}
 	var data []string
-	gatherData(err, func(b []byte) {
+	setting.Each(err, func(e aboutData) {
+		b := e.Data()
 		text := fmt.Sprintf("%q", b[:min(len(b), maxShown)])
 		if len(b) > maxShown {
 			text += "…"
@@ -54,23 +55,6 @@ func (p *Program) showing(err error) error {
 		return err
 	}
 	return &shownError{err, data}
-}
-
-// gatherData visits all errors that err wraps.
-func gatherData(err error, found func([]byte)) {
-	if e, ok := err.(aboutData); ok {
-		found(e.Data())
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		if inner := e.Unwrap(); inner != nil {
-			gatherData(inner, found)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			gatherData(inner, found)
-		}
-	}
 }
 
 // bounded cuts a text to at most the given number of bytes, and marks the cut.

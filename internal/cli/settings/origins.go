@@ -29,7 +29,9 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 		return err
 	}
 	s, text := Of(cmd), err.Error()
-	named, fields := flagsOf(err), fieldsOf(err)
+	var fields []string // of the job file, which the errors are about
+	setting.Each(err, func(e *spec.FieldError) { fields = append(fields, e.Field) })
+	named := setting.Of(err)
 	e := originError{err: err}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		origin := s.Origins[f.Name]
@@ -37,7 +39,7 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 			return
 		}
 		switch field := FieldName(Name(f)); {
-		case slices.Contains(named, "--"+f.Name):
+		case slices.ContainsFunc(named, func(n setting.Name) bool { return Flag(n) == "--"+f.Name }):
 			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
 		case slices.Contains(fields, field):
 			e.from = append(e.from, fmt.Sprintf("%s is from %s", field, origin))
@@ -47,32 +49,6 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return e
-}
-
-// flagsOf returns the flags of the settings that an error names, with dashes.
-func flagsOf(err error) []string {
-	var flags []string
-	for _, n := range setting.Of(err) {
-		flags = append(flags, Flag(n))
-	}
-	return flags
-}
-
-// fieldsOf returns the fields of a job file that an error, or the errors that it wraps, are about.
-func fieldsOf(err error) []string {
-	var fields []string
-	if e, ok := err.(*spec.FieldError); ok {
-		fields = append(fields, e.Field)
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		fields = append(fields, fieldsOf(e.Unwrap())...)
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			fields = append(fields, fieldsOf(inner)...)
-		}
-	}
-	return fields
 }
 
 // flagError is an error of the command line itself, whose message names flags.
