@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 		w := httptest.NewRecorder()
 		w.WriteHeader(code)
 		_, _ = io.WriteString(w, strings.Repeat("x", 4096))
-		got, err := "", Check(w.Result())
+		got, err := "", check(w.Result())
 		if _, ok := errors.AsType[final](err); ok {
 			got = "final"
 		} else if err != nil {

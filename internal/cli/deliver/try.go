@@ -38,9 +38,21 @@ type final struct{ err error }
 func (f final) Error() string { return f.err.Error() }
 func (f final) Unwrap() error { return f.err }
 
-// Check returns the error of a response, with the beginning of its text. It returns nil for the status codes 200 to 299;
+// Do sends a request. A response that reports a failure is an error.
+func Do(client *http.Client, r *http.Request) (*http.Response, error) {
+	answer, err := client.Do(r)
+	if err == nil {
+		err = check(answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// check returns the error of a response, with the beginning of its text. It returns nil for the status codes 200 to 299;
 // otherwise it closes the response body.
-func Check(answer *http.Response) error {
+func check(answer *http.Response) error {
 	code := answer.StatusCode
 	if code/100 == 2 {
 		return nil
@@ -63,10 +75,7 @@ func Try(ctx context.Context, tries int, send func(context.Context) error) error
 		if err == nil {
 			return nil
 		}
-		if _, ok := errors.AsType[final](err); ok || n >= tries || ctx.Err() != nil {
-			return fmt.Errorf("try %d: %w", n, err)
-		}
-		if pauses.Sleep(ctx, n) != nil {
+		if _, ok := errors.AsType[final](err); ok || n >= tries || ctx.Err() != nil || pauses.Sleep(ctx, n) != nil {
 			return fmt.Errorf("try %d: %w", n, err)
 		}
 	}

@@ -74,11 +74,8 @@ func (e httpSink) Send(ctx context.Context, line []byte, tries int) error {
 		if e.Key != "" {
 			r.Header.Set("Authorization", "Bearer "+e.Key)
 		}
-		answer, err := client.Do(r)
+		answer, err := deliver.Do(client, r)
 		if err != nil {
-			return err
-		}
-		if err := deliver.Check(answer); err != nil {
 			return err
 		}
 		return answer.Body.Close()

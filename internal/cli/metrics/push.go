@@ -34,13 +34,4 @@ func Push(ctx context.Context, to deliver.Target, tries int, r Run, l Labels) er
 // checked is a client that checks responses itself: the pusher would put its whole address into the error.
 type checked struct{ client *http.Client }
 
-func (c checked) Do(r *http.Request) (*http.Response, error) {
-	answer, err := c.client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := deliver.Check(answer); err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
+func (c checked) Do(r *http.Request) (*http.Response, error) { return deliver.Do(c.client, r) }
