@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -8,7 +10,7 @@ import (
 type metric[S any] struct {
 	name   string
 	help   string
-	kind   prometheus.ValueType
+	kind   prometheus.ValueType // 0: a gauge
 	labels []string
 	// report sets a value for each set of label values. If it sets none, the metric is left out.
 	report func(s S, set func(v float64, labels ...string))
@@ -39,7 +41,7 @@ func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
 	s := c.now()
 	for i, m := range c.all {
 		m.report(s, func(v float64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(c.desc[i], m.kind, v, labels...)
+			to <- prometheus.MustNewConstMetric(c.desc[i], cmp.Or(m.kind, prometheus.GaugeValue), v, labels...)
 		})
 	}
 }

@@ -77,12 +77,7 @@ var lastRun = []metric[*Run]{
 
 // Collector returns a collector of the run's metrics, without the labels of the job.
 func (r *Run) Collector() prometheus.Collector {
-	all := make([]metric[*Run], len(lastRun))
-	copy(all, lastRun)
-	for i := range all {
-		all[i].kind = prometheus.GaugeValue
-	}
-	return newCollector(all, func() *Run { return r })
+	return newCollector(lastRun, func() *Run { return r })
 }
 
 func (b Build) report(set func(float64, ...string)) { set(1, b.Version, b.Revision, b.Go) }
@@ -102,13 +97,8 @@ func (r *Run) manifest() *manifest.Manifest {
 		return m
 	}
 	p := r.Progress
-	m := &manifest.Manifest{HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes, Digest: manifest.Digest{Rows: p.HFiles.Rows}}
-	for _, phase := range p.Phases {
-		if phase.Name == "read" {
-			m.Records += phase.Done.Rows
-		}
-	}
-	return m
+	return &manifest.Manifest{Records: moment{Progress: p}.done("read").Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes,
+		Digest: manifest.Digest{Rows: p.HFiles.Rows}}
 }
 
 func (r *Run) reportExpectations(set func(float64, ...string)) {
