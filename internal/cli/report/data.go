@@ -88,8 +88,7 @@ func differing(list []progress.FileColumns) (first []differingFiles, more int) {
 
 func addPhases(r *document, o ending.Outcome) {
 	for _, p := range o.Progress.Phases {
-		phase := phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
-		r.Phases = append(r.Phases, phase)
+		r.Phases = append(r.Phases, phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files})
 	}
 	// The tracker closes the last phase at the end of the job, even if the job failed.
 	if n := len(r.Phases); n > 0 && o.Err != nil {
@@ -158,8 +157,9 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	}
 	w.endPart()
 	regions := w.regions
+	var files []manifest.File
 	if m != nil {
-		r.Counts, r.RejectFile = m, m.RejectFile
+		r.Counts, r.RejectFile, files = m, m.RejectFile, m.Files
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // files of earlier attempts too
 			regions = map[int]region{}
@@ -170,12 +170,8 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	} else if p := o.Progress; sampleOf(p).Read > 0 {
 		r.Counts = &manifest.Manifest{Records: sampleOf(p).Read, Digest: manifest.Digest{Rows: p.HFiles.Rows}, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
-	var files []manifest.File
-	if m != nil {
-		files = m.Files
-	}
 	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits, files)
-	if r.Load != nil && o.Progress.Phases != nil {
+	if r.Load != nil {
 		for _, p := range o.Progress.Phases {
 			if p.Name == "load" {
 				r.Load.Files += int(p.Done.Files)
@@ -205,10 +201,8 @@ func regionList(regions map[int]region, n int, splits [][]byte, files []manifest
 	for region, r := range regions {
 		list[region] = r
 	}
-	for i := range list {
-		if i > 0 && i <= len(splits) {
-			list[i].Start = rowkey.String(splits[i-1])
-		}
+	for i, s := range splits[:min(len(splits), n-1)] {
+		list[i+1].Start = rowkey.String(s)
 	}
 	if len(splits) == 0 {
 		for _, f := range files {

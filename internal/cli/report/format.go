@@ -19,14 +19,10 @@ var functions = template.FuncMap{
 // count formats a number with separated thousands.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
-	return sign + s
+	return s
 }
 
 func plural(n int, one, many string) string {

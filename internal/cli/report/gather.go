@@ -85,12 +85,10 @@ func (w *Reporter) loop() {
 		thinned, by := downsample(append(w.samples, w.sample()), maxSamples)
 		w.samples, every = thinned, every*by
 		w.mu.Unlock()
-		t := time.NewTimer(every)
 		select {
 		case <-w.stop:
-			t.Stop()
 			return
-		case <-t.C:
+		case <-time.After(every):
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -94,10 +95,7 @@ func (p *Profile) column(i int) columnView {
 
 func newBars(h *profile.Histogram) *barsView {
 	b := &barsView{Of: h.Of, label: h.Label}
-	most := int64(0)
-	for _, bar := range h.Bars {
-		most = max(most, bar.Count)
-	}
+	most := slices.MaxFunc(h.Bars, func(a, b profile.Bar) int { return cmp.Compare(a.Count, b.Count) }).Count
 	b.Top = count(most)
 	var path strings.Builder
 	wide := 1000 / float64(len(h.Bars))

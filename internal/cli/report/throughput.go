@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -68,10 +69,7 @@ func newChart(r *document, id, title string, text func(float64) string, unit flo
 			continue
 		}
 		v := s.rates(r.Samples)
-		peak := 0.0
-		for _, x := range v {
-			peak = max(peak, x)
-		}
+		peak := slices.Max(v)
 		top = max(top, peak)
 		used, rates, peaks = append(used, s), append(rates, v), append(peaks, fmt.Sprintf("%s at most %s/s", s.name, text(peak)))
 	}
