@@ -207,7 +207,7 @@ func withAmounts(e Event, p producer, command string, input progress.Amount, o e
 	}
 	e.Inputs, e.Outputs = slices.Clone(e.Inputs), slices.Clone(e.Outputs)
 	if len(e.Inputs) == 1 {
-		e.Inputs[0].InputFacets = &inputFacets{Statistics: p.Amount(inputDef, rows, input.Bytes, input.Files)}
+		e.Inputs[0].InputFacets = &inputFacets{Statistics: &statisticsFacet{p.Facet(inputDef), rows, input.Bytes, input.Files}}
 	}
 	for i := range e.Inputs {
 		e.Inputs[i].Facets.Schema = &schemaFacet{Facet: p.Facet(schemaDef), Fields: fields}
@@ -221,7 +221,7 @@ func withAmounts(e Event, p producer, command string, input progress.Amount, o e
 			continue
 		}
 		e.Outputs[i].Facets.Schema = &schemaFacet{Facet: p.Facet(schemaDef), Fields: cellFields(m)}
-		e.Outputs[i].OutputFacets = &outputFacets{Statistics: p.Amount(outputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
+		e.Outputs[i].OutputFacets = &outputFacets{Statistics: &statisticsFacet{p.Facet(outputDef), m.Digest.Rows, m.Bytes, int64(m.HFiles)}}
 	}
 	return e
 }

@@ -144,9 +144,7 @@ type schemaFacet struct {
 
 // field is a column.
 type field struct {
-	Name        string `json:"name"`
-	Type        string `json:"type,omitempty"`
-	Description string `json:"description,omitempty"`
+	Name string `json:"name"`
 }
 
 // inputFacets are the facets of the data that a run read from a dataset.
@@ -179,11 +177,6 @@ type statisticsFacet struct {
 	Rows  int64 `json:"rowCount"`
 	Bytes int64 `json:"size"`
 	Files int64 `json:"fileCount"`
-}
-
-// Amount returns the statistics facet of a definition.
-func (p producer) Amount(def string, rows, bytes, files int64) *statisticsFacet {
-	return &statisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
 }
 
 // stamp formats a time for events.

@@ -44,7 +44,7 @@ func TestLineageOfTables(t *testing.T) {
 		var names []string
 		for i, d := range e.Outputs {
 			names = append(names, d.Name)
-			if d.OutputFacets == nil || *d.OutputFacets.Statistics != *producer("dev").Amount(outputDef, int64(5-i), 0, 0) {
+			if d.OutputFacets == nil || *d.OutputFacets.Statistics != (statisticsFacet{Facet: producer("dev").Facet(outputDef), Rows: int64(5 - i)}) {
 				t.Errorf("output %s has %+v", d.Name, d.OutputFacets)
 			}
 		}
