@@ -42,7 +42,7 @@ func List(cmd *cobra.Command) []Setting {
 		}
 		v := Setting{Name: Snake(Name(f)), Value: flagText(f), Origin: s.originOf(f.Name)}
 		switch {
-		case Secret(f):
+		case SecretName(f.Name):
 			if v.Value != "" {
 				v.Value = Masked
 			}
@@ -107,10 +107,7 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	if cmd.Flags().Lookup("zookeeper") == nil {
 		return nil
 	}
-	conf, err := hdfsio.LoadConf(os.LookupEnv)
-	if err != nil {
-		return nil
-	}
+	conf, _ := hdfsio.LoadConf(os.LookupEnv)
 	return conf
 }
 

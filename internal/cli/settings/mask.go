@@ -4,15 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // Masked replaces secret text.
 const Masked = "***"
-
-// Secret reports whether a flag's value must not be shown, according to its name.
-func Secret(f *pflag.Flag) bool { return SecretName(f.Name) }
 
 // SecretName reports whether the name of a flag or a column implies that its values are secret.
 func SecretName(name string) bool {

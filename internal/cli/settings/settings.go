@@ -166,7 +166,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 	}
 	for _, v := range values {
 		if err := cmd.Flags().Set(f.Name, v); err != nil {
-			if Secret(f) {
+			if SecretName(f.Name) {
 				return fmt.Errorf("%s: not a valid value of --%s", origin, f.Name)
 			}
 			return valueError(origin+": ", MaskURLs(v), err)
@@ -179,7 +179,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 // FlagValue returns an error about an invalid value of a given flag: the flag, the value, and the reason.
 func FlagValue(err *pflag.InvalidValueError) error {
 	f := err.GetFlag()
-	if Secret(f) {
+	if SecretName(f.Name) {
 		return fmt.Errorf("--%s: not a value that it takes", f.Name)
 	}
 	return valueError("--"+f.Name+" ", MaskURLs(err.GetValue()), err)
