@@ -51,17 +51,14 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	if l.quiet {
 		level = slog.LevelError
 	}
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return l.spokenAttr(a) }}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if untimed && l.format == "auto" && len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return l.spokenAttr(a)
+	}}
 	if l.format == "json" {
 		return slog.New(newJobHandler(slog.NewJSONHandler(w, o), l.spokenAttr))
-	}
-	if untimed && l.format == "auto" {
-		o.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return l.spokenAttr(a)
-		}
 	}
 	return slog.New(newJobHandler(slog.NewTextHandler(w, o), l.spokenAttr))
 }
@@ -69,12 +66,8 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 // calmBy reduces the log to warnings and errors if the command shows a live view, the log is text for a terminal, and no level is
 // given.
 func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
-	progress, level := cmd.Flags().Lookup("progress"), cmd.Flags().Lookup("log-level")
-	if progress == nil || level == nil {
-		return
-	}
-	mode := progress.Value.String()
-	l.calm = !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
+	mode, level := settings.ValueOf(cmd, "progress"), cmd.Flags().Lookup("log-level")
+	l.calm = level != nil && !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
 }
 
 // spokenAttr returns the attribute with settings named as flags of the command in errors and texts.

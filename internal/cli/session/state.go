@@ -3,7 +3,6 @@ package session
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,12 +26,8 @@ func removeOld(name string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(filepath.Dir(name))
-	if err != nil {
+	if _, err := os.Stat(filepath.Dir(name)); err != nil {
 		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory", filepath.Dir(name))
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

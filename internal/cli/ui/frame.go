@@ -91,10 +91,7 @@ func (f *frame) tasks() string {
 		return text
 	}
 	text := "yarn     " + kind("maps", t.Maps, t.MapsDone, t.MapsRunning) + "; " + kind("reduces", t.Reduces, t.ReducesDone, t.ReducesRunning)
-	switch {
-	case t.Failed == 1:
-		text += "; 1 attempt failed"
-	case t.Failed > 1:
+	if t.Failed > 0 {
 		text += fmt.Sprintf("; %s failed", setting.Count(t.Failed, "attempt"))
 	}
 	return text
@@ -189,11 +186,8 @@ func (f *frame) job() string {
 			text += ", about " + clockText(f.progress.Left.Job) + " left"
 		}
 	}
-	switch n := f.progress.Warnings; {
-	case n == 1:
-		text += ", 1 warning"
-	case n > 1:
-		text += fmt.Sprintf(", %s", setting.Count(n, "warning"))
+	if n := f.progress.Warnings; n > 0 {
+		text += ", " + setting.Count(n, "warning")
 	}
 	return f.paint(cutText(text, f.width), f.ended && f.failed, "31")
 }
