@@ -1,8 +1,8 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,26 +30,17 @@ type Night struct {
 
 // Trends returns the trends of all tables with a finished job, sorted by name.
 func Trends(jobs []*checkpoint.State) []Trend {
-	by := map[string]*Trend{}
-	var list []*Trend
+	by := map[string][]Night{}
 	for _, s := range jobs {
-		if s.State != checkpoint.JobDone || s.Result == nil || s.Table == "" {
-			continue
+		if s.State == checkpoint.JobDone && s.Result != nil && s.Table != "" {
+			by[s.Table] = append(by[s.Table], Night{s.Job, s.Last, s.Rows, s.Rejected, s.Result.Elapsed.Seconds()})
 		}
-		t := by[s.Table]
-		if t == nil {
-			t = &Trend{Table: s.Table}
-			by[s.Table] = t
-			list = append(list, t)
-		}
-		t.Nights = append(t.Nights, Night{s.Job, s.Last, s.Rows, s.Rejected, s.Result.Elapsed.Seconds()})
 	}
-	slices.SortFunc(list, func(a, b *Trend) int { return cmp.Compare(a.Table, b.Table) })
-	all := make([]Trend, len(list))
-	for i, t := range list {
-		slices.SortStableFunc(t.Nights, func(a, b Night) int { return a.Ended.Compare(b.Ended) })
-		t.Nights = t.Nights[max(0, len(t.Nights)-maxNights):]
-		all[i] = *t
+	var all []Trend
+	for _, table := range slices.Sorted(maps.Keys(by)) {
+		nights := by[table]
+		slices.SortStableFunc(nights, func(a, b Night) int { return a.Ended.Compare(b.Ended) })
+		all = append(all, Trend{table, nights[max(0, len(nights)-maxNights):]})
 	}
 	return all
 }
