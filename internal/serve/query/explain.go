@@ -41,10 +41,7 @@ func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]string{}
-	for i, c := range queryColumns(t.job, t.key) {
-		known[c] = values[i]
-	}
+	known := byColumn(queryColumns(t.job, t.key), values)
 	rest, err := k.Findable(known)
 	if err != nil {
 		return nil, err

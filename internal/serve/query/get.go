@@ -22,12 +22,17 @@ func Columns(s spec.Job) ([]string, error) {
 		return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s", setting.Key)
 	}
 	columns := queryColumns(s, key)
-	known := make(map[string]string, len(columns))
-	for _, c := range columns {
-		known[c] = ""
-	}
-	_, err := keyrange.Split(key).Findable(known)
+	_, err := keyrange.Split(key).Findable(byColumn(columns, make([]string, len(columns))))
 	return columns, err
+}
+
+// byColumn returns the values of columns by the columns' names.
+func byColumn(columns, values []string) map[string]string {
+	known := make(map[string]string, len(columns))
+	for i, c := range columns {
+		known[c] = values[i]
+	}
+	return known
 }
 
 func queryColumns(s spec.Job, key keygen.Expr) []string {
@@ -44,11 +49,7 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 	if len(args) != len(query) {
 		return keyrange.Rows{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s given", query, setting.Count(len(args), "value is"))
 	}
-	known := make(map[string]string, len(query))
-	for i, c := range query {
-		known[c] = args[i]
-	}
-	r, err := k.With(modulus, known)
+	r, err := k.With(modulus, byColumn(query, args))
 	if err != nil {
 		return r, nil, err
 	}
@@ -77,7 +78,7 @@ type rowFilter struct {
 }
 
 // row reports whether to keep a row. It is safe for concurrent use.
-func (f *rowFilter) row(r loader.Row) (bool, error) {
+func (f *rowFilter) row(r loader.Row) bool {
 	values := make([][]byte, len(f.cells))
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -89,7 +90,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 			}
 		}
 	}
-	return f.keep(values), nil
+	return f.keep(values)
 }
 
 // fullFilter selects the rows whose columns of the original key are in a range, compared in sequence. It is for keys
@@ -132,7 +133,7 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 		}
 	} else {
 		f.keep = func(row [][]byte) bool {
-			return !slices.ContainsFunc(row, isNil) && !lessTuple(row, q.From) && (len(q.To) == 0 || lessTuple(row, q.To))
+			return !slices.ContainsFunc(row, func(v []byte) bool { return v == nil }) && !lessTuple(row, q.From) && (len(q.To) == 0 || lessTuple(row, q.To))
 		}
 		if len(q.From) > 0 {
 			first.From = []byte(q.From[0])
@@ -144,8 +145,6 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 	f.where = []loader.Condition{first}
 	return f, nil
 }
-
-func isNil(v []byte) bool { return v == nil }
 
 // lessTuple reports whether a row is less than a bound, which may have fewer values.
 func lessTuple(row [][]byte, bound []string) bool {

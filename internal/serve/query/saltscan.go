@@ -21,7 +21,7 @@ type headScan struct {
 	head  []byte
 	next  []byte // start of the next batch
 	stop  []byte
-	keep  func(loader.Row) (bool, error)
+	keep  func(loader.Row) bool // nil: all rows
 
 	rows    []loader.Row // current batch, from the current row on
 	batch   *rowBatch    // that batch
@@ -77,7 +77,7 @@ func (s *headScan) nextBatch(ctx context.Context) fetched {
 }
 
 // inTurn reads a batch once a slot is free.
-func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
+func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) bool) fetched {
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
@@ -110,7 +110,7 @@ func (s *headScan) release() {
 	}
 }
 
-func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
+func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) bool) fetched {
 	req := f.req
 	req.Start, req.Stop = start, stop
 	if keep == nil {
@@ -121,14 +121,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	err := f.scanner.Scan(ctx, req, func(r loader.Row) error {
 		read++
 		before := b.batch.bytes
-		kept := true
-		if keep != nil {
-			ok, err := keep(r)
-			if err != nil {
-				return err
-			}
-			kept = ok
-		}
+		kept := keep == nil || keep(r)
 		switch {
 		case kept && f.lent != nil:
 			b.batch.refer(r)

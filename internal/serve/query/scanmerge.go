@@ -18,7 +18,7 @@ type mergeOptions struct {
 	more    func(bytes int64) bool
 	workers int        // concurrent scans
 	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: the receiver keeps the rows
-	keep    func(loader.Row) (bool, error)
+	keep    func(loader.Row) bool
 	after   *position // position at which an earlier page ended
 }
 
@@ -113,8 +113,14 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 		m.given++
 		m.end.head, m.end.key = s.head, append(m.end.key[:0], s.key()...)
 		s.rows = s.rows[1:]
-		if m.limit > 0 && m.given == m.limit {
-			return m.seeMore(ctx, s, len(open) > 1)
+		if m.limit > 0 && m.given == m.limit { // has it left any rows?
+			if len(open) == 1 {
+				err := s.fill(ctx)
+				m.more = len(s.rows) > 0
+				return err
+			}
+			m.more = true
+			return nil
 		}
 		if left := int64(len(s.rows)); m.limit == 0 || m.limit-m.given > left {
 			s.prefetch(ctx)
@@ -130,17 +136,6 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 		copy(open, open[1:at+1])
 		open[at] = s
 	}
-	return nil
-}
-
-// seeMore determines whether the limit left any rows.
-func (m *merge) seeMore(ctx context.Context, s *headScan, others bool) error {
-	if !others {
-		if err := s.fill(ctx); err != nil {
-			return err
-		}
-	}
-	m.more = others || len(s.rows) > 0
 	return nil
 }
 
