@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bufio"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -81,34 +80,25 @@ func (k AuditKeys) key(values []string) string {
 // write appends a line. If a line cannot be written, the service's log reports that once.
 func (a *audit) write(l auditLine) {
 	b, err := json.Marshal(l)
+	known := false // the service's log has reported it before
 	if err == nil {
-		b = append(b, '\n')
 		a.mu.Lock()
-		_, err = a.w.Write(b)
-		first := err != nil && !a.broken
-		a.broken = err != nil
+		_, err = a.w.Write(append(b, '\n'))
+		known, a.broken = a.broken, err != nil
 		a.mu.Unlock()
-		if err == nil {
-			return
-		}
-		if !first {
-			a.failed()
-			return
-		}
+	}
+	if err == nil {
+		return
 	}
 	a.failed()
-	a.log.Error("the audit log cannot be written", "error", err)
+	if !known {
+		a.log.Error("the audit log cannot be written", "error", err)
+	}
 }
 
-// newRequestIDs returns a generator of request ids: 16 random hexadecimal digits.
-func newRequestIDs() func() string {
-	var mu sync.Mutex
-	random := bufio.NewReaderSize(rand.Reader, 512)
-	return func() string {
-		var b [8]byte
-		mu.Lock()
-		defer mu.Unlock()
-		_, _ = io.ReadFull(random, b[:]) // crypto/rand has no error
-		return hex.EncodeToString(b[:])
-	}
+// newRequestID returns 16 random hexadecimal digits.
+func newRequestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // crypto/rand has no error
+	return hex.EncodeToString(b[:])
 }

@@ -71,15 +71,13 @@ func (g *gate) enter(ctx context.Context, c *caller) error {
 	w := &waiter{client: client, most: most, turn: make(chan struct{})}
 	g.waiting = append(g.waiting, w)
 	g.mu.Unlock()
-	timer := time.NewTimer(g.wait)
-	defer timer.Stop()
 	var err error
 	select {
 	case <-w.turn:
 		return nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(g.wait):
 		err = problem(tooManyRequests, "too many requests are under way")
 	}
 	g.mu.Lock()

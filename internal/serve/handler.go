@@ -19,7 +19,7 @@ func (s *Server) Handler() http.Handler { return s.answering(s.mux, true) }
 func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		n := &noted{id: s.newID(), caller: &caller{address: addressOf(r)}}
+		n := &noted{id: newRequestID(), caller: &caller{address: addressOf(r)}}
 		r = r.WithContext(context.WithValue(r.Context(), notedKey{}, n))
 		sent := &sentWriter{ResponseWriter: w}
 		h := w.Header()

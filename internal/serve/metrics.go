@@ -22,19 +22,6 @@ type metrics struct {
 	audits   prometheus.Counter
 }
 
-// stage is a part of the time of a response.
-type stage string
-
-// The stages: waiting for a place, reading rows from HBase, encoding rows as JSON.
-const (
-	stageWait   stage = "wait"
-	stageHBase  stage = "hbase"
-	stageEncode stage = "encode"
-)
-
-// secondsBuckets returns the bounds of the histograms, from half a millisecond to 8 s.
-func secondsBuckets() []float64 { return prometheus.ExponentialBuckets(0.0005, 2, 15) }
-
 func newMetrics(s *Server) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -42,8 +29,9 @@ func newMetrics(s *Server) *metrics {
 		m.registry.MustRegister(c)
 		return c
 	}
+	buckets := prometheus.ExponentialBuckets(0.0005, 2, 15) // seconds, from half a millisecond to 8 s
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "bulkload_serve_" + name, Help: help, Buckets: secondsBuckets()}, labels)
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "bulkload_serve_" + name, Help: help, Buckets: buckets}, labels)
 		m.registry.MustRegister(h)
 		return h
 	}
@@ -108,9 +96,9 @@ func (m *metrics) request(n *noted, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, n.job, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 	if n.read > 0 {
-		m.stages.WithLabelValues(route, string(stageWait)).Observe(n.wait.Seconds())
-		m.stages.WithLabelValues(route, string(stageHBase)).Observe((n.read - n.encode).Seconds())
-		m.stages.WithLabelValues(route, string(stageEncode)).Observe(n.encode.Seconds())
+		for stage, took := range map[string]time.Duration{"wait": n.wait, "hbase": n.read - n.encode, "encode": n.encode} {
+			m.stages.WithLabelValues(route, stage).Observe(took.Seconds())
+		}
 	}
 	if n.rows > 0 {
 		m.rows.WithLabelValues(n.job).Add(float64(n.rows))

@@ -68,7 +68,6 @@ type Server struct {
 	answers *answers
 	metrics *metrics
 	audit   *audit
-	newID   func() string
 	mux     *http.ServeMux // for callers
 	admin   *http.ServeMux // for operators, nil without Options.Admin
 	probes  chan struct{}  // requests immediate probes
@@ -98,7 +97,7 @@ func Open(o Options) (*Server, error) {
 	o.WatchEvery = cmp.Or(o.WatchEvery, 2*time.Second)
 	o.ProbeEvery = cmp.Or(o.ProbeEvery, 5*time.Second)
 	s := &Server{options: o, limits: o.Limits, log: o.Log, held: &held{dial: o.Dial, log: o.Log}, gate: newGate(o.Limits), rates: newRates(o.Limits.Rate),
-		answers: &answers{memory: newBudget(o.Limits), most: o.Limits.Bytes}, newID: newRequestIDs(), probes: make(chan struct{}, 1)}
+		answers: &answers{memory: newBudget(o.Limits), most: o.Limits.Bytes}, probes: make(chan struct{}, 1)}
 	s.held.dialed = s.probeSoon
 	s.metrics = newMetrics(s)
 	if o.Audit != nil {

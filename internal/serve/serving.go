@@ -27,12 +27,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.options.Ticket != nil {
 		loops.Go(func() { s.ticketing(work) })
 	}
-	srv := s.server(s.Handler())
+	srv, l := s.server(s.Handler(), l)
 	ended := make(chan error, 2)
 	go func() {
-		conns := newConnections(lim.Connections)
-		srv.ConnState = conns.state
-		l := conns.limit(l)
 		if s.options.TLS == nil {
 			ended <- srv.Serve(l)
 			return
@@ -42,11 +39,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}()
 	servers := []*http.Server{srv}
 	if s.options.Admin != nil {
-		admin := s.server(s.answering(s.admin, false))
+		admin, l := s.server(s.answering(s.admin, false), s.options.Admin)
 		servers = append(servers, admin)
-		conns := newConnections(lim.Connections)
-		admin.ConnState = conns.state
-		go func() { ended <- admin.Serve(conns.limit(s.options.Admin)) }()
+		go func() { ended <- admin.Serve(l) }()
 	}
 	failed := func(err error) error {
 		for _, srv := range servers {
@@ -61,12 +56,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	s.draining.Store(true)
 	s.log.Info("draining", "delay", lim.DrainDelay, "time", lim.Drain)
-	delay := time.NewTimer(lim.DrainDelay)
-	defer delay.Stop()
 	select {
 	case err := <-ended:
 		return failed(err)
-	case <-delay.C:
+	case <-time.After(lim.DrainDelay):
 	}
 	last, cancel := context.WithTimeout(work, lim.Drain)
 	defer cancel()
@@ -85,15 +78,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// server sets the time limits of requests. A connection has one request at a time (HTTP/1.1), so that the number of
-// connections limits memory.
-func (s *Server) server(h http.Handler) *http.Server {
-	lim := s.limits
+// server sets the time limits of requests, and the limit of a listener's connections. A connection has one request at a
+// time (HTTP/1.1), so that the number of connections limits memory.
+func (s *Server) server(h http.Handler, l net.Listener) (*http.Server, net.Listener) {
+	lim, conns := s.limits, newConnections(s.limits.Connections)
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	return &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), MaxHeaderBytes: lim.Header, Protocols: protocols,
 		ReadHeaderTimeout: lim.HeaderWait, ReadTimeout: lim.HeaderWait + lim.Deadline, IdleTimeout: lim.Idle,
-		WriteTimeout: lim.HeaderWait + lim.QueueWait + lim.Deadline + lim.Write,
-	}
+		WriteTimeout: lim.HeaderWait + lim.QueueWait + lim.Deadline + lim.Write, ConnState: conns.state,
+	}, conns.limit(l)
 }

@@ -47,14 +47,12 @@ func (f *TLSFiles) files() []string {
 	return []string{f.Cert, f.Key, f.ClientCA}
 }
 
-var errNoTLS = errors.New("no TLS configuration is loaded")
-
 // tlsConfig uses the last loaded files for each connection.
 func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		if c := s.loaded.Load().tls; c != nil {
 			return c, nil
 		}
-		return nil, errNoTLS
+		return nil, errors.New("no TLS configuration is loaded")
 	}}
 }

@@ -36,14 +36,12 @@ func start(ctx context.Context, c *checkpoint.Command, dir string, patience time
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	wait := time.NewTimer(patience)
-	defer wait.Stop()
 	select {
 	case err := <-ended:
 		if err != nil {
 			return refuse("the command ended with %s: %s", err, lastLine(name))
 		}
-	case <-wait.C:
+	case <-time.After(patience):
 	case <-ctx.Done():
 	}
 	return nil
