@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -167,17 +168,14 @@ func (r *batchReader) whole(s string) (string, error) {
 // key reads the values of a query key.
 func (r *batchReader) key(columns []string) ([]string, error) {
 	values, given := make([]string, len(columns)), 0
-	err := r.object(func(name string) error {
-		for i, c := range columns {
-			if c != name {
-				continue
-			}
-			given++
-			var err error
-			values[i], err = r.value()
-			return err
+	err := r.object(func(name string) (err error) {
+		i := slices.Index(columns, name)
+		if i < 0 {
+			return fmt.Errorf("%w: those are %s", errMember, strings.Join(columns, ", "))
 		}
-		return fmt.Errorf("%w: those are %s", errMember, strings.Join(columns, ", "))
+		given++
+		values[i], err = r.value()
+		return err
 	})
 	if err == nil && given < len(columns) {
 		err = fmt.Errorf("a key has the members %s", strings.Join(columns, ", "))

@@ -20,7 +20,7 @@ type batchReading struct {
 
 // batchPart is the result of one key: its rows or an error.
 type batchPart struct {
-	answer *answer // nil with an error
+	answer *answer // nil: no memory was left for it
 	err    error
 }
 
@@ -99,13 +99,10 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 // read reads the rows of one key into a separate answer.
 func (p *batchReading) read(ctx context.Context, c *caller, i int) batchPart {
 	a, err := p.server.answers.begin(c)
-	if err != nil {
-		return batchPart{err: err}
+	if err == nil {
+		err = p.page(ctx, a, i)
 	}
-	if err := p.page(ctx, a, i); err != nil {
-		return batchPart{answer: a, err: err}
-	}
-	return batchPart{answer: a}
+	return batchPart{a, err}
 }
 
 func (p *batchReading) page(ctx context.Context, a *answer, i int) error {

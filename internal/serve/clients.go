@@ -184,7 +184,7 @@ func (e clientEntry) grant(rs *resources) (*resources, error) {
 		}
 	}
 	for name := range e.Columns {
-		if granted.byName[name] == nil && rs.byName[name] != nil || rs.byName[name] == nil {
+		if granted.byName[name] == nil {
 			errs = append(errs, fmt.Errorf("columns: %q is not a job of this client, or its columns are wrong", name))
 		}
 	}

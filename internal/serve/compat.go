@@ -102,13 +102,9 @@ func compatValues(u *url.URL, columns []string) ([]string, bool) {
 // compatCaller returns the fields in which the old service's callers identify themselves: branch, teller, date, time,
 // serial number, system.
 func compatCaller(u *url.URL) map[string]string {
-	var about map[string]string
-	given := u.Query()
+	about, given := map[string]string{}, u.Query()
 	for _, name := range []string{"acct_bch", "buss_bch", "tx_user", "tx_dt", "tx_tm", "chnl_tx_no", "sys_code", "chnl_code", "tx_code"} {
 		if v := given.Get("req_comm." + name); v != "" {
-			if about == nil {
-				about = map[string]string{}
-			}
 			about[name] = v[:min(len(v), 64)]
 		}
 	}

@@ -45,12 +45,10 @@ func (q *docsRequest) example() string {
 	}
 	given := []string{}
 	for _, p := range q.Parameters {
-		if p.Required || p.Name == "prefix" {
+		switch {
+		case p.Required || p.Name == "prefix":
 			given = append(given, p.Name+"=VALUE")
-		}
-	}
-	for _, p := range q.Parameters {
-		if p.Name == "limit" {
+		case p.Name == "limit": // it follows the others
 			given = append(given, "limit=10")
 		}
 	}

@@ -152,15 +152,11 @@ func (s *Server) ways() []string {
 
 // howToAuthenticate describes the ways to authenticate.
 func howToAuthenticate(ways []string) string {
+	about := map[string]string{"token": "a token (Authorization: Bearer)", "certificate": "the certificate of a client", "kerberos": "a Kerberos ticket (Authorization: Negotiate)"}
 	how := []string{}
 	for _, way := range ways {
-		switch way {
-		case "token":
-			how = append(how, "a token (Authorization: Bearer)")
-		case "certificate":
-			how = append(how, "the certificate of a client")
-		case "kerberos":
-			how = append(how, "a Kerberos ticket (Authorization: Negotiate)")
+		if about[way] != "" {
+			how = append(how, about[way])
 		}
 	}
 	return "send " + strings.Join(how, ", or ")

@@ -76,9 +76,7 @@ func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 		page.Indexes = append(page.Indexes, form)
 	}
 	page.Range = rangeAbout(res)
-	for _, name := range []string{"from", "to", "prefix"} {
-		page.Bounds = append(page.Bounds, pageField{Name: name})
-	}
+	page.Bounds = []pageField{{Name: "from"}, {Name: "to"}, {Name: "prefix"}}
 	return page
 }
 

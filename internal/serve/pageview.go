@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -133,23 +134,17 @@ func (p *searchPage) fill(body []byte, shape *rowjson.Shape, keys []string) erro
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return err
 	}
-	for _, c := range shape.Columns {
-		p.Names = append(p.Names, c.Name)
-	}
-	known := len(p.Names)
-	seen := map[string]bool{}
-	for _, name := range p.Names {
-		seen[name] = true
-	}
+	others := map[string]bool{}
 	for _, row := range answer.Rows {
 		for name := range row {
-			if !seen[name] {
-				seen[name] = true
-				p.Names = append(p.Names, name)
-			}
+			others[name] = true
 		}
 	}
-	slices.Sort(p.Names[known:])
+	for _, c := range shape.Columns {
+		p.Names = append(p.Names, c.Name)
+		delete(others, c.Name)
+	}
+	p.Names = append(p.Names, slices.Sorted(maps.Keys(others))...)
 	for i, row := range answer.Rows {
 		r := pageRow{Key: keys[i]}
 		for _, name := range p.Names {

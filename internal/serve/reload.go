@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"bulkload/internal/base/retry"
@@ -47,7 +46,7 @@ func (s *Server) Reload() error {
 }
 
 func (s *Server) load() (*loaded, error) {
-	var before *resources
+	before := &resources{}
 	if l := s.loaded.Load(); l != nil {
 		before = l.jobs
 	}
@@ -103,9 +102,6 @@ func (s *Server) fingerprint() string {
 		if names, err = jobFiles(s.options.Jobs); err != nil {
 			return err.Error()
 		}
-	}
-	for i := range names {
-		names[i] = filepath.Join(s.options.Jobs, names[i])
 	}
 	var b strings.Builder
 	for _, name := range append(append(names, s.options.Clients, s.options.Keytab), s.options.TLS.files()...) {

@@ -53,7 +53,7 @@ func loadResources(dir string, c query.IndexCluster, before *resources) (*resour
 	rs := &resources{byName: map[string]*resource{}}
 	var errs []error
 	for _, file := range files {
-		r, err := loadResource(filepath.Join(dir, file), c)
+		r, err := loadResource(file, c)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -63,10 +63,8 @@ func loadResources(dir string, c query.IndexCluster, before *resources) (*resour
 			continue
 		}
 		r.state = &atomic.Pointer[tableState]{}
-		if before != nil {
-			if old := before.byName[r.name]; old != nil && old.job.Table == r.job.Table {
-				r.state = old.state
-			}
+		if old := before.byName[r.name]; old != nil && old.job.Table == r.job.Table {
+			r.state = old.state
 		}
 		rs.list = append(rs.list, r)
 		rs.byName[r.name] = r
@@ -80,7 +78,7 @@ func loadResources(dir string, c query.IndexCluster, before *resources) (*resour
 	return rs, nil
 }
 
-// jobFiles returns the names of the job files in a directory, sorted.
+// jobFiles returns the paths of the job files in a directory, sorted.
 func jobFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -89,7 +87,7 @@ func jobFiles(dir string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); !strings.HasPrefix(e.Name(), ".") && (ext == ".yaml" || ext == ".yml") {
-			names = append(names, e.Name())
+			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
 	if len(names) > maxJobs {

@@ -10,7 +10,6 @@ import (
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
-	"bulkload/internal/serve/rowjson"
 )
 
 const (
@@ -113,21 +112,16 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 	}
 	q.Limit = int64(limit)
 	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
-		return s.onePage(ctx, a, res, from, q, shape)
+		if err := s.ready(ctx, res); err != nil {
+			return err
+		}
+		a.b = append(a.b, '{')
+		if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
+			return err
+		}
+		a.b = append(a.b, "}\n"...)
+		return nil
 	})
-}
-
-// onePage fills the answer of one query.
-func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from source, q query.Query, shape *rowjson.Shape) error {
-	if err := s.ready(ctx, res); err != nil {
-		return err
-	}
-	a.b = append(a.b, '{')
-	if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
-		return err
-	}
-	a.b = append(a.b, "}\n"...)
-	return nil
 }
 
 // asked returns a query with the settings of all queries of the service.
