@@ -150,25 +150,23 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	}
 	o.salted = cmd.Flags().Changed("salts")
 	ctx := cmd.Context()
-	if o.show && o.like == "" {
-		spec, err := o.spec(cmd.Context(), name, nil)
-		if err != nil {
-			return fail.Usage(err)
-		}
-		return o.print(cmd, g, spec)
-	}
-	if o.like == "" {
-		if _, err := o.spec(cmd.Context(), name, nil); err != nil { // before the cluster is contacted
-			return fail.Usage(err)
-		}
-	}
 	var spec loader.TableSpec
-	created := true
-	err = c.withCluster(ctx, g, func(cluster *loader.Cluster) error {
-		if spec, err = o.planned(ctx, cluster, name); err != nil || o.show {
-			return err
+	if o.like == "" { // before the cluster is contacted
+		if spec, err = o.spec(ctx, name, nil); err != nil {
+			return fail.Usage(err)
 		}
-		err := cluster.CreateTable(ctx, spec)
+		if o.show {
+			return o.print(cmd, g, spec)
+		}
+	}
+	created := true
+	err = c.withCluster(ctx, g, func(cluster *loader.Cluster) (err error) {
+		if o.like != "" {
+			if spec, err = o.alike(ctx, cluster, name); err != nil || o.show {
+				return err
+			}
+		}
+		err = cluster.CreateTable(ctx, spec)
 		if errors.Is(err, loader.ErrTableExists) && o.ifMissing {
 			created = false
 			return table.Same(ctx, cluster, spec)
@@ -195,17 +193,15 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	})
 }
 
-// planned returns the table to create, with the properties of the table of --like.
-func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
-	var like *table.Template
-	if o.like != "" {
-		other, err := loader.ParseTableName(o.like)
-		if err != nil {
-			return loader.TableSpec{}, fail.Usage(settings.AboutFlags(fmt.Errorf("--like: %w", err), "like"))
-		}
-		if like, err = table.Of(ctx, cluster, other); err != nil {
-			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: settings.AboutFlags(fmt.Errorf("--like %s: %w", o.like, err), "like")}
-		}
+// alike returns the table to create, with the properties of the table of --like.
+func (o *createOptions) alike(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
+	other, err := loader.ParseTableName(o.like)
+	if err != nil {
+		return loader.TableSpec{}, fail.Usage(settings.AboutFlags(fmt.Errorf("--like: %w", err), "like"))
+	}
+	like, err := table.Of(ctx, cluster, other)
+	if err != nil {
+		return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: settings.AboutFlags(fmt.Errorf("--like %s: %w", o.like, err), "like")}
 	}
 	spec, err := o.spec(ctx, name, like)
 	if err != nil {
