@@ -58,12 +58,6 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 	return &s, nil
 }
 
-// plannedOnYARN is an estimate with the prediction of a job on YARN.
-type plannedOnYARN struct {
-	*estimate.Estimate
-	YARN *mapreduce.Prediction `json:"yarn,omitempty"`
-}
-
 // predicted returns the prediction of a job on YARN, or nil if the job does not run on YARN or has no rows.
 func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Prediction {
 	if y == nil || e.Rows == 0 {
@@ -86,12 +80,7 @@ func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Predictio
 	return &p
 }
 
-func withYARN(y *mapreduce.Settings, e *estimate.Estimate) plannedOnYARN {
-	return plannedOnYARN{e, predicted(y, e)}
-}
-
-func printYARN(w io.Writer, y *mapreduce.Settings, e *estimate.Estimate) {
-	p := predicted(y, e)
+func printYARN(w io.Writer, p *mapreduce.Prediction) {
 	if p == nil {
 		return
 	}

@@ -89,10 +89,9 @@ regions, the timestamp and the input files as they are now.`,
 	o.clusterFlags.addReading(cmd.Flags())
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)
-	settings.Bind(f, settings.To{"splits": &o.splits, "into": &o.into, "table-splits": &o.tables})
 	o.planFlags.add(f, "")
 	o.split = 8 << 20
-	settings.Bind(f, settings.To{"split-size": &o.split, "out": &o.out})
+	settings.Bind(f, settings.To{"splits": &o.splits, "into": &o.into, "table-splits": &o.tables, "split-size": &o.split, "out": &o.out})
 	return cmd
 }
 
@@ -174,20 +173,19 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 			return err
 		}
 	}
-	return o.show(cmd, g, e, plannedReplace{withYARN(onYARN, e), replaces}, func(w io.Writer) { printYARN(w, onYARN, e) }, replaces.print)
+	tasks := predicted(onYARN, e)
+	return o.show(cmd, g, e, fullPlan{e, tasks, replaces}, func(w io.Writer) { printYARN(w, tasks) }, replaces.print)
 }
 
 func (o *planOptions) check() error {
-	if o.split < 4<<10 || o.split > 1<<30 {
+	switch {
+	case o.split < 4<<10 || o.split > 1<<30:
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size"))
-	}
-	if o.out != "" && o.into != "" {
+	case o.out != "" && o.into != "":
 		return fail.Usage(settings.AboutFlags(errors.New("--out plans shares, which make no table: give --into to the load of their files"), "out", "into"))
-	}
-	if o.out != "" && o.estimate.Suggest > 0 {
+	case o.out != "" && o.estimate.Suggest > 0:
 		return fail.Usage(settings.AboutFlags(errors.New("--out needs known regions, and --suggest looks for them: give --splits instead"), "out", "suggest"))
-	}
-	if len(o.tables) > 0 && o.splits == "" {
+	case len(o.tables) > 0 && o.splits == "":
 		return fail.Usage(settings.AboutFlags(errors.New("--table-splits needs --splits: give split points of all tables, or of none"), "table-splits", "splits"))
 	}
 	return o.planFlags.check()

@@ -12,6 +12,8 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -27,10 +29,11 @@ type replacePlan struct {
 	*replace.Prediction // nil: no table was read
 }
 
-// plannedReplace is a plan, with the description of a job with --replace.
-type plannedReplace struct {
-	plannedOnYARN
-	Replace *replacePlan `json:"replace,omitempty"`
+// fullPlan is an estimate, with the prediction of a job on YARN, and the description of a job with --replace.
+type fullPlan struct {
+	*estimate.Estimate
+	YARN    *mapreduce.Prediction `json:"yarn,omitempty"`
+	Replace *replacePlan          `json:"replace,omitempty"`
 }
 
 // planReplace predicts which rows a job with --replace deletes, if a table can be read. It returns nil for a job
