@@ -29,9 +29,7 @@ type adviseOptions struct {
 	plan       string
 	rows       int64
 	rowBytes   float64
-	bytes      spec.Size
 	rowsPerDay int64
-	maxSize    spec.Size
 	options    table.AdviceOptions
 }
 
@@ -51,8 +49,8 @@ takes them from the JSON of bulkload plan, or give --rows and --row-bytes, or --
 	}
 	f := cmd.Flags()
 	settings.Bind(f, settings.To{
-		"job": new(string), "key": &o.key, "table": &o.table, "plan": &o.plan, "rows": &o.rows, "row-bytes": &o.rowBytes, "bytes": &o.bytes, "rows-per-day": &o.rowsPerDay, "days": &o.options.Days, "servers": &o.options.Servers,
-		"access": (*string)(&o.options.Access), "max-file-size": &o.maxSize,
+		"job": new(string), "key": &o.key, "table": &o.table, "plan": &o.plan, "rows": &o.rows, "row-bytes": &o.rowBytes, "bytes": (*spec.Size)(&o.options.Bytes), "rows-per-day": &o.rowsPerDay, "days": &o.options.Days, "servers": &o.options.Servers,
+		"access": (*string)(&o.options.Access), "max-file-size": (*spec.Size)(&o.options.MaxFileSize),
 	})
 	return cmd
 }
@@ -66,7 +64,6 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		given.Table = o.table
 	}
 	options := o.options
-	options.MaxFileSize = int64(o.maxSize)
 	if given.Key != "" {
 		var err error
 		if options.Key, err = keygen.Parse(given.Key); err != nil {
@@ -119,10 +116,10 @@ func (o *adviseOptions) sizes(ctx context.Context, a *table.AdviceOptions) error
 	if rows < 0 || rowBytes < 0 || o.rowsPerDay < 0 {
 		return errors.New("rows and bytes must not be negative")
 	}
-	if a.Bytes = int64(o.bytes); a.Bytes == 0 {
+	if a.Bytes == 0 {
 		a.Bytes = int64(float64(rows) * rowBytes)
 	} else if rowBytes == 0 && rows > 0 {
-		rowBytes = float64(o.bytes) / float64(rows)
+		rowBytes = float64(a.Bytes) / float64(rows)
 	}
 	if o.rowsPerDay > 0 && rowBytes == 0 {
 		return settings.AboutFlags(errors.New("--rows-per-day needs the size of a row: give --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
@@ -143,8 +140,8 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 	}
 	family := loader.Family{Name: spec.FamilyName(), Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
 	t := loader.TableSpec{Name: name, Families: []loader.Family{family}, SplitKeys: points, Attributes: map[string]string{}}
-	if o.maxSize > 0 {
-		t.Attributes["MAX_FILESIZE"] = fmt.Sprint(int64(o.maxSize))
+	if size := o.options.MaxFileSize; size > 0 {
+		t.Attributes["MAX_FILESIZE"] = fmt.Sprint(size)
 	}
 	return table.Statement(t), nil
 }

@@ -42,8 +42,7 @@ starts a new job.`,
 	}
 	f := cmd.Flags()
 	o.add(f)
-	addState(f, &o.options.State)
-	settings.Bind(f, settings.To{"staging": &o.options.Staging, "job": &o.options.Job, "older-than": &o.olderThan, "force": &o.options.Force, "yes": &o.options.Remove})
+	settings.Bind(f, settings.To{"state": &o.options.State, "staging": &o.options.Staging, "job": &o.options.Job, "older-than": &o.olderThan, "force": &o.options.Force, "yes": &o.options.Remove})
 	return cmd
 }
 

@@ -79,11 +79,10 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	settings.AddFields(f, spec.OfText)
 	settings.AddField(f, "inputs", "inputs_from", "format", "columns", "empty", "parse", "read_by", "filter", "duplicates", "versions", "bad_records", "expect_records", "allow_empty", "timestamp")
 	o.workFlags.add(f)
-	o.addRejects(f)
 	o.clusterFlags.addReading(f)
 	o.choiceFlags.add(f)
 	o.limitFlags.add(f)
-	settings.Bind(f, settings.To{"all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
+	settings.Bind(f, settings.To{"reject-file": &o.work.RejectFile, "all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
 		"b-conf": &o.bConf, "digests": &o.options.Digests, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
 	addOwnState(f, &o.options.State)
 	return cmd
@@ -139,8 +138,7 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.allVersions {
 		o.request.Versions = 0
 	}
-	by, _ := cmd.Flags().GetString("read-by")
-	o.options.ReadBy = tablesource.ReadBy(by)
+	o.options.ReadBy = tablesource.ReadBy(settings.ValueOf(cmd, "read-by"))
 	if cmd.Flags().Changed("limit") && o.options.Differences == "" {
 		err = settings.AboutFlags(errors.New("--limit needs --differences: it is the number of rows in that file"), "limit", "differences")
 	}

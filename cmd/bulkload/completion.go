@@ -168,12 +168,9 @@ func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 // completeJobs offers the jobs of the state directory. If the directory cannot be read, it offers nothing: a shell
 // cannot show the error.
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	dir, err := cmd.Flags().GetString("state")
-	if err == nil && dir == "" {
-		dir, err = checkpoint.DefaultState()
-	}
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	dir := settings.ValueOf(cmd, "state")
+	if dir == "" {
+		dir, _ = checkpoint.DefaultState()
 	}
 	var names []cobra.Completion
 	entries, _ := os.ReadDir(dir)

@@ -47,8 +47,7 @@ processes on its own host; for others the page names the host to act on.`,
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
 	o.serviceFlags.add(f)
-	addState(f, &o.state)
-	settings.Bind(f, settings.To{"staging": &o.staging, "control": &o.control})
+	settings.Bind(f, settings.To{"state": &o.state, "staging": &o.staging, "control": &o.control})
 	return cmd
 }
 

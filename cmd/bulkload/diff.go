@@ -43,8 +43,7 @@ several tables it does this for each table.
 	}
 	f := cmd.Flags()
 	o.add(f)
-	addJobOfState(f, &o.state, &o.job)
-	settings.Bind(f, settings.To{"limit": &o.limit})
+	settings.Bind(f, settings.To{"state": &o.state, "job": &o.job, "limit": &o.limit})
 	return cmd
 }
 

@@ -32,7 +32,6 @@ type exportOptions struct {
 	state   checkpoint.Options
 	to      string
 	columns string
-	readBy  string
 	options export.Options
 }
 
@@ -92,12 +91,12 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	if o.to == "" || o.options.Format == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format"))
 	}
-	o.readBy, _ = cmd.Flags().GetString("read-by")
+	readBy := tablesource.ReadBy(settings.ValueOf(cmd, "read-by"))
 	ref, err := exportRef(table)
 	if err != nil {
 		return fail.Usage(err)
 	}
-	if err := tablesource.CheckReadBy([]string{ref.String()}, tablesource.ReadBy(o.readBy)); err != nil {
+	if err := tablesource.CheckReadBy([]string{ref.String()}, readBy); err != nil {
 		return err
 	}
 	if err := o.limitFlags.check(cmd); err != nil {
@@ -118,7 +117,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	}
 	work := build.WorkOptions{Events: session.LogEvents(env.Log)}
 	defer o.hold(cmd.Context(), env, &work)()
-	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: tablesource.ReadBy(o.readBy), To: o.to, Plan: plan},
+	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: readBy, To: o.to, Plan: plan},
 		export.JobOptions{State: o.state, Gate: work.Gate, Events: work.Events})
 	if err != nil {
 		return err

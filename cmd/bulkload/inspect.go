@@ -19,10 +19,8 @@ import (
 
 type inspectOptions struct {
 	clusterFlags
-	sample spec.Size
-	memory spec.Size
-	write  string
-	values bool
+	options inspect.Options
+	write   string
 	profileOptions
 }
 
@@ -63,9 +61,9 @@ A profile has values of records: only its owner may read the files that have it.
 	settings.AddField(f, "format", "columns", "bad_records")
 	settings.AddFields(f, spec.OfText)
 	o.clusterFlags.addReading(f)
-	o.sample, o.memory = 16<<20, 256<<20
-	settings.Bind(f, settings.To{"sample": &o.sample, "memory": &o.memory, "write": &o.write, "values": &o.values})
-	o.profileOptions.add(f)
+	o.options = inspect.Options{Sample: 16 << 20, Memory: 256 << 20}
+	settings.Bind(f, settings.To{"sample": (*spec.Size)(&o.options.Sample), "memory": (*spec.Size)(&o.options.Memory), "write": &o.write, "values": &o.options.Values,
+		"job": &o.jobFile, "profile": &o.profile, "profile-share": &o.share, "hide": &o.hide, "report": &o.page, "workers": &o.workers})
 	return cmd
 }
 
@@ -88,7 +86,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	case len(given.Inputs) == 0:
 		return fail.Usage(errors.New("the job file names no inputs: name the files, directories or patterns to inspect"))
 	}
-	r, err := inspect.Run(cmd.Context(), env.Source, given.Inputs, given, inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
+	r, err := inspect.Run(cmd.Context(), env.Source, given.Inputs, given, o.options)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,6 @@ import (
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // profileOptions are the flags of inspect --profile.
@@ -35,10 +34,6 @@ type profileOptions struct {
 	hide    string
 	page    string
 	workers int
-}
-
-func (p *profileOptions) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"job": &p.jobFile, "profile": &p.profile, "profile-share": &p.share, "hide": &p.hide, "report": &p.page, "workers": &p.workers})
 }
 
 // check refuses flags whose required flags are missing.
@@ -75,7 +70,7 @@ func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Jo
 	if o.hide != "" {
 		hide = settings.SplitList(o.hide)
 	}
-	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: hide, Secret: settings.SecretName})
+	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: spec.Size(o.options.Memory), Share: share, Expect: o.write != "", Hide: hide, Secret: settings.SecretName})
 	if err != nil || o.page == "" {
 		return r, err
 	}

@@ -21,7 +21,7 @@ import (
 // limitFlags are the flags that limit a job's load on a serving cluster, and the time of day.
 type limitFlags struct {
 	upload      upload.Options
-	calls       int
+	calls       int // loading calls at a time; only commands that load have the flag
 	onlyBetween string
 
 	window *progress.Window // nil: always
@@ -30,11 +30,6 @@ type limitFlags struct {
 // add registers the flags.
 func (l *limitFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": &l.onlyBetween})
-}
-
-// addLoad registers the flag of commands that load.
-func (l *limitFlags) addLoad(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"load-concurrency": &l.calls})
 }
 
 // check also parses the window, so that errors are reported before any work.

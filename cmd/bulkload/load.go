@@ -88,13 +88,12 @@ other files.`,
 	}
 	c.add(cmd.Flags())
 	limits.add(cmd.Flags())
-	limits.addLoad(cmd.Flags())
 	watch.AddLoad(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	fresh.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &o.Staging})
 	addOwnState(cmd.Flags(), &o.State)
 	settings.Bind(cmd.Flags(), settings.To{
+		"table": &table, "staging": &o.Staging, "load-concurrency": &limits.calls,
 		"skip-exit-code": &skipCode, "trust-files": &o.TrustFiles, "compact-after": &o.CompactAfter, "quiet-table": &o.Quiet, "max-files": &o.MaxFiles, "snapshot": &o.Snapshot, "keep-snapshots": &o.KeepSnapshots, "load-mode": &way,
 		"replicate": &replicate, "phoenix-indexes": &o.PhoenixIndexes, "verify": &o.Verify,
 	})

@@ -83,23 +83,19 @@ yarn, one MapReduce job builds them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	settings.Bind(f, settings.To{"plan": &o.plan, "out": &o.job.PlanTo})
 	o.planFlags.add(f, "with --plan, ")
 	settings.Bind(f, settings.To{
 		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "versions": &o.request.Versions, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
-		"bad-records": &o.request.BadRecords, "verify": &o.request.Verify,
+		"bad-records": &o.request.BadRecords, "verify": &o.request.Verify, "reject-file": &o.work.RejectFile, "plan": &o.plan, "out": &o.job.PlanTo, "load-concurrency": &o.calls, "staging": &o.job.Staging,
+		"keep-staging": &o.job.Keep, "max-files": &o.job.MaxFiles, "load-mode": &o.way, "skip-exit-code": &o.skipCode,
 	})
 	o.choiceFlags.add(f)
 	o.workFlags.add(f)
-	o.addRejects(f)
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
-	o.limitFlags.addLoad(f)
 	o.engineFlags.add(f)
 	o.Watch.AddResult(f)
-	settings.Bind(f, settings.To{"staging": &o.job.Staging, "keep-staging": &o.job.Keep, "max-files": &o.job.MaxFiles, "load-mode": &o.way})
 	addOwnState(f, &o.job.State)
-	settings.Bind(f, settings.To{"skip-exit-code": &o.skipCode})
 	return cmd
 }
 

@@ -77,13 +77,12 @@ and hours below.`,
 	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
-	o.limitFlags.addLoad(cmd.Flags())
 	o.Watch.Add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.job.Staging, "max-files": &o.job.MaxFiles, "load-mode": &o.stage, "snapshot": &o.job.Snapshot, "keep-snapshots": &o.job.KeepSnapshots, "compact-after": &o.job.CompactAfter, "quiet-table": &o.job.Quiet, "also": &o.job.Also, "split-by": &o.splitBy})
 	addOwnState(cmd.Flags(), &o.job.State)
-	settings.Bind(cmd.Flags(), settings.To{"skip-exit-code": &o.skipCode, "keep-staging": &o.job.Keep})
+	settings.Bind(cmd.Flags(), settings.To{"load-concurrency": &o.calls, "drop-old": &o.dropOld, "staging": &o.job.Staging, "max-files": &o.job.MaxFiles, "load-mode": &o.stage, "snapshot": &o.job.Snapshot,
+		"keep-snapshots": &o.job.KeepSnapshots, "compact-after": &o.job.CompactAfter, "quiet-table": &o.job.Quiet, "also": &o.job.Also, "split-by": &o.splitBy, "skip-exit-code": &o.skipCode, "keep-staging": &o.job.Keep})
 	return cmd
 }
 

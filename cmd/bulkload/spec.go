@@ -80,15 +80,9 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"spill-dir": &w.work.SpillDir, "spill-limit": &w.work.SpillLimit})
 }
 
-// addRejects registers the flag of the file for rejected records.
-func (w *workFlags) addRejects(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"reject-file": &w.work.RejectFile})
-}
-
 // addLeftOut registers the flags of all files for records that are left out.
 func (w *workFlags) addLeftOut(f *pflag.FlagSet) {
-	w.addRejects(f)
-	settings.Bind(f, settings.To{"filtered-file": &w.work.FilteredFile, "duplicates-file": &w.work.DuplicatesFile})
+	settings.Bind(f, settings.To{"reject-file": &w.work.RejectFile, "filtered-file": &w.work.FilteredFile, "duplicates-file": &w.work.DuplicatesFile})
 }
 
 // addMerge registers the flags of work without an input.

@@ -12,15 +12,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addState registers the flag of the state directory.
-func addState(f *pflag.FlagSet, state *string) {
-	settings.Bind(f, settings.To{"state": state})
-}
-
 // addOwnState registers the flags of the command's own job in the state directory.
 func addOwnState(f *pflag.FlagSet, o *checkpoint.Options) {
-	addState(f, &o.Dir)
-	settings.Bind(f, settings.To{"job-id": &o.JobID, "lock-wait": &o.LockWait, "restart": &o.Restart})
+	settings.Bind(f, settings.To{"state": &o.Dir, "job-id": &o.JobID, "lock-wait": &o.LockWait, "restart": &o.Restart})
 }
 
 // ownState finds the state directory of the command's own job.
@@ -28,12 +22,6 @@ func ownState(env *cluster.Env, o *checkpoint.Options) (err error) {
 	o.Version = version
 	o.Dir, err = checkpoint.StateDir(env, o.Dir)
 	return err
-}
-
-// addJobOfState registers the flags that select a job of the state directory.
-func addJobOfState(f *pflag.FlagSet, state, job *string) {
-	addState(f, state)
-	settings.Bind(f, settings.To{"job": job})
 }
 
 // currentState returns the state directory of all jobs, refreshed to their current state.

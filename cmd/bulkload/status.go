@@ -46,8 +46,7 @@ it. The exit status is 0 if the job was found, whatever its state, which is in t
 	}
 	f := cmd.Flags()
 	o.add(f)
-	addState(f, &o.state)
-	settings.Bind(f, settings.To{"job": &o.job, "watch": &o.watch})
+	settings.Bind(f, settings.To{"state": &o.state, "job": &o.job, "watch": &o.watch})
 	return cmd
 }
 
@@ -178,25 +177,24 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("job", "%s", s.Job)
-	if s.JobID != "" {
-		line("job id", "%s", s.JobID)
+	text := func(name, value string) {
+		if value != "" {
+			line(name, "%s", value)
+		}
 	}
+	line("job", "%s", s.Job)
+	text("job id", s.JobID)
 	line("state", "%s", s.StateText())
 	if s.State == checkpoint.JobRunning {
 		line("process", "%d on %s since %s", s.PID, s.Host, hourText(s.Began, now))
 		line("progress", "%s", strings.TrimPrefix(liveLine(s), s.Job+": "))
 	}
-	if s.Error != "" {
-		line("error", "%s", s.Error)
-	}
+	text("error", s.Error)
 	if s.ExitCode != nil {
 		line("exit code", "%d", *s.ExitCode)
 	}
 	line("table", "%s", orDash(s.Table))
-	if s.Key != "" {
-		line("key", "%s", s.Key)
-	}
+	text("key", s.Key)
 	if s.Inputs > 0 {
 		line("inputs", "%s, %s", setting.Count(s.Inputs, "file"), setting.Bytes(s.InBytes))
 	}
@@ -233,9 +231,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 			line(string(r.Kind), "%s, for table %s", r.Name, r.Table)
 		}
 	}
-	if s.Report != "" {
-		line("report", "%s", s.Report)
-	}
+	text("report", s.Report)
 	line("state in", "%s", s.Dir)
 	for _, a := range s.Attempts {
 		end := string(a.State)

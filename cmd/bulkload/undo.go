@@ -56,9 +56,9 @@ table: run refuses it.`,
 	}
 	f := cmd.Flags()
 	o.add(f)
-	addJobOfState(f, &o.state, &o.job)
 	u := &o.options
-	settings.Bind(f, settings.To{"staging": &u.Staging, "load-mode": &o.stage, "load-concurrency": &u.LoadConcurrency, "verify": &u.Verify, "dry-run": &u.DryRun, "by": &u.By, "snapshot": &u.Snapshot, "into": &u.Into, "discard-writes": &u.Discard, "insert-only": &u.InsertOnly, "lock-wait": &u.LockWait})
+	settings.Bind(f, settings.To{"state": &o.state, "job": &o.job, "staging": &u.Staging, "load-mode": &o.stage, "load-concurrency": &u.LoadConcurrency, "verify": &u.Verify, "dry-run": &u.DryRun, "by": &u.By,
+		"snapshot": &u.Snapshot, "into": &u.Into, "discard-writes": &u.Discard, "insert-only": &u.InsertOnly, "lock-wait": &u.LockWait})
 	return cmd
 }
 
