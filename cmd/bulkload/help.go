@@ -70,7 +70,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 		text, _, _ = strings.Cut(text, "\n\n") // its first paragraph
 	}
 	fmt.Fprintf(out, "%s\n%s", text, &b)
-	fmt.Fprintf(out, "\nAll flags, and more about %s: bulkload help %s. Exit codes: bulkload help exit-codes.\n", cmd.Name(), commandPath(cmd))
+	fmt.Fprintf(out, "\nAll flags, and more about %s: bulkload help %s. Exit codes: bulkload help exit-codes.\n", cmd.Name(), ending.CommandName(cmd))
 }
 
 // fullHelp prints the complete help of a command.
@@ -101,12 +101,6 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 func description(cmd *cobra.Command) string {
 	text := cmp.Or(cmd.Long, cmd.Short)
 	return strings.TrimSpace(text)
-}
-
-// commandPath returns the path of a command without the program's name.
-func commandPath(cmd *cobra.Command) string {
-	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
-	return p
 }
 
 // usage prints the usage line of a command, with examples.

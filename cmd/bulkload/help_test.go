@@ -46,7 +46,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		t.Fatalf("%d commands", len(all))
 	}
 	for _, c := range all {
-		words := strings.Fields(commandPath(c))
+		words := strings.Fields(ending.CommandName(c))
 		short := helpOf(t, append(words, "--help")...)
 		if n := strings.Count(short, "\n"); n > 50 {
 			t.Errorf("%s --help has %d lines", c.CommandPath(), n)
@@ -55,7 +55,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		for _, g := range settings.Grouped(c.NonInheritedFlags()) {
 			for line := range strings.Lines(g.Flags.FlagUsages()) {
 				if name := strings.Fields(line)[0]; !strings.Contains(whole, name) {
-					t.Errorf("help %s lacks %s", commandPath(c), name)
+					t.Errorf("help %s lacks %s", ending.CommandName(c), name)
 				}
 			}
 		}

@@ -80,7 +80,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
 		return fail.Usage(fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near))
 	}
-	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, commandPath(cmd)))
+	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, ending.CommandName(cmd)))
 }
 
 // exactArgs requires the named arguments.
