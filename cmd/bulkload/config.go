@@ -91,12 +91,9 @@ job files: put it into a file, and as the first line into a job file
 			if len(args) == 1 && args[0] == "config" {
 				s = configSchema(cmd.Root())
 			}
-			b, err := json.MarshalIndent(s, "", "  ")
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)
-			return err
+			out := json.NewEncoder(cmd.OutOrStdout())
+			out.SetIndent("", "  ")
+			return out.Encode(s)
 		},
 	}
 }

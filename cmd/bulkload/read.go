@@ -43,9 +43,8 @@ characters that way.`
 
 func (r *readFlags) add(f *pflag.FlagSet) {
 	r.clusterFlags.add(f)
-	settings.Bind(f, settings.To{"format": &r.format, "columns": &r.columns, "limit": &r.limit, "page": &r.page})
 	r.memory = 64 << 20
-	settings.Bind(f, settings.To{"memory": &r.memory, "explain": &r.explain})
+	settings.Bind(f, settings.To{"format": &r.format, "columns": &r.columns, "limit": &r.limit, "page": &r.page, "memory": &r.memory, "explain": &r.explain})
 }
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
@@ -85,16 +84,11 @@ func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q qu
 // rows.
 func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadStats) error {
 	if g.JSON() {
-		b, err := json.Marshal(struct {
+		return json.NewEncoder(out).Encode(struct {
 			*query.ReadStats
 			Dial int64 `json:"find_cluster_micros"`
 			Scan int64 `json:"scan_micros"`
 		}{st, st.Dial.Microseconds(), st.Scan.Microseconds()})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "%s\n", b)
-		return err
 	}
 	if r.explain {
 		explain(messages, st)
