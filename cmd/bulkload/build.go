@@ -126,9 +126,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	if g.ForPeople() {
-		for i, t := range js.Targets() {
-			printFiles(cmd.OutOrStdout(), m[i], below(o.out, t.Dir))
-		}
+		printFiles(cmd.OutOrStdout(), js, m, o.out)
 	}
 	return s.Summarize(cmd.OutOrStdout())
 }
@@ -212,10 +210,13 @@ func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 	return o
 }
 
-func printFiles(w io.Writer, m *manifest.Manifest, out string) {
-	for _, f := range m.Files {
-		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", below(out, f.Name), setting.Count(f.Rows, "row"), setting.Bytes(f.Bytes),
-			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
+// printFiles prints the files that a build of a job has written below a directory, one a line.
+func printFiles(w io.Writer, js spec.Job, built []*manifest.Manifest, out string) {
+	for i, t := range js.Targets() {
+		for _, f := range built[i].Files {
+			fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", below(below(out, t.Dir), f.Name), setting.Count(f.Rows, "row"), setting.Bytes(f.Bytes),
+				rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
+		}
 	}
 }
 

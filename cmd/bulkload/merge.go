@@ -111,9 +111,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if g.ForPeople() {
-		for i, t := range job.Targets() {
-			printFiles(cmd.OutOrStdout(), made.Manifests[i], below(o.out, t.Dir))
-		}
+		printFiles(cmd.OutOrStdout(), job, made.Manifests, o.out)
 	}
 	return s.Summarize(cmd.OutOrStdout())
 }
