@@ -125,9 +125,8 @@ func onHangup(ctx context.Context, act func()) (stop func()) {
 	signal.Reset(syscall.SIGHUP)
 	signal.Notify(hangup, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
 		for {
 			select {
 			case <-ctx.Done():
@@ -136,10 +135,10 @@ func onHangup(ctx context.Context, act func()) (stop func()) {
 				act()
 			}
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(hangup)
 		cancel()
-		<-done
+		waiting.Wait()
 	}
 }
