@@ -47,22 +47,19 @@ starts a new job.`,
 }
 
 func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	if o.options.State, err = currentState(cmd.Context(), env, o.options.State); err != nil {
-		return err
-	}
-	o.options.OlderThan = max(time.Duration(o.olderThan), 1)
-	r, err := clean(cmd.Context(), env, o.options)
-	if r != nil {
-		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.options.Job) }); e != nil {
-			return e
+	return o.withEnv(g, func(env *cluster.Env) (err error) {
+		if o.options.State, err = currentState(cmd.Context(), env, o.options.State); err != nil {
+			return err
 		}
-	}
-	return err
+		o.options.OlderThan = max(time.Duration(o.olderThan), 1)
+		r, err := clean(cmd.Context(), env, o.options)
+		if r != nil {
+			if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.options.Job) }); e != nil {
+				return e
+			}
+		}
+		return err
+	})
 }
 
 // clean runs checkpoint.Clean, which also ends jobs on YARN, and words its reasons with the names of flags.

@@ -73,17 +73,24 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	return &cluster.Env{Conf: conf, Log: g.Logger(), Identity: c.identity, Endpoints: c.endpoints}, nil
 }
 
-// withCluster connects to HBase for the duration of a call.
-func (c *clusterFlags) withCluster(ctx context.Context, g *globals, do func(*loader.Cluster) error) error {
+// withEnv reads the configuration for the duration of a call.
+func (c *clusterFlags) withEnv(g *globals, do func(*cluster.Env) error) error {
 	env, err := c.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	cluster, err := env.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer cluster.Close()
-	return do(cluster)
+	return do(env)
+}
+
+// withCluster connects to HBase for the duration of a call.
+func (c *clusterFlags) withCluster(ctx context.Context, g *globals, do func(*loader.Cluster) error) error {
+	return c.withEnv(g, func(env *cluster.Env) error {
+		cluster, err := env.Dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer cluster.Close()
+		return do(cluster)
+	})
 }

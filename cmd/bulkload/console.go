@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/serve"
 	"bulkload/internal/serve/console"
@@ -58,25 +60,18 @@ func (o *consoleOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.control && o.clients == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--control needs --clients: the file that lists who may act on jobs"), "control", "clients"))
 	}
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	dir, err := checkpoint.StateDir(env, o.state)
-	if err != nil {
-		return err
-	}
-	name := dir
-	if o.state != "" {
-		name = o.state
-	}
-	place := console.New(console.Options{
-		Name: name, Control: o.control, Words: speakState,
-		Current: func(ctx context.Context) (string, error) { return currentState(ctx, env, o.state) },
-		Clean: func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error) {
-			return clean(ctx, env, checkpoint.CleanOptions{State: dir, Staging: o.staging, Job: job, Remove: remove})
-		},
+	return o.withEnv(g, func(env *cluster.Env) error {
+		dir, err := checkpoint.StateDir(env, o.state)
+		if err != nil {
+			return err
+		}
+		place := console.New(console.Options{
+			Name: cmp.Or(o.state, dir), Control: o.control, Words: speakState,
+			Current: func(ctx context.Context) (string, error) { return currentState(ctx, env, o.state) },
+			Clean: func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error) {
+				return clean(ctx, env, checkpoint.CleanOptions{State: dir, Staging: o.staging, Job: job, Remove: remove})
+			},
+		})
+		return o.serve(cmd.Context(), g, serve.Options{Console: place})
 	})
-	return o.serve(cmd.Context(), g, serve.Options{Console: place})
 }

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -51,20 +52,17 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.limit > 0 && !g.ShowData {
 		return fail.Usage(settings.AboutFlags(errors.New("--limit prints row keys, which are data: give --show-data too"), "limit", "show-data"))
 	}
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	dir, err := jobDir(cmd.Context(), env, o.state, o.job)
-	if err != nil {
-		return err
-	}
-	s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: session.LogEvents(env.Log)})
-	if err != nil {
-		return err
-	}
-	return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
+	return o.withEnv(g, func(env *cluster.Env) error {
+		dir, err := jobDir(cmd.Context(), env, o.state, o.job)
+		if err != nil {
+			return err
+		}
+		s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: session.LogEvents(env.Log)})
+		if err != nil {
+			return err
+		}
+		return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
+	})
 }
 
 // printDiff prints the changes that a load has made.

@@ -116,30 +116,27 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if err := o.switched(cmd, d.Old); err != nil {
 		return err
 	}
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	state, err := currentState(cmd.Context(), env, o.job.State.Dir)
-	if err != nil {
-		return err
-	}
-	dir, err := fresh.FindJob(state, d.Old, d.New)
-	if err != nil {
-		return err
-	}
-	d.LockWait, d.Events = o.job.State.LockWait, session.LogEvents(env.Log)
-	r, err := fresh.Drop(cmd.Context(), env, dir, d)
-	if err != nil {
-		return err
-	}
-	return g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
-		if r.Already {
-			fmt.Fprintf(w, "table %s was dropped at %s already; table %s is in its place\n", r.Table, r.At.Local().Format(time.DateTime), r.Fresh)
-			return
+	return o.withEnv(g, func(env *cluster.Env) error {
+		state, err := currentState(cmd.Context(), env, o.job.State.Dir)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(w, "table %s is dropped; table %s is in its place\n", r.Table, r.Fresh)
+		dir, err := fresh.FindJob(state, d.Old, d.New)
+		if err != nil {
+			return err
+		}
+		d.LockWait, d.Events = o.job.State.LockWait, session.LogEvents(env.Log)
+		r, err := fresh.Drop(cmd.Context(), env, dir, d)
+		if err != nil {
+			return err
+		}
+		return g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
+			if r.Already {
+				fmt.Fprintf(w, "table %s was dropped at %s already; table %s is in its place\n", r.Table, r.At.Local().Format(time.DateTime), r.Fresh)
+				return
+			}
+			fmt.Fprintf(w, "table %s is dropped; table %s is in its place\n", r.Table, r.Fresh)
+		})
 	})
 }
 

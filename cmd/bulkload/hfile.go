@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
@@ -27,24 +28,21 @@ func newHFileCmd(g *globals) *cobra.Command {
 // withHFile opens an HFile for a command and adds the file's name to errors.
 func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name string, r *hfile.Reader) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		env, err := c.open(g)
-		if err != nil {
-			return err
-		}
-		defer env.Close()
-		fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
-		if err != nil {
-			return err
-		}
-		r, f, err := filecheck.OpenHFile(cmd.Context(), fsys, p)
-		if err == nil {
-			defer f.Close()
-			err = do(cmd, args[0], r)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		return nil
+		return c.withEnv(g, func(env *cluster.Env) error {
+			fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
+			if err != nil {
+				return err
+			}
+			r, f, err := filecheck.OpenHFile(cmd.Context(), fsys, p)
+			if err == nil {
+				defer f.Close()
+				err = do(cmd, args[0], r)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		})
 	}
 }
 

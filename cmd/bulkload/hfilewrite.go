@@ -43,16 +43,13 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 			if err != nil {
 				return fail.Usage(err)
 			}
-			env, err := c.open(g)
-			if err != nil {
-				return err
-			}
-			defer env.Close()
-			fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
-			if err != nil {
-				return err
-			}
-			return o.write(cmd.Context(), fsys, p, cmd.InOrStdin(), opts)
+			return c.withEnv(g, func(env *cluster.Env) error {
+				fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
+				if err != nil {
+					return err
+				}
+				return o.write(cmd.Context(), fsys, p, cmd.InOrStdin(), opts)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -255,9 +252,5 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (r
 		return res, fmt.Errorf("%s cannot be read at an offset", name)
 	}
 	res = hfile.Check(at, info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
-	b, err := json.Marshal(res)
-	if err == nil {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)
-	}
-	return res, err
+	return res, json.NewEncoder(cmd.OutOrStdout()).Encode(res)
 }

@@ -20,7 +20,6 @@ type serveOptions struct {
 	jobs      string
 	compat    bool
 	auditKeys string
-	sizes     struct{ bytes, body, memory, scan spec.Size }
 }
 
 func newServeCmd(g *globals) *cobra.Command {
@@ -48,17 +47,15 @@ or else --insecure. --audit writes a line for each request: who read how much of
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
-	d := serve.Limits{}.WithDefaults()
-	o.limits = d
+	o.limits = serve.Limits{}.WithDefaults()
 	o.limits.PerClient = 0 // default: half of the requests in flight, whatever their limit
-	o.sizes.bytes, o.sizes.body, o.sizes.memory, o.sizes.scan = spec.Size(d.Bytes), spec.Size(d.Body), spec.Size(d.Memory), spec.Size(d.ScanMemory)
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
 	o.serviceFlags.add(f)
 	settings.Bind(f, settings.To{
-		"jobs": &o.jobs, "audit-keys": &o.auditKeys, "compat": &o.compat, "max-rows": &o.limits.Rows, "max-bytes": &o.sizes.bytes,
-		"max-keys": &o.limits.Keys, "max-body": &o.sizes.body, "max-per-client": &o.limits.PerClient, "batch-reads": &o.limits.BatchReads,
-		"max-queue": &o.limits.Queue, "queue-wait": &o.limits.QueueWait, "memory": &o.sizes.memory, "scan-memory": &o.sizes.scan,
+		"jobs": &o.jobs, "audit-keys": &o.auditKeys, "compat": &o.compat, "max-rows": &o.limits.Rows, "max-bytes": (*spec.Size)(&o.limits.Bytes),
+		"max-keys": &o.limits.Keys, "max-body": (*spec.Size)(&o.limits.Body), "max-per-client": &o.limits.PerClient, "batch-reads": &o.limits.BatchReads,
+		"max-queue": &o.limits.Queue, "queue-wait": &o.limits.QueueWait, "memory": (*spec.Size)(&o.limits.Memory), "scan-memory": (*spec.Size)(&o.limits.ScanMemory),
 	})
 	return cmd
 }
@@ -70,16 +67,12 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.checkTLS(); err != nil {
 		return fail.Usage(err)
 	}
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	// Here the heap is many small responses, and two thirds of the allocations are in the HBase client: 31 KiB for a request of 15
-	// rows. At 60, 200 callers take 83 MB instead of 94, for a tenth more of the processor.
-	collectAt(60)
-	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
-	return o.serve(cmd.Context(), g, serve.Options{Jobs: o.jobs, Dial: dialFor(env), Ticket: env.Ticket, Compat: o.compat, AuditKeys: serve.AuditKeys(o.auditKeys)})
+	return o.withEnv(g, func(env *cluster.Env) error {
+		// Here the heap is many small responses, and two thirds of the allocations are in the HBase client: 31 KiB for a request of
+		// 15 rows. At 60, 200 callers take 83 MB instead of 94, for a tenth more of the processor.
+		collectAt(60)
+		return o.serve(cmd.Context(), g, serve.Options{Jobs: o.jobs, Dial: dialFor(env), Ticket: env.Ticket, Compat: o.compat, AuditKeys: serve.AuditKeys(o.auditKeys)})
+	})
 }
 
 // dialFor returns a function that connects to the cluster of an environment.

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -74,26 +75,23 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	if u.By == undo.BySnapshot && u.InsertOnly {
 		return fail.Usage(settings.AboutFlags(errors.New("--insert-only is about markers: --by snapshot compares the table with the snapshot"), "by", "insert-only"))
 	}
-	env, err := o.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	dir, err := jobDir(cmd.Context(), env, o.state, o.job)
-	if err != nil {
-		return err
-	}
-	u.Version, u.Events = version, session.LogEvents(env.Log)
-	r, err := undo.Run(cmd.Context(), env, dir, *u)
-	if r != nil {
-		for i, why := range r.Refused {
-			r.Refused[i] = settings.Spoken(why)
+	return o.withEnv(g, func(env *cluster.Env) error {
+		dir, err := jobDir(cmd.Context(), env, o.state, o.job)
+		if err != nil {
+			return err
 		}
-		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printUndo(w, r, err) }); e != nil {
-			return e
+		u.Version, u.Events = version, session.LogEvents(env.Log)
+		r, err := undo.Run(cmd.Context(), env, dir, *u)
+		if r != nil {
+			for i, why := range r.Refused {
+				r.Refused[i] = settings.Spoken(why)
+			}
+			if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printUndo(w, r, err) }); e != nil {
+				return e
+			}
 		}
-	}
-	return err
+		return err
+	})
 }
 
 // printUndo prints the result of an undo, or of a dry run.
