@@ -19,11 +19,7 @@ type fit struct {
 
 // recheck repeats the check when the list of regions was read again. Requests do not wait for that.
 func (f *fit) recheck(ctx context.Context, c query.Cluster, r *resource) error {
-	name, err := loader.ParseTableName(r.job.Table)
-	if err != nil {
-		return err
-	}
-	regions, err := c.KnownRegions(ctx, name)
+	regions, err := c.KnownRegions(ctx, r.table.Name())
 	if err != nil {
 		return err
 	}

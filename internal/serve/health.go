@@ -100,11 +100,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 func (s *Server) state(ctx context.Context, r *resource) *Problem {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	name, err := loader.ParseTableName(r.job.Table)
-	if err != nil {
-		return nil
-	}
-	t, err := s.held.Describe(ctx, name)
+	t, err := s.held.Describe(ctx, r.table.Name())
 	switch {
 	case errors.Is(err, loader.ErrTableNotFound):
 		return problem(noTable, "the table of this job does not exist in HBase")

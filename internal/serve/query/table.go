@@ -65,6 +65,9 @@ func NewTable(c Cluster, s spec.Job) (*Table, error) {
 	return &Table{cluster: c, job: s, name: name, key: s.RowKey(), reverters: reverters(s)}, nil
 }
 
+// Name returns the table's name.
+func (t *Table) Name() loader.TableName { return t.name }
+
 // modulus returns the salt modulus. It is determined from the first list of regions. Later lists that imply another
 // number are refused, because rows would not be found by it.
 func (t *Table) modulus(regions []loader.Region) (int, error) {
