@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"maps"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -35,11 +36,7 @@ func (r *rates) allow(caller string) bool {
 	l := r.by[caller]
 	if l == nil {
 		if len(r.by) >= maxRates {
-			for name, l := range r.by {
-				if l.Tokens() >= float64(r.burst) { // a client without a request for a while
-					delete(r.by, name)
-				}
-			}
+			maps.DeleteFunc(r.by, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(r.burst) }) // clients without a request for a while
 		}
 		if len(r.by) >= maxRates {
 			return false

@@ -67,12 +67,9 @@ func lastSuccess(name string, l Labels) (time.Time, error) {
 }
 
 func labelsOf(m *dto.Metric) Labels {
-	l := Labels{}
+	l := Labels{"table": ""} // an empty label and a missing one are the same
 	for _, pair := range m.GetLabel() {
 		l[pair.GetName()] = pair.GetValue()
-	}
-	if _, ok := l["table"]; !ok {
-		l["table"] = "" // an empty label and a missing one are the same
 	}
 	return l
 }
