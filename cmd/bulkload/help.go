@@ -99,8 +99,7 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 
 // description returns the description of a command.
 func description(cmd *cobra.Command) string {
-	text := cmp.Or(cmd.Long, cmd.Short)
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 }
 
 // usage prints the usage line of a command, with examples.

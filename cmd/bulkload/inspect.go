@@ -114,7 +114,12 @@ func (o *inspectOptions) writeJob(job []byte) error {
 	if o.profile {
 		mode = 0o600
 	}
-	if err := writeNew(o.write, job, mode); err != nil {
+	f, err := os.OpenFile(o.write, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil {
+		_, err = f.Write(job)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--write: %w", err), "write"))
 	}
 	return nil
@@ -137,16 +142,6 @@ func inspected(r *inspect.Report) error {
 		return &fail.Error{Kind: fail.Input, Err: errors.New("no input can be read")}
 	}
 	return nil
-}
-
-// writeNew writes a file that does not exist yet.
-func writeNew(name string, data []byte, mode os.FileMode) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
 }
 
 // printInspection prints a report as text.

@@ -69,8 +69,7 @@ func run(args []string) int {
 	defer cancel(nil)
 	standard := &ui.Console{File: os.Stderr}
 	stopOnSignal(cancel, standard)
-	g := &globals{Program: session.Program{Console: standard}, cores: runtime.GOMAXPROCS(0)}
-	g.out = &ending.Output{Writer: os.Stdout}
+	g := &globals{Program: session.Program{Console: standard}, out: &ending.Output{Writer: os.Stdout}, cores: runtime.GOMAXPROCS(0)}
 	cmd, err := execute(ctx, g, args)
 	if err == nil {
 		err = g.out.Err()
