@@ -11,11 +11,7 @@ import (
 
 // postBatch responds with the rows of several query keys, in the order of the request. The result of each key is its
 // rows or its own problem. An error that affects all keys fails the request.
-func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
-	res, err := s.resource(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, res *resource) error {
 	if _, err := parameters(r); err != nil {
 		return err
 	}
@@ -43,10 +39,7 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	note(r).keys = b.keys
-	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
-		if err := s.ready(ctx, res); err != nil {
-			return err
-		}
+	return s.reading(w, r, res, jsonType, func(ctx context.Context, a *answer) error {
 		a.b = append(a.b, `{"results":[`...)
 		p := &batchReading{server: s, res: res, batch: b, shape: shape}
 		if err := p.run(ctx, a, note(r).caller); err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 func (s *Server) compatRoutes(handle func(string, handler)) {
-	handle("GET /hbaseweb/get/{job}", s.compatGet)
+	handle("GET /hbaseweb/get/{job}", s.ofJob(s.compatGet)) // the old service had no path for a job that is not known
 	handle("GET /testweb/list", s.compatList)
 	handle("GET /swagger-ui.html", redirect("/docs"))
 	handle("GET /v2/api-docs", redirect("/openapi.json"))
@@ -37,21 +37,14 @@ func redirect(to string) func(http.ResponseWriter, *http.Request) error {
 
 // compatGet responds with all rows of a query key in the envelope, with all values as texts. If there are more rows
 // than a response may have, it is an error; rows are never left out.
-func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
-	res, err := s.resource(r)
-	if err != nil {
-		return err // the old service had no such path
-	}
+func (s *Server) compatGet(w http.ResponseWriter, r *http.Request, res *resource) error {
 	values, ok := compatValues(r.URL, res.columns)
 	note(r).keys, note(r).about = [][]string{values}, compatCaller(r.URL)
 	if !ok {
 		s.compatRefuse(w, r, problem(badParameter, "no query key"))
 		return nil
 	}
-	err = s.reading(w, r, compatType, func(ctx context.Context, a *answer) error {
-		if err := s.ready(ctx, res); err != nil {
-			return err
-		}
+	err := s.reading(w, r, res, compatType, func(ctx context.Context, a *answer) error {
 		q := s.asked(res, query.Query{Values: values, Limit: int64(s.limits.Rows)})
 		q.Stored = false
 		a.b = append(a.b, compatDone...)

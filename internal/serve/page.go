@@ -44,8 +44,10 @@ func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
 		return s.sendPage(w, r, p.search, p.newPage(r, nil))
 	})
 	callers("GET /docs", p.getDocs)
-	callers("GET /search/{job}", p.getSearch)
-	callers("POST /search/{job}", p.postSearch)
+	callers("GET /search/{job}", s.ofJob(func(w http.ResponseWriter, r *http.Request, res *resource) error {
+		return s.sendPage(w, r, p.search, p.newPage(r, res))
+	}))
+	callers("POST /search/{job}", s.ofJob(p.postSearch))
 	anybody("GET /page.css", func(w http.ResponseWriter, r *http.Request) error {
 		http.ServeFileFS(w, r, pageFiles, "page/page.css")
 		return nil
@@ -80,22 +82,10 @@ func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 	return page
 }
 
-func (p *pages) getSearch(w http.ResponseWriter, r *http.Request) error {
-	res, err := p.server.resource(r)
-	if err != nil {
-		return err
-	}
-	return p.server.sendPage(w, r, p.search, p.newPage(r, res))
-}
-
 // postSearch shows the rows of a form's query key or range. The keys are in the body, since intermediaries log
 // addresses.
-func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
+func (p *pages) postSearch(w http.ResponseWriter, r *http.Request, res *resource) error {
 	s := p.server
-	res, err := s.resource(r)
-	if err != nil {
-		return err
-	}
 	body, free, err := s.formBody(w, r)
 	if err != nil {
 		return err
@@ -164,10 +154,7 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 	var keys []string
 	var b bytes.Buffer
 	began := time.Now()
-	err = s.reading(&bodyOnly{b: &b}, r, jsonType, func(ctx context.Context, a *answer) error {
-		if err := s.ready(ctx, res); err != nil {
-			return err
-		}
+	err = s.reading(&bodyOnly{b: &b}, r, res, jsonType, func(ctx context.Context, a *answer) error {
 		if !page.Scan && x == nil {
 			where, err := res.table.Explain(ctx, q.Values)
 			if err != nil {

@@ -17,26 +17,24 @@ const (
 	htmlType = "text/html; charset=utf-8"
 )
 
-// resource returns the job that a request's path names.
-func (s *Server) resource(r *http.Request) (*resource, error) {
-	name := r.PathValue("job")
-	res := note(r).caller.jobs.byName[name]
-	if res == nil {
-		if s.resources().byName[name] != nil {
-			return nil, problem(forbidden, "this client may not read the job")
+// ofJob returns the handler of requests about the job that their path names.
+func (s *Server) ofJob(h func(w http.ResponseWriter, r *http.Request, res *resource) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		name := r.PathValue("job")
+		res := note(r).caller.jobs.byName[name]
+		switch {
+		case res != nil:
+			note(r).job = res.name
+			return h(w, r, res)
+		case s.resources().byName[name] != nil:
+			return problem(forbidden, "this client may not read the job")
 		}
-		return nil, problem(noJob, "the path names no job file of this service; /v1/jobs lists them")
+		return problem(noJob, "the path names no job file of this service; /v1/jobs lists them")
 	}
-	note(r).job = res.name
-	return res, nil
 }
 
 // getRows responds with the rows of a query key, or with those that an index refers to.
-func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
-	res, err := s.resource(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) getRows(w http.ResponseWriter, r *http.Request, res *resource) error {
 	var from source = res.table
 	columns, known := res.columns, []string{"limit", "page", "columns"}
 	if by := r.URL.Query()["by"]; len(by) > 0 {
@@ -59,11 +57,7 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 }
 
 // getScan responds with the rows of a range of the original key.
-func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
-	res, err := s.resource(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) getScan(w http.ResponseWriter, r *http.Request, res *resource) error {
 	given, err := parameters(r, "from", "to", "prefix", "limit", "page", "columns")
 	if err != nil {
 		return err
@@ -111,10 +105,7 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 		q.Page = page
 	}
 	q.Limit = int64(limit)
-	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
-		if err := s.ready(ctx, res); err != nil {
-			return err
-		}
+	return s.reading(w, r, res, jsonType, func(ctx context.Context, a *answer) error {
 		a.b = append(a.b, '{')
 		if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
 			return err
@@ -164,8 +155,8 @@ func saltProblem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// reading builds an answer within a request's deadline, place and memory, and sends it when it is complete.
-func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType string, fill func(ctx context.Context, a *answer) error) error {
+// reading builds an answer about a job within a request's deadline, place and memory, and sends it when it is complete.
+func (s *Server) reading(w http.ResponseWriter, r *http.Request, res *resource, contentType string, fill func(ctx context.Context, a *answer) error) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.Deadline, errDeadline)
 	defer cancel()
 	n := note(r)
@@ -183,7 +174,9 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 	}
 	defer s.answers.end(a)
 	began = time.Now()
-	err = fill(ctx, a)
+	if err = s.ready(ctx, res); err == nil {
+		err = fill(ctx, a)
+	}
 	n.read, n.encode = time.Since(began), a.encode
 	if a.rereads > 0 {
 		s.metrics.rereads.WithLabelValues(n.job).Add(float64(a.rereads))
@@ -194,7 +187,7 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 		if p.serverFault() && asProblem(err) == nil {
 			s.log.Warn("request failed", "request", n.id, "job", n.job, "error", err)
 		}
-		if res := n.caller.jobs.byName[n.job]; res != nil && (p.is(noTable) || p.is(tableDisabled)) {
+		if p.is(noTable) || p.is(tableDisabled) {
 			s.failed(res, p, err) // further requests are refused at once until a probe finds the table enabled
 		}
 		if p.is(timedOut) || p.is(unavailable) || p.is(noTable) || p.is(tableDisabled) {

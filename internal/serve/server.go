@@ -164,9 +164,9 @@ func (s *Server) routes() {
 
 func (s *Server) rowRoutes(callers, anybody func(pattern string, h handler)) {
 	callers("GET /v1/jobs", s.getJobs)
-	callers("GET /v1/{job}/rows", s.getRows)
-	callers("GET /v1/{job}/scan", s.getScan)
-	callers("POST /v1/{job}/rows:batch", s.postBatch)
+	callers("GET /v1/{job}/rows", s.ofJob(s.getRows))
+	callers("GET /v1/{job}/scan", s.ofJob(s.getScan))
+	callers("POST /v1/{job}/rows:batch", s.ofJob(s.postBatch))
 	callers("GET /openapi.json", s.getOpenAPI)
 	s.pageRoutes(callers, anybody)
 	if s.options.Compat {
