@@ -48,7 +48,7 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request, res *resource
 		q := s.asked(res, query.Query{Values: values, Limit: int64(s.limits.Rows)})
 		q.Stored = false
 		a.b = append(a.b, compatDone...)
-		st, err := a.read(ctx, res.table, q, rowjson.NewEncoder(res.shape.Texts().Only()), replaceBytes)
+		st, err := a.read(ctx, res.table, q, rowjson.NewEncoder(res.shape.Texts()), replaceBytes)
 		if err != nil && failure(ctx, err).is(badQuery) { // no row has a key that cannot be computed from these values
 			st, err = &query.ReadStats{}, nil
 		}

@@ -113,21 +113,15 @@ func (s *Shape) Select(names []string, split func(name, family string) (string, 
 	return selected.index(), nil
 }
 
-// Texts returns the shape with every value as a string, for rows whose values were converted to texts before.
+// Texts returns the shape of only the Columns, with every value as a string, for rows whose values were converted to texts
+// before.
 func (s *Shape) Texts() *Shape {
 	texts := *s
-	texts.Columns = slices.Clone(s.Columns)
+	texts.only, texts.Columns = true, slices.Clone(s.Columns)
 	for i := range texts.Columns {
 		texts.Columns[i].Form = celltype.Type{}.JSON()
 	}
 	return texts.index()
-}
-
-// Only returns the shape without cells that the job does not name.
-func (s *Shape) Only() *Shape {
-	only := *s
-	only.only = true
-	return &only
 }
 
 // index builds the lookup tables of encoders.
