@@ -28,10 +28,12 @@ func (p PlanRecord) Formats() (formats []string) {
 	return formats
 }
 
-// Further returns the plan of a further table, with the fields that it shares with
-// the first.
-func (p PlanRecord) Further(i int) PlanRecord {
-	t := p.Tables[i]
+// Of returns the plan of a table, 0 is the first. A further table's has the fields that it shares with the first.
+func (p PlanRecord) Of(table int) PlanRecord {
+	if table == 0 {
+		return p
+	}
+	t := p.Tables[table-1]
 	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs
 	return t
 }

@@ -56,7 +56,7 @@ func TestTablesAreInThePlan(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"x [{f id}]", "by_v [{f _row}]"} {
-		p, err := was.Further(i).BuildPlan(jobtest.Family, nil)
+		p, err := was.Of(1+i).BuildPlan(jobtest.Family, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

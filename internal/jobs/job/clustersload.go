@@ -183,11 +183,7 @@ func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 		if err != nil {
 			return err
 		}
-		was := j.job.Plan.Modulus
-		if i > 0 {
-			was = j.job.Plan.Further(i - 1).Modulus
-		}
-		if err := sameSalt(t, facts, was); err != nil {
+		if err := sameSalt(t, facts, j.job.Plan.Of(i).Modulus); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
 	j.targets[0].plan = j.work
 	for i, t := range j.targets[1:] {
-		if t.plan, err = old.Further(i).BuildPlan(t.families[0], j.work.Salt); err != nil {
+		if t.plan, err = old.Of(1+i).BuildPlan(t.families[0], j.work.Salt); err != nil {
 			return err
 		}
 	}

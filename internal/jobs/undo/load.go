@@ -97,10 +97,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	}
 	var all []*load
 	for i, m := range append([]*manifest.Manifest{files}, h.BuiltTables...) {
-		plan := *h.Plan
-		if i > 0 {
-			plan = h.Plan.Further(i - 1)
-		}
+		plan := h.Plan.Of(i)
 		if m.Stamped && i == 0 && len(h.BuiltTables) == 0 {
 			return nil, fail.With(fail.Check, setting.Errorf("job %s: its cells have several timestamps, so undo by markers cannot recognize them: %s", name, otherWay(h)))
 		}
