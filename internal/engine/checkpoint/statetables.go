@@ -1,6 +1,10 @@
 package checkpoint
 
-import "bulkload/internal/model/manifest"
+import (
+	"slices"
+
+	"bulkload/internal/model/manifest"
+)
 
 // TableState is the state of one table of a job of several tables.
 type TableState struct {
@@ -57,17 +61,12 @@ func (h *History) tableStates() []TableState {
 		return list
 	}
 	for _, w := range h.Written {
-		for i := range list {
-			if w.InSort() >= ends[i] {
-				continue
-			}
+		if i := slices.IndexFunc(ends, func(end int) bool { return w.InSort() < end }); i >= 0 {
 			list[i].Rows += w.Rows
 			list[i].HFiles += 1 + len(w.Others)
-			list[i].Bytes += w.Bytes
-			for _, f := range w.Others {
+			for _, f := range w.Files() {
 				list[i].Bytes += f.Bytes
 			}
-			break
 		}
 	}
 	return list

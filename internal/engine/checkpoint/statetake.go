@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"cmp"
 
-	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 )
 
@@ -34,7 +33,7 @@ func (s *State) restore(h *History) {
 	last := lastOf(h.Attempts)
 	s.Attempt, s.PID, s.Host, s.Began = last.Attempt, last.PID, last.Host, last.Began
 	for _, w := range h.Written {
-		files := append([]manifest.File{w.File}, w.Others...)
+		files := w.Files()
 		s.Rows += w.Rows
 		s.HFiles += len(files)
 		for _, f := range files {

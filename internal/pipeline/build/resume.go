@@ -139,8 +139,7 @@ func (r *Resume) start(w *writers) {
 		if ordinal < w.from || ordinal >= w.from+w.plan.Ranges.Len() {
 			continue // another table's
 		}
-		w.files = append(w.files, f.File)
-		w.files = append(w.files, f.Others...)
+		w.files = append(w.files, f.Files()...)
 		w.digest.Add(f.Part)
 		w.sum.Add(f.RowSum)
 		w.times = w.times.Join(f.Times)

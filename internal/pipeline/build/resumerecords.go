@@ -69,6 +69,9 @@ type WrittenRecord struct {
 // InSort returns the ordinal of the region in the sort.
 func (w WrittenRecord) InSort() int { return cmp.Or(w.Ordinal, w.Region) }
 
+// Files returns the region's files, one for each family with rows.
+func (w WrittenRecord) Files() []manifest.File { return append([]manifest.File{w.File}, w.Others...) }
+
 // sampleRecord is a row for the verification of a sample.
 type sampleRecord struct {
 	Key     rowkey.Key `json:"key"`

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hdfsio"
@@ -20,7 +19,7 @@ import (
 // unknown. It is for journals whose load record lacks it.
 func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 	for _, w := range d.Written {
-		for _, g := range append([]manifest.File{w.File}, w.Others...) {
+		for _, g := range w.Files() {
 			if id != 0 && g.FileID == id && g.Bytes == size {
 				return g.CRC32C
 			}
@@ -41,7 +40,7 @@ func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.
 	var ordinals []int
 	for _, ordinal := range slices.Sorted(maps.Keys(r.Written)) {
 		w := r.Written[ordinal]
-		for _, f := range append([]manifest.File{w.File}, w.Others...) {
+		for _, f := range w.Files() {
 			work = append(work, filecheck.Target{File: f, Path: path.Join(outOf(tables, ordinal).Dir, f.Name)})
 			ordinals = append(ordinals, ordinal)
 		}
@@ -89,7 +88,7 @@ func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
 	lost := map[int]bool{}
 	for ordinal, w := range r.Written {
 		out := outOf(tables, ordinal)
-		for _, f := range append([]manifest.File{w.File}, w.Others...) {
+		for _, f := range w.Files() {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fail.With(fail.HDFS, err)

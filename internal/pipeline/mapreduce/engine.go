@@ -15,7 +15,6 @@ import (
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
@@ -138,7 +137,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	a.Tasks = runs(a)
 	e.clock(ctx, s.Application, a.Tasks)
 	for _, r := range a.Regions {
-		for _, f := range append([]manifest.File{r.File}, r.Others...) {
+		for _, f := range r.Files() {
 			e.Events.Hfile(progress.HFile{Name: f.Name, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
 		}
 	}
