@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -128,27 +127,15 @@ func gather(dir string, ranges int, path string, most int) (rows int, err error)
 	}
 	var out bytes.Buffer
 	for i := range ranges {
-		f, err := os.Open(listOf(dir, i))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		lines, err := os.ReadFile(listOf(dir, i))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, fail.With(fail.HDFS, err)
 		}
-		in := bufio.NewReader(f)
-		for rows < most {
-			line, readErr := in.ReadBytes('\n')
-			if readErr != nil {
-				if !errors.Is(readErr, io.EOF) {
-					err = readErr
-				}
-				break
+		for line := range bytes.Lines(lines) {
+			if rows < most && bytes.HasSuffix(line, []byte("\n")) {
+				out.Write(line)
+				rows++
 			}
-			out.Write(line)
-			rows++
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			return 0, fail.With(fail.HDFS, err)
 		}
 	}
 	if rows == 0 {
