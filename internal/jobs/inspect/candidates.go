@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -72,13 +73,7 @@ func longSeparators(head []byte) []string {
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int {
-		if d := in[b] - in[a]; d != 0 {
-			return d
-		}
-		if d := len(b) - len(a); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(in[b]-in[a], len(b)-len(a), strings.Compare(a, b))
 	})
 	return found[:min(len(found), 12)]
 }

@@ -73,11 +73,10 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 		if r == nil || r.dialect.Header != dialect.HeaderYes || r.typed() <= typed {
 			continue
 		}
+		r.dialect.SkipLines = j.skip
 		if !v.found() {
-			r.dialect.SkipLines = j.skip
 			return more
 		}
-		r.dialect.SkipLines = j.skip
 		v.others = append(append([]*reading{r}, v.others...), v.read)
 		v.others = slices.DeleteFunc(v.others, func(r *reading) bool { return r == nil })
 		v.read = nil

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -62,27 +63,14 @@ func from(name string, d *dialect.Dialect) *Settings {
 	if d.FieldSep != p.FieldSep && d.Name != dialect.Excel {
 		set("field_sep", dialect.Text(d.FieldSep), &s.spec.FieldSep)
 	}
-	switch {
-	case d.RecordSep == p.RecordSep:
-	case d.RecordSep == "":
-		set("record_sep", `\r\n`, &s.spec.RecordSep)
-	default:
-		set("record_sep", dialect.Text(d.RecordSep), &s.spec.RecordSep)
+	different := func(field, is, preset, empty string, to *string) {
+		if is != preset {
+			set(field, cmp.Or(dialect.Text(is), empty), to)
+		}
 	}
-	switch {
-	case d.Quote == p.Quote:
-	case d.Quote == "":
-		set("quote", "none", &s.spec.Quote)
-	default:
-		set("quote", dialect.Text(d.Quote), &s.spec.Quote)
-	}
-	switch {
-	case d.Escape == p.Escape:
-	case d.Escape == "":
-		set("escape", "none", &s.spec.Escape)
-	default:
-		set("escape", d.Escape, &s.spec.Escape)
-	}
+	different("record_sep", d.RecordSep, p.RecordSep, `\r\n`, &s.spec.RecordSep)
+	different("quote", d.Quote, p.Quote, "none", &s.spec.Quote)
+	different("escape", d.Escape, p.Escape, "none", &s.spec.Escape)
 	if d.Escape != "" && d.Map != p.Map {
 		set("escape_map", string(d.Map), &s.spec.EscapeMap)
 	}
@@ -104,7 +92,16 @@ func from(name string, d *dialect.Dialect) *Settings {
 	if d.Header != p.Header {
 		set("header", string(d.Header), &s.spec.Header)
 	}
-	s.number(d)
+	for _, n := range []struct {
+		field string
+		value int
+		to    *int
+	}{{"skip_lines", d.SkipLines, &s.spec.SkipLines}, {"skip_end", d.SkipEnd, &s.spec.SkipEnd}} {
+		if n.value > 0 {
+			s.Settings = append(s.Settings, Setting{n.field, strconv.Itoa(n.value)})
+			*n.to = n.value
+		}
+	}
 	if d.Charset != "" {
 		set("charset", d.Charset, &s.spec.Charset)
 	}
@@ -123,18 +120,4 @@ func from(name string, d *dialect.Dialect) *Settings {
 		return nil
 	}
 	return s
-}
-
-// number adds the numeric settings.
-func (s *Settings) number(d *dialect.Dialect) {
-	for _, n := range []struct {
-		field string
-		value int
-		to    *int
-	}{{"skip_lines", d.SkipLines, &s.spec.SkipLines}, {"skip_end", d.SkipEnd, &s.spec.SkipEnd}} {
-		if n.value > 0 {
-			s.Settings = append(s.Settings, Setting{n.field, strconv.Itoa(n.value)})
-			*n.to = n.value
-		}
-	}
 }

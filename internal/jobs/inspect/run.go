@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,13 +36,8 @@ const (
 // Run inspects inputs: files, directories or patterns. The settings of s constrain the result; its inputs are ignored. Unreadable inputs are in the
 // report; an error is about the settings or the file system.
 func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Spec, o Options) (*Report, error) {
-	if o.Sample <= 0 {
-		o.Sample = defaultSample
-	}
-	o.Sample = min(o.Sample, maxSample)
-	if o.Memory <= 0 {
-		o.Memory = defaultMemory
-	}
+	o.Sample = min(cmp.Or(o.Sample, defaultSample), maxSample)
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	if s.Comment != "" || s.Trim != "" || s.LastColumn != "" || len(s.Positions) > 0 {
 		return nil, fail.With(fail.Config, errors.New("inspect does not detect comments, trimmed blanks, how a last column ends and where fixed columns stand: leave these settings out"))
 	}
