@@ -48,6 +48,7 @@ type View struct {
 //
 // It must be closed.
 type Scan struct {
+	ctx    context.Context
 	of     string // what is scanned, for errors
 	region *Region
 	files  []*fileCells
@@ -66,8 +67,12 @@ type Scan struct {
 	fresh  bool
 	before int64 // bytes of the files that a scan of a part skips
 	stats  Stats
+	ended  bool // ctx has ended the scan
 	err    error
 }
+
+// checkEvery is the number of read cells between checks for cancellation.
+const checkEvery = 1 << 12
 
 // Stats counts what a scan has read and returned.
 type Stats struct {
@@ -104,7 +109,7 @@ func (s *Snapshot) ScanMemory(i int) (n int64) {
 // first cell. ctx limits its lifetime.
 func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
 	r := &s.Regions[i]
-	sc := &Scan{of: s.place(r), region: r}
+	sc := &Scan{ctx: ctx, of: s.place(r), region: r}
 	if err := sc.open(ctx, s, v); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", sc.of, err), sc.Close())
 	}
@@ -161,6 +166,10 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 // Next moves to the next visible cell. It returns false at the end and on an error.
 func (sc *Scan) Next() bool {
 	for sc.err == nil {
+		if sc.stats.Read%checkEvery == 0 && sc.ctx.Err() != nil {
+			sc.ended, sc.err = true, context.Cause(sc.ctx)
+			break
+		}
 		p := sc.merge.next()
 		if p == nil {
 			sc.err = sc.merge.err
@@ -232,8 +241,8 @@ func (sc *Scan) NewRow() bool { return sc.fresh }
 
 // Err returns the error that ended the scan, nil at its regular end.
 func (sc *Scan) Err() error {
-	if sc.err == nil {
-		return nil
+	if sc.err == nil || sc.ended {
+		return sc.err
 	}
 	return fmt.Errorf("%s: %w", sc.of, sc.err)
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func TestVisibleAsDefined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc := &Scan{region: &Region{}, merge: m, choice: v.Choice}
+		sc := &Scan{ctx: context.Background(), region: &Region{}, merge: m, choice: v.Choice}
 		for i, f := range families {
 			sc.rules = append(sc.rules, newVisible(f, v.Versions, v.Raw, testNow))
 			sc.rules[i].between(v.Choice.Since, v.Choice.Until)
@@ -207,7 +208,7 @@ func TestNewestBesidesTheChoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc := &Scan{region: &Region{}, merge: m, choice: c, rules: []visible{newVisible(families[0], 0, false, testNow)}, heads: []visible{newVisible(families[0], 1, false, testNow)}}
+		sc := &Scan{ctx: context.Background(), region: &Region{}, merge: m, choice: c, rules: []visible{newVisible(families[0], 0, false, testNow)}, heads: []visible{newVisible(families[0], 1, false, testNow)}}
 		sc.rules[0].between(c.Since, c.Until)
 		chosen := slices.DeleteFunc(plainScan(all, families, View{Choice: c}), func(x *aged) bool { return !c.Has(x.Family, x.Qualifier) })
 		newest := plainScan(all, families, View{Versions: 1})

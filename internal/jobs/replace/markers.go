@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"bulkload/internal/hbase/snapshot"
-	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -62,10 +61,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 	whole := o.wholeFamilies(snap)[p.family]
 	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
 	written := int64(0)
-	for n := 0; sc.Next(); n++ {
-		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	for sc.Next() {
 		c := sc.Cell()
 		if c.Timestamp >= o.Timestamp || written > 0 && bytes.Equal(c.Row, marker.Row) {
 			continue

@@ -11,7 +11,6 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
-	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/tablesource"
 )
 
@@ -100,10 +99,7 @@ func (s *keySet) compare(ctx context.Context, snap *snapshot.Snapshot) (*Predict
 	var mu sync.Mutex
 	err := snap.Each(ctx, readers, snapshot.View{Versions: 1, Now: snap.Created}, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		var rows, seen int64
-		for n := 0; sc.Next(); n++ {
-			if n%encode.ReportEvery == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		for sc.Next() {
 			if !sc.NewRow() {
 				continue
 			}

@@ -8,7 +8,6 @@ import (
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/progress"
-	"bulkload/internal/pipeline/encode"
 )
 
 // readers is the number of regions that are read concurrently.
@@ -98,10 +97,7 @@ func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc 
 		}
 	}
 	family := 0
-	for n := 0; sc.Next(); n++ {
-		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+	for sc.Next() {
 		c := sc.Cell()
 		if sc.NewRow() {
 			r.endRow()

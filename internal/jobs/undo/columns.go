@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hfile"
 )
 
@@ -178,7 +177,7 @@ func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o rea
 			j.now = l.columnsOf(ctx, now, r.Start, r.End, o.now)
 			defer func() { err = errors.Join(err, j.now.close()) }()
 		}
-		if err := j.run(ctx); err != nil {
+		if err := j.run(); err != nil {
 			return err
 		}
 		j.part.Before, j.part.Versions, j.part.InBefore = j.before.newest, j.before.kept, j.before.written
@@ -198,7 +197,7 @@ type lossJoin struct {
 	any         bool
 }
 
-func (j *lossJoin) run(ctx context.Context) error {
+func (j *lossJoin) run() error {
 	b, err := j.before.next()
 	if err != nil {
 		return err
@@ -209,10 +208,7 @@ func (j *lossJoin) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := 0; b || n; i++ {
-		if i%encode.ReportEvery == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	for b || n {
 		order := 0
 		switch {
 		case !n:

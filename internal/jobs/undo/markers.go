@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -82,10 +81,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 	again := newUncovered(snap, p, l.stamp, o.now)
 	marker := hfile.Cell{Family: []byte(p.family), Timestamp: l.stamp, Type: hfile.DeleteFamilyVersion}
 	written := int64(0)
-	for n := 0; sc.Next(); n++ {
-		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	for sc.Next() {
 		c := sc.Cell()
 		if seen, err := again.shows(c, sc.NewRow()); err != nil {
 			return err

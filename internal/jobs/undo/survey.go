@@ -8,7 +8,6 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hfile"
 )
 
@@ -33,10 +32,7 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 	err := snap.Each(ctx, o.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error {
 		r := newReader(l, snap, o.now)
 		r.part.Regions[0].Region, r.keys = snap.Regions[i].Encoded, o.keys
-		for n := 0; sc.Next(); n++ {
-			if n%encode.ReportEvery == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		for sc.Next() {
 			if sc.NewRow() {
 				r.endRow()
 				r.startRow(sc.Cell().Row)
