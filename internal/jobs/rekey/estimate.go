@@ -25,11 +25,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 		return nil, err
 	}
 	defer c.Close()
-	ref := tablesource.Ref{Table: q.From}
-	if q.Snapshot != "" {
-		ref = tablesource.Ref{Snapshot: q.Snapshot}
-	}
-	src, err := tablesource.Open(ctx, env, ref, tablesource.Options{FilesOnly: true, Choice: q.chosen})
+	src, err := tablesource.Open(ctx, env, q.ref(), tablesource.Options{FilesOnly: true, Choice: q.chosen})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition/extsort"
@@ -56,6 +57,9 @@ type resolved struct {
 	policy extsort.Policy
 	budget *source.Budget
 }
+
+// ref returns the input.
+func (r Request) ref() tablesource.Ref { return tablesource.Ref{Table: r.From, Snapshot: r.Snapshot} }
 
 func (r Request) resolve() (*resolved, error) {
 	q := &resolved{Request: r}

@@ -165,20 +165,11 @@ func (j *run) now() time.Time {
 }
 
 // input returns the name of the job's input.
-func (j *run) input() string {
-	if j.req.Snapshot != "" {
-		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()
-	}
-	return tablesource.Ref{Table: j.req.From}.String()
-}
+func (j *run) input() string { return j.req.ref().String() }
 
 // open opens the snapshot, and takes it if it is the job's own and does not exist.
 func (j *run) open(ctx context.Context) error {
 	k := j.job.Rekey
-	ref := tablesource.Ref{Table: j.req.From}
-	if !k.Own {
-		ref = tablesource.Ref{Snapshot: k.Snapshot}
-	}
 	if k.Own { // files of earlier attempts depend on the snapshot that those have taken
 		_, there, err := j.cluster.SnapshotTime(ctx, j.req.From, k.Snapshot)
 		if err == nil && !there && j.divided() {
@@ -192,7 +183,7 @@ func (j *run) open(ctx context.Context) error {
 		}
 	}
 	var err error
-	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen}); err != nil {
+	if j.opened, err = tablesource.Open(ctx, j.env, j.req.ref(), tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen}); err != nil {
 		return err
 	}
 	j.source = j.opened.Snapshot
@@ -242,10 +233,8 @@ func (j *run) plan(ctx context.Context) (err error) {
 		if err := j.job.Record(checkpoint.EventPlan, *p); err != nil {
 			return err
 		}
-	} else {
-		if j.facts, err = cluster.TableFacts(ctx, j.env, j.cluster, p.Table, spec.FamilyNames(p.Families)...); err != nil {
-			return err
-		}
+	} else if j.facts, err = cluster.TableFacts(ctx, j.env, j.cluster, p.Table, spec.FamilyNames(p.Families)...); err != nil {
+		return err
 	}
 	j.dir, err = j.job.Stage(ctx, j.env, p.Staging)
 	j.result.Staging = p.Staging
