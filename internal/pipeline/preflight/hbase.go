@@ -132,7 +132,8 @@ func checkVersion(s loader.Status, err error) Check {
 }
 
 // unknownHosts returns the hosts of servers, given as host:port, that cannot be resolved.
-func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
+func unknownHosts(ctx context.Context, servers []string) (unknown []string) {
+	var hosts []string
 	for _, server := range servers {
 		host, _, err := net.SplitHostPort(server)
 		if err == nil && !slices.Contains(hosts, host) {
@@ -140,20 +141,18 @@ func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
 		}
 	}
 	missing := make([]bool, len(hosts))
-	_ = workers.Run(ctx, min(len(hosts), 16), func(ctx context.Context, n int) error {
-		for i := n; i < len(hosts); i += 16 {
-			_, err := net.DefaultResolver.LookupHost(ctx, hosts[i])
-			e, ok := errors.AsType[*net.DNSError](err)
-			missing[i] = ok && e.IsNotFound
-		}
+	_ = workers.Each(ctx, 16, len(hosts), func(ctx context.Context, i int) error {
+		_, err := net.DefaultResolver.LookupHost(ctx, hosts[i])
+		e, ok := errors.AsType[*net.DNSError](err)
+		missing[i] = ok && e.IsNotFound
 		return nil
 	})
-	for i := len(hosts) - 1; i >= 0; i-- {
-		if !missing[i] {
-			hosts = slices.Delete(hosts, i, i+1)
+	for i, host := range hosts {
+		if missing[i] {
+			unknown = append(unknown, host)
 		}
 	}
-	return hosts
+	return unknown
 }
 
 // checkNames reports servers whose host names cannot be resolved.

@@ -149,11 +149,11 @@ func checkProbe(s stagingFacts, user string) Check {
 	switch {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
-	case unmet(s.probeErr):
+	case is[*hdfsio.UnmetError](s.probeErr): // no NameNode was ever reached
 		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
 	case fail.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
-	case unfit(s.probeErr):
+	case is[*staging.UnfitError](s.probeErr):
 		return bad(name, setting.Textf("name a directory that %s may write with %s", user, setting.Staging), "%s", oneLine{s.probeErr})
 	case hdfsio.Unavailable(s.probeErr):
 		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
@@ -167,15 +167,9 @@ func checkProbe(s stagingFacts, user string) Check {
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
 }
 
-// unfit reports whether the directory is there, and not for this user.
-func unfit(err error) bool {
-	_, ok := errors.AsType[*staging.UnfitError](err)
-	return ok
-}
-
-// unmet reports whether no NameNode was ever reached.
-func unmet(err error) bool {
-	_, ok := errors.AsType[*hdfsio.UnmetError](err)
+// is reports whether an error wraps one of type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
 	return ok
 }
 

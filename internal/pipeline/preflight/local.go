@@ -228,11 +228,7 @@ func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	if m.filesErr != nil {
 		return Check{}
 	}
-	workers, memory := int64(w.Workers), int64(w.Memory)
-	workers = cmp.Or(workers, int64(runtime.GOMAXPROCS(0)))
-	if memory == 0 {
-		memory = int64(spec.DefaultMemory)
-	}
+	workers, memory := int64(cmp.Or(w.Workers, runtime.GOMAXPROCS(0))), int64(cmp.Or(w.Memory, spec.DefaultMemory))
 	// A run is a worker's arena, which is a part of the memory.
 	runs := spillFor(in.text, spec.Size(memory)) / max(memory/(2*workers), 1)
 	need := 128 + 8*workers + runs

@@ -14,10 +14,10 @@ type storedRows struct {
 	all, undeleted       manifest.Digest
 	wrong, wrongLeft     error // the first row that cannot have been loaded
 	masked, maskedByLeft result.Masked
-	read                 *rowReader
+	read                 *Rows
 }
 
-func newStoredRows(m *manifest.Manifest) *storedRows { return &storedRows{read: newRowReader(m)} }
+func newStoredRows(m *manifest.Manifest) *storedRows { return &storedRows{read: NewRows(m)} }
 
 // add counts a row. It returns an error if the row cannot match with or without its deleted cells.
 func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
@@ -49,7 +49,7 @@ func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
 // digest returns the digest of one row.
 func (s *storedRows) digest(row loader.Row) (manifest.Digest, error) {
 	s.read.digest = manifest.Digest{}
-	err := s.read.add(row)
+	err := s.read.Add(row)
 	return s.read.digest, err
 }
 

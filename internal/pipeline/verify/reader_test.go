@@ -40,7 +40,7 @@ func wideManifest() *manifest.Manifest {
 // TestCellsAreFoundAtTheirPlaces checks that cells are found in any order, after any gap, and that cells that were not loaded are not.
 func TestCellsAreFoundAtTheirPlaces(t *testing.T) {
 	m := wideManifest()
-	r, random := newRowReader(m), testcheck.Rand(t)
+	r, random := NewRows(m), testcheck.Rand(t)
 	for _, row := range checkRows(200, m.Cells) {
 		next := 0
 		for i := range row.Cells {

@@ -31,12 +31,8 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	var mu sync.Mutex
 	room := newRowRoom()
 	err := workers.Run(ctx, min(sampleReads, max(len(parts), 1)), func(ctx context.Context, _ int) error {
-		r := &sampleReader{cluster: c, facts: facts, manifest: m, rows: newRowReader(m), room: room}
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(parts) {
-				break
-			}
+		r := &sampleReader{cluster: c, facts: facts, manifest: m, rows: NewRows(m), room: room}
+		for i := int(next.Add(1)) - 1; i < len(parts); i = int(next.Add(1)) - 1 {
 			if err := r.compareAll(ctx, parts[i]); err != nil {
 				return err
 			}
@@ -140,7 +136,7 @@ type sampleReader struct {
 	cluster  *loader.Cluster
 	facts    *cluster.Facts
 	manifest *manifest.Manifest
-	rows     *rowReader
+	rows     *Rows
 	room     *rowRoom
 	got      manifest.Digest
 	masked   result.Masked
@@ -226,11 +222,11 @@ func (r *sampleReader) missing(s manifest.Sample) error {
 // may be an earlier job's.
 func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) error {
 	before := r.rows.digest
-	err := r.rows.add(row)
+	err := r.rows.Add(row)
 	if (err != nil || r.rows.last != s.Sum) && len(h.Undeleted) > 0 {
 		r.rows.digest, h.Deleted = before, 0
 		row.Cells = h.Undeleted
-		err = r.rows.add(row)
+		err = r.rows.Add(row)
 	}
 	if err != nil {
 		return fail.With(fail.Verify, err)

@@ -103,8 +103,8 @@ func unread(facts *cluster.Facts, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
 }
 
-// rowReader converts rows of the table into the form that they had in the sort.
-type rowReader struct {
+// Rows computes the digest of rows that a job has written, wherever they are read: in the form that they had in the sort. It belongs to one goroutine.
+type Rows struct {
 	cells  []spec.CellName
 	at     map[string]map[string]int // index of a qualifier, by family
 	values [][]byte
@@ -116,9 +116,10 @@ type rowReader struct {
 	stamp  []byte // of its cells, in rows that have their own
 }
 
-func newRowReader(m *manifest.Manifest) *rowReader {
+// NewRows returns an empty Rows for the rows of a manifest's job.
+func NewRows(m *manifest.Manifest) *Rows {
 	cells := m.CellNames()
-	r := &rowReader{cells: cells, at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
+	r := &Rows{cells: cells, at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
 	if r.wide = m.Wide; m.Stamped {
 		r.values, r.stamp = append(r.values, nil), make([]byte, 8)
 	}
@@ -134,7 +135,12 @@ func newRowReader(m *manifest.Manifest) *rowReader {
 // none is the value of an empty cell, as opposed to the absence of one.
 var none = []byte{}
 
-func (r *rowReader) add(row loader.Row) error {
+// Digest returns the digest of the rows so far. The digests of parts of a table add up.
+func (r *Rows) Digest() manifest.Digest { return r.digest }
+
+// Add adds a row with all its cells of the job. It returns an error if the job
+// cannot have written the row, which is then not added.
+func (r *Rows) Add(row loader.Row) error {
 	if r.wide {
 		r.buf = encode.AppendWideKey(r.buf[:0], row.Key)
 		for _, c := range row.Cells {
@@ -168,14 +174,14 @@ func (r *rowReader) add(row loader.Row) error {
 }
 
 // count adds the form of a row to the digest.
-func (r *rowReader) count(form []byte, row loader.Row) {
+func (r *Rows) count(form []byte, row loader.Row) {
 	r.last = xxhash.Sum64(form)
 	r.digest.Add(manifest.Digest{Rows: 1, Cells: int64(len(row.Cells)), Sum: r.last})
 }
 
 // place returns the index of a cell's value within its row. Cells are in the order of their names, so it is usually next,
 // or soon after it.
-func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
+func (r *Rows) place(c *loader.Cell, next int) (at int, ok bool) {
 	const ahead = 4
 	for i := next; i < len(r.cells) && i < next+ahead; i++ {
 		if n := &r.cells[i]; string(c.Qualifier) == n.Qualifier && string(c.Family) == n.Family {
