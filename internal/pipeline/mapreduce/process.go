@@ -191,7 +191,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 		}
 	}
 	d.Ran = t.statistics(given.bytes)
-	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
+	return share.WriteSealed(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
 }
 
 // item returns the share that the task's input line names.
@@ -241,7 +241,7 @@ func (t *task) doReduce(ctx context.Context) error {
 	}
 	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s[0], Tables: s[1:]}
 	d.Ran = t.statistics(got.bytes)
-	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
+	return share.WriteSealed(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
 }
 
 // counted counts the bytes that are read or written.

@@ -1,7 +1,6 @@
 package mapreduce
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -150,12 +149,3 @@ func (d *ReduceDone) streamed() []*build.Streamed {
 }
 
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
-
-// writeDone writes a description, and creates its directory if that is missing.
-func writeDone(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
-	b, err := share.Seal(v, sum)
-	if err != nil {
-		return err
-	}
-	return fail.With(fail.HDFS, share.WriteOnce(ctx, fsys, name, b))
-}

@@ -221,16 +221,12 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		return nil, err
 	}
 	d := &Merged{Schema: 1, Plan: m.plan.Checksum, Rows: m.rows, Merge: m.of.K, Merges: m.of.N, From: from, To: to, Written: *written[0], Tables: written[1:]}
-	b, err := Seal(d, &d.Checksum)
-	if err != nil {
-		return nil, err
-	}
-	err = WriteOnce(ctx, m.out.fs, m.out.path(path.Join(mergeDir, m.of.name("merge")+".json")), b)
+	err = WriteSealed(ctx, m.out.fs, m.out.path(path.Join(mergeDir, m.of.name("merge")+".json")), d, &d.Checksum)
 	if errors.Is(err, fs.ErrExist) {
 		m.work.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String())
 		return m.read(ctx, m.of)
 	}
-	return d, fail.With(fail.HDFS, err)
+	return d, err
 }
 
 // finish writes the manifests, if all merges are done.

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"path"
 
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -62,6 +63,15 @@ func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 		return err
 	}
 	return Unseal(b, v, sum)
+}
+
+// WriteSealed writes the output of [Seal] with [WriteOnce].
+func WriteSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
+	b, err := Seal(v, sum)
+	if err != nil {
+		return err
+	}
+	return fail.With(fail.HDFS, WriteOnce(ctx, fsys, name, b))
 }
 
 // WriteOnce creates a file, whose name appears only when it is complete, and its directory. An existing file of that name stays: the error

@@ -139,12 +139,8 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Fraction, dir str
 		read.RejectFile = f.Path()
 	}
 	s.PartRead, s.Bytes, s.file = *read, sink.bytes, stem+".json"
-	b, err := Seal(s, &s.Checksum)
-	if err != nil {
+	if err := WriteSealed(ctx, fsys, d.path(s.file), s, &s.Checksum); err != nil {
 		return nil, err
-	}
-	if err := WriteOnce(ctx, fsys, d.path(s.file), b); err != nil {
-		return nil, fail.With(fail.HDFS, err)
 	}
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
 }
