@@ -64,6 +64,16 @@ type CreateOptions struct {
 	Interim bool
 }
 
+// ReadFile returns the content of a file, but at most its first bytes up to the given number.
+func ReadFile(ctx context.Context, fsys FS, name string, most int64) ([]byte, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 // WriteFile writes a file with the output of from. If it returns an error, it has tried to remove the file.
 func WriteFile(ctx context.Context, fsys FS, name string, from io.WriterTo, o CreateOptions) error {
 	w, err := fsys.Create(ctx, name, o)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -285,16 +284,14 @@ func unmarshal(b []byte, m proto.Message) error {
 
 // readAll reads a file of the manifest, of at most maxManifest bytes.
 func (s *Snapshot) readAll(ctx context.Context, name string) ([]byte, error) {
-	f, err := s.fsys.Open(ctx, name)
+	b, err := hdfsio.ReadFile(ctx, s.fsys, name, maxManifest+1)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err == nil && len(b) > maxManifest {
-		err = fmt.Errorf("%s: %w: more than %d bytes", name, ErrUnsupported, maxManifest)
+	if len(b) > maxManifest {
+		return nil, fmt.Errorf("%s: %w: more than %d bytes", name, ErrUnsupported, maxManifest)
 	}
 	fmt.Fprintf(s.sum, "%s %d ", path.Base(name), len(b))
 	s.sum.Write(b)
-	return b, err
+	return b, nil
 }

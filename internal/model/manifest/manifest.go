@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"time"
@@ -95,12 +95,7 @@ func ReadUnchecked(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, 
 }
 
 func readManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, []byte, error) {
-	f, err := fsys.Open(ctx, path.Join(dir, FileName))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
+	b, err := hdfsio.ReadFile(ctx, fsys, path.Join(dir, FileName), math.MaxInt64)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -133,12 +132,7 @@ func (o Output) remove(ctx context.Context, name string) {
 
 // hasContent reports whether a small file of the directory has the given content.
 func (o Output) hasContent(ctx context.Context, name string, content []byte) bool {
-	f, err := o.FS.Open(ctx, path.Join(o.Dir, name))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	is, err := io.ReadAll(io.LimitReader(f, int64(len(content))+1))
+	is, err := hdfsio.ReadFile(ctx, o.FS, path.Join(o.Dir, name), int64(len(content))+1)
 	return err == nil && bytes.Equal(is, content)
 }
 

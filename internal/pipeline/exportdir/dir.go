@@ -9,8 +9,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -93,12 +93,8 @@ func (d *Dir) empty(infos []fs.FileInfo) error {
 
 // read returns the claim of the directory's job, or fs.ErrNotExist if there is none.
 func (d *Dir) read(ctx context.Context) (c claim, err error) {
-	f, err := d.FS.Open(ctx, path.Join(d.Path, Writing, claimName))
-	if err != nil {
-		return c, err
-	}
-	b, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err == nil && json.Unmarshal(b, &c) != nil {
+	b, err := hdfsio.ReadFile(ctx, d.FS, path.Join(d.Path, Writing, claimName), math.MaxInt64)
+	if err == nil && json.Unmarshal(b, &c) != nil {
 		c = claim{} // no job has an empty token
 	}
 	return c, err

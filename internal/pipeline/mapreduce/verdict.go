@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -92,13 +91,8 @@ func verdicts(ctx context.Context, fsys hdfsio.FS, dir string, seen map[string]b
 	return all, nil
 }
 
-func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (_ *verdict, err error) {
-	f, err := fsys.Open(ctx, name)
-	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, maxVerdict))
+func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (*verdict, error) {
+	b, err := hdfsio.ReadFile(ctx, fsys, name, maxVerdict)
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}

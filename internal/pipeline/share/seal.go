@@ -52,13 +52,8 @@ func Unseal(b []byte, v any, sum *string) error {
 }
 
 // ReadSealed reads a file that has the output of [Seal].
-func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) (err error) {
-	f, err := fsys.Open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, maxDescription))
+func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
+	b, err := hdfsio.ReadFile(ctx, fsys, name, maxDescription)
 	if err != nil {
 		return err
 	}
