@@ -1,6 +1,9 @@
 package fail
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // byKind holds the texts and exit codes of each kind of failure. Settings in texts are in backquotes; in advice, {again} stands for how to resume the
 // job.
@@ -61,20 +64,16 @@ func (k Kind) Advice(again string) string {
 
 // ParseKind returns the kind with the given word, and false if there is none.
 func ParseKind(word string) (Kind, bool) {
-	for k, is := range byKind {
-		if is.word == word {
-			return Kind(k), true
-		}
-	}
-	return Unexpected, false
+	return first(func(k Kind) bool { return k.String() == word })
 }
 
 // KindOfExit returns the kind with the given exit code, and false if there is none.
 func KindOfExit(code int) (Kind, bool) {
-	for k, is := range byKind {
-		if is.code == code {
-			return Kind(k), true
-		}
-	}
-	return Unexpected, false
+	return first(func(k Kind) bool { return k.ExitCode() == code })
+}
+
+// first returns the first kind for which is reports true, and false if there is none.
+func first(is func(k Kind) bool) (Kind, bool) {
+	i := slices.IndexFunc(Kinds(), is)
+	return Kind(max(i, 0)), i >= 0
 }

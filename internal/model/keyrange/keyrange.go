@@ -2,6 +2,7 @@ package keyrange
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -157,8 +158,13 @@ func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 		}
 		rest = append(rest, p)
 	}
-	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
-		return nil, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.Spec, firstWithColumns(k.Rest, k.Spec), sortedNames(known))
+	hasColumns := func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }
+	if !slices.ContainsFunc(rest, hasColumns) {
+		first := k.Spec
+		if i := slices.IndexFunc(k.Rest, hasColumns); i >= 0 {
+			first = k.Rest[i]
+		}
+		return nil, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.Spec, first, slices.Sorted(maps.Keys(known)))
 	}
 	return rest, nil
 }
@@ -189,10 +195,8 @@ func (k Key) inEveryKey(fixed map[string]string) map[string]string {
 // headsFor returns the heads of rows with the fixed values: one if it can be
 // computed.
 func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
-	for _, p := range k.Head {
-		if !MadeOf(p, fixed) {
-			return k.Heads(modulus)
-		}
+	if slices.ContainsFunc(k.Head, func(p keygen.Expr) bool { return !MadeOf(p, fixed) }) {
+		return k.Heads(modulus)
 	}
 	head, err := Bytes(k.Head, modulus, fixed)
 	return [][]byte{head}, fail.With(fail.Config, err)
@@ -280,22 +284,4 @@ func Bytes(parts []keygen.Expr, modulus int, values map[string]string) ([]byte, 
 		fields = append(fields, []byte(values[c]))
 	}
 	return p.Append(nil, fields)
-}
-
-func firstWithColumns(parts []keygen.Expr, or keygen.Expr) keygen.Expr {
-	for _, p := range parts {
-		if len(keygen.Columns(p)) > 0 {
-			return p
-		}
-	}
-	return or
-}
-
-func sortedNames(m map[string]string) []string {
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }

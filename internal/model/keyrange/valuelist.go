@@ -1,6 +1,7 @@
 package keyrange
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 )
@@ -22,21 +23,14 @@ func ParseValues(s string) ([]string, error) {
 		case i+1 < len(s) && (s[i+1] == '\\' || s[i+1] == ','):
 			i++
 			cur = append(cur, s[i])
-		case i+3 < len(s) && s[i+1] == 'x' && isHex(s[i+2]) && isHex(s[i+3]):
-			cur = append(cur, hexValue(s[i+2])<<4|hexValue(s[i+3]))
-			i += 3
 		default:
-			return nil, fmt.Errorf("position %d: %w", i+1, errEscape)
+			b, err := hex.DecodeString(s[min(i+2, len(s)):min(i+4, len(s))])
+			if err != nil || len(b) != 1 || s[i+1] != 'x' {
+				return nil, fmt.Errorf("position %d: %w", i+1, errEscape)
+			}
+			cur = append(cur, b[0])
+			i += 3
 		}
 	}
 	return append(values, string(cur)), nil
-}
-
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
-
-func hexValue(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return (c | 0x20) - 'a' + 10
 }

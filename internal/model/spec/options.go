@@ -58,20 +58,16 @@ func (o *Options) UnmarshalYAML(node ast.Node) error {
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key()
 		option := Option{Name: key.GetToken().Value, Line: key.GetToken().Position.Line}
+		values := []ast.Node{it.Value()}
 		if list, ok := it.Value().(*ast.SequenceNode); ok {
-			for _, v := range list.Values {
-				text, err := scalar(option.Name, v)
-				if err != nil {
-					return err
-				}
-				option.Values = append(option.Values, text)
-			}
-		} else {
-			text, err := scalar(option.Name, it.Value())
+			values = list.Values
+		}
+		for _, v := range values {
+			text, err := scalar(option.Name, v)
 			if err != nil {
 				return err
 			}
-			option.Values = []string{text}
+			option.Values = append(option.Values, text)
 		}
 		*o = append(*o, option)
 	}
@@ -132,15 +128,13 @@ func fieldNames(t reflect.Type) []string {
 	}
 	var names []string
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		if t.Field(i).Tag.Get("yaml") == "" {
+		tag := t.Field(i).Tag.Get("yaml")
+		if tag == "" {
 			continue
 		}
-		for _, n := range fieldNames(t.Field(i).Type) {
-			if !slices.Contains(names, n) {
+		name, _, _ := strings.Cut(tag, ",")
+		for _, n := range append([]string{name}, fieldNames(t.Field(i).Type)...) {
+			if n != "" && !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
