@@ -68,8 +68,7 @@ func (c *openChunk) check(block []byte) error {
 		row := b[:rowHeader+n]
 		key, seq := rowKey(row), binary.LittleEndian.Uint64(row)
 		if c.rows > 0 {
-			switch order := bytes.Compare(last, key); {
-			case order > 0 || order == 0 && (c.unique || seq <= c.seq):
+			if order := bytes.Compare(last, key); order > 0 || order == 0 && (c.unique || seq <= c.seq) {
 				return damaged("%s: row %d is not after the one before", c.at, c.rows)
 			}
 		}

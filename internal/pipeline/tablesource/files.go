@@ -86,17 +86,14 @@ func (f *Files) open(ctx context.Context) (*snapshot.Snapshot, error) {
 // Stat describes the directory, or a file in it.
 func (f *Files) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	dir, base := path.Split(name)
-	if name != f.dir && path.Clean(dir) != f.dir {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
-	}
-	if name != f.dir && strings.ContainsAny(base[:min(len(base), 1)], "_.") { // regions have no such names
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
-	}
-	snap, err := f.open(ctx)
-	if err != nil || name == f.dir {
+	if name == f.dir {
+		snap, err := f.open(ctx)
 		return region{snap: snap, number: -1}, err
 	}
-	parts, err := f.layout(ctx, snap)
+	if path.Clean(dir) != f.dir || strings.ContainsAny(base[:min(len(base), 1)], "_.") { // regions have no such names
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	_, parts, err := f.layout(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +110,7 @@ func (f *Files) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	if name != f.dir {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
 	}
-	snap, err := f.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := f.layout(ctx, snap)
+	_, parts, err := f.layout(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,19 +136,20 @@ func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &regionFile{sc, r}, nil
+	return emptyFile{sc, r}, nil
 }
 
 // probeAhead is the read-ahead of scans that only test whether files can be opened.
 const probeAhead = 4 << 10
 
-type regionFile struct {
-	*snapshot.Scan
-	info region
+// emptyFile is an open file without bytes.
+type emptyFile struct {
+	io.Closer
+	info fs.FileInfo
 }
 
-func (f *regionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *regionFile) Read([]byte) (int, error)   { return 0, io.EOF }
+func (f emptyFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f emptyFile) Read([]byte) (int, error)   { return 0, io.EOF }
 
 // Memory returns the memory of a scan of the region.
 func (f *Files) Memory(info fs.FileInfo) int64 {

@@ -40,20 +40,24 @@ func (n number) Mode() fs.FileMode {
 // two seconds' work, so that the cores finish at about the same time.
 const partBytes = 32 << 20
 
-// layout cuts the regions of a snapshot into parts. It reads the index of one
+// layout opens the snapshot and cuts its regions into parts. It reads the index of one
 // file of each large region, once per manifest. The cuts depend on the
 // snapshot, never on the number of workers.
-func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, error) {
+func (f *Files) layout(ctx context.Context) (*snapshot.Snapshot, []region, error) {
+	snap, err := f.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.parts != nil && f.of == snap.Checksum {
-		return f.parts, nil
+		return snap, f.parts, nil
 	}
 	var parts []region
 	for i := range snap.Regions {
 		cuts, err := f.cutsOf(ctx, snap, i)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var start []byte
 		for k := range len(cuts) + 1 {
@@ -66,7 +70,7 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 		}
 	}
 	f.of, f.parts = snap.Checksum, parts
-	return parts, nil
+	return snap, parts, nil
 }
 
 // hasRows reports whether a part may have rows that are read.
@@ -95,11 +99,7 @@ type Part struct {
 
 // Parts returns the snapshot, and the parts that its files represent, in order.
 func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
-	snap, err := f.open(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	regions, err := f.layout(ctx, snap)
+	snap, regions, err := f.layout(ctx)
 	var parts []Part
 	for _, r := range regions {
 		parts = append(parts, Part{r.Name(), int(r.number), r.start, r.stop})

@@ -27,11 +27,7 @@ type Planned struct {
 // Plan describes the snapshot for other processes, which read it as an input.
 // The snapshot must exist as long as they read.
 func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
-	snap, err := f.open(ctx)
-	if err != nil {
-		return Planned{}, fail.With(fail.Input, err)
-	}
-	parts, err := f.layout(ctx, snap)
+	snap, parts, err := f.layout(ctx)
 	if err != nil {
 		return Planned{}, fail.With(fail.Input, err)
 	}

@@ -1,6 +1,7 @@
 package tablesource
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"slices"
@@ -84,10 +85,7 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	}
 	if !r.begun {
 		r.ended = true
-		if err := r.cells.Err(); err != nil {
-			return buf, ByScans(err)
-		}
-		return buf, io.EOF
+		return buf, cmp.Or(ByScans(r.cells.Err()), io.EOF)
 	}
 	for i := range fields {
 		fields[i] = span.Null()

@@ -107,14 +107,8 @@ func (f *ScanFiles) Open(ctx context.Context, name string) (fs.File, error) {
 	if info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a directory")}
 	}
-	return scanPartFile{info}, nil
+	return emptyFile{io.NopCloser(nil), info}, nil
 }
-
-type scanPartFile struct{ info fs.FileInfo }
-
-func (f scanPartFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f scanPartFile) Read([]byte) (int, error)   { return 0, io.EOF }
-func (f scanPartFile) Close() error               { return nil }
 
 // Memory returns [ScanMemory].
 func (f *ScanFiles) Memory(fs.FileInfo) int64 { return ScanMemory }
