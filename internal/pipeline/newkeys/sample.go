@@ -44,7 +44,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 		if err != nil {
 			return err
 		}
-		return tablesource.InputFailure((&sampler{of: m, snap: s, into: all}).read(ctx, sc))
+		return tablesource.InputFailure((&sampler{of: m, snap: s, into: all}).read(sc))
 	})
 	if err != nil {
 		return nil, tablesource.InputFailure(err)
@@ -87,17 +87,14 @@ type sampler struct {
 	any  bool
 }
 
-func (s *sampler) read(ctx context.Context, sc *snapshot.Scan) error {
-	family, rows := 0, 0
+func (s *sampler) read(sc *snapshot.Scan) error {
+	family := 0
 	for sc.Next() {
 		c := sc.Cell()
 		if sc.NewRow() {
 			s.end()
 			s.row, s.any, s.size, family = append(s.row[:0], c.Row...), true, 0, 0
 			s.of.begin()
-			if rows++; rows%ReportEvery == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
 		}
 		for string(c.Family) != s.snap.Families[family].Name {
 			if family++; family == len(s.snap.Families) {

@@ -225,9 +225,6 @@ func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	if one.file == nil {
 		return nil, "", fail.Errorf(fail.Input, "%s has no copy", one.describe())
 	}
-	if one.below == nil {
-		return spool.NewFS(one.file, one.name, nil), one.name, nil
-	}
 	return spool.NewFS(one.file, one.name, one.below), one.name, nil
 }
 
