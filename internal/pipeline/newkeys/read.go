@@ -94,11 +94,7 @@ func (r *reader) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= r.end {
-				break
-			}
+		for i := int(next.Add(1)) - 1; i < r.end && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 			if err := w.part(ctx, i); err != nil {
 				return err
 			}
