@@ -199,14 +199,14 @@ func (e *Env) Rest() {
 	e.stores().Rest()
 }
 
-// TableName returns the table of a spec in HBase's notation. Paths are built
+// TableName returns the name of a spec's table. Paths are built
 // only from names that were validated here.
-func TableName(s spec.Job) (string, error) {
+func TableName(s spec.Job) (loader.TableName, error) {
 	if s.Table == "" {
-		return "", fail.Errorf(fail.Config, "no table: give %s, or table in the job file", setting.Table)
+		return loader.TableName{}, fail.Errorf(fail.Config, "no table: give %s, or table in the job file", setting.Table)
 	}
 	name, err := loader.ParseTableName(s.Table)
-	return name.String(), fail.With(fail.Config, err)
+	return name, fail.With(fail.Config, err)
 }
 
 // errNoCluster returns an error that explains how to configure the cluster.

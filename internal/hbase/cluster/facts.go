@@ -103,7 +103,7 @@ func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
 		return nil, err
 	}
 	defer c.Close()
-	return TableFacts(ctx, env, c, table, s.Families()...)
+	return TableFacts(ctx, env, c, table.String(), s.Families()...)
 }
 
 // TableFacts queries the cluster. It returns an error if the table cannot be loaded.

@@ -151,7 +151,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 // accepted refuses options that contradict each other, before any request to the cluster. It returns the job, the name of its
 // table, and the new table if one replaces another.
 func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table string, into *freshTable, err error) {
-	table, err = cluster.TableName(s)
+	name, err := cluster.TableName(s)
 	if err = cmp.Or(err, CheckEngine(env, o.YARN, o.State, s), checkTables(o, s), checkDuplicatesFile(o, s)); err != nil {
 		return s, "", nil, err
 	}
@@ -159,9 +159,9 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 		return s, "", nil, err
 	}
 	if into != nil {
-		s, table = into.job, into.New.String()
+		s, name = into.job, into.New
 	}
-	return s, table, into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
+	return s, name.String(), into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
 }
 
 // begin refuses a snapshot that exists, discards the job's state if it is to start over, and creates the new table that replaces another.

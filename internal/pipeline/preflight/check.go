@@ -154,13 +154,9 @@ func (r *Report) Err() error {
 // if the checks could not run; the problems that they found are in the report.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report, error) {
 	started := time.Now()
-	table, err := cluster.TableName(s)
+	name, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
-	}
-	name, err := loader.ParseTableName(table)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
 	}
 	user, err := env.User()
 	if err != nil {

@@ -54,13 +54,9 @@ type Table struct {
 
 // NewTable reads nothing yet. The caller closes the cluster.
 func NewTable(c Cluster, s spec.Job) (*Table, error) {
-	table, err := cluster.TableName(s)
+	name, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
-	}
-	name, err := loader.ParseTableName(table)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
 	}
 	return &Table{cluster: c, job: s, name: name, key: s.RowKey(), reverters: reverters(s)}, nil
 }
