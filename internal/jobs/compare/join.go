@@ -6,15 +6,13 @@ import (
 
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/encode"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hfile"
 )
 
 // cells iterates over the cells of a range of rows, in HBase's order.
 type cells interface {
-	Next() bool
-	Cell() *hfile.Cell // valid until the next call of Next
-	NewRow() bool
-	Err() error
+	tablesource.Cells
 	Close() error
 }
 
