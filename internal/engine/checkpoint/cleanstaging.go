@@ -52,10 +52,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 		return err
 	}
 	seen, err := lookAround(ctx, fsys, l.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil || seen == nil {
 		return fail.With(fail.HDFS, err)
 	}
 	left := job
@@ -114,10 +111,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 // the journal, if there is one, describes the job.
 func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its job has ended meanwhile
-	}
-	if err != nil {
+	if err != nil || seen == nil { // its job has ended meanwhile
 		return fail.With(fail.HDFS, err)
 	}
 	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
@@ -183,7 +177,7 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 		return nil, err
 	}
 	seen, err := lookAround(ctx, fsys, l.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if seen == nil {
 		return nil, nil
 	}
 	left := job
@@ -205,23 +199,28 @@ type environment struct {
 	bytes int64
 }
 
-func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s environment, err error) {
+// lookAround returns the content of a directory as far as it was read; nil if the directory does not exist.
+func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (*environment, error) {
+	s := &environment{}
 	info, err := fsys.Stat(ctx, dir)
-	if err != nil {
-		return s, err
+	var list []fs.FileInfo
+	if err == nil {
+		s.last = info.ModTime()
+		list, err = fsys.ReadDir(ctx, dir)
 	}
-	s.last = info.ModTime()
-	list, err := fsys.ReadDir(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return s, err
 	}
 	for _, info := range list {
-		below := environment{last: info.ModTime(), bytes: info.Size()}
+		below := &environment{last: info.ModTime(), bytes: info.Size()}
 		if info.IsDir() {
-			if below, err = lookAround(ctx, fsys, path.Join(dir, info.Name())); errors.Is(err, fs.ErrNotExist) {
-				continue
-			} else if err != nil {
+			if below, err = lookAround(ctx, fsys, path.Join(dir, info.Name())); err != nil {
 				return s, err
+			} else if below == nil {
+				continue
 			}
 		}
 		s.bytes += below.bytes

@@ -75,7 +75,7 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 // nameUnclaimed lists one directory, with the command that removes it unless it holds a file. more is the number of further directories.
 func (c *cleaner) nameUnclaimed(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location, more int) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && c.now.Sub(seen.last) < c.options.OlderThan {
+	if seen == nil || err == nil && c.now.Sub(seen.last) < c.options.OlderThan {
 		return nil // its load is active, or has ended
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
