@@ -115,7 +115,7 @@ func eventInfos() []eventInfo {
 // eventsByName returns all events by name, including those that only earlier versions wrote.
 var eventsByName = sync.OnceValue(func() map[Event]eventInfo {
 	all := map[Event]eventInfo{}
-	for _, i := range append(eventInfos(), earlierEvents()...) {
+	for _, i := range append(eventInfos(), ofRecord(eventReplacing, journal.First, "", (*History).replacing)) {
 		all[i.Event] = i
 	}
 	return all

@@ -68,11 +68,6 @@ func buildEvents() []eventInfo {
 	}
 }
 
-// earlierEvents returns events of earlier versions, which are only read.
-func earlierEvents() []eventInfo {
-	return []eventInfo{ofRecord(eventReplacing, journal.First, "", (*History).replacing)}
-}
-
 // part adds a finished part to a whole whose record must have come before.
 func part[P any](done map[int]P, number int, p P) error {
 	if done == nil {

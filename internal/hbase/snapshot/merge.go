@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 
 	"bulkload/pkg/hfile"
@@ -132,10 +131,4 @@ func sortsBefore(a, b *place) bool {
 func compareAge(a, b *sequences) int {
 	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(b.size, a.size), cmp.Compare(a.loadTime, b.loadTime),
 		strings.Compare(a.name, b.name))
-}
-
-// rankByAge sorts the files of one family from old to new.
-func rankByAge(files []*fileCells) []*fileCells {
-	slices.SortFunc(files, func(a, b *fileCells) int { return compareAge(&a.ids, &b.ids) })
-	return files
 }

@@ -150,7 +150,9 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 				sc.files = append(sc.files, f)
 			}
 		}
-		for rank, f := range rankByAge(sc.files[from:]) {
+		files := sc.files[from:]
+		slices.SortFunc(files, func(a, b *fileCells) int { return compareAge(&a.ids, &b.ids) })
+		for rank, f := range files {
 			places = append(places, place{cells: f, family: i, rank: rank})
 		}
 	}

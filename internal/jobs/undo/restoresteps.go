@@ -22,8 +22,8 @@ func (r *restore) begin(ctx context.Context) error {
 	if err := r.predict(ctx); err != nil {
 		return err
 	}
-	now, from := r.undo.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
-	begun := checkpoint.UndoRecord{Timestamp: r.recordStamp(), Created: now.UnixMilli(), From: &from}
+	now, from := r.undo.read.now, r.from                                                                 // the same for every attempt, since the prediction depends on which cells have expired
+	begun := checkpoint.UndoRecord{Timestamp: cmp.Or(r.stamp, 1), Created: now.UnixMilli(), From: &from} // not 0, which marks that no undo has begun
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
 		var err error
@@ -32,11 +32,6 @@ func (r *restore) begin(ctx context.Context) error {
 		}
 	}
 	return r.undo.job.Record(checkpoint.EventUndoing, begun)
-}
-
-// recordStamp returns a nonzero timestamp, which marks that an undo has begun.
-func (r *restore) recordStamp() int64 {
-	return cmp.Or(r.stamp, 1) // without one the cells have several timestamps
 }
 
 // ask records the prediction and the request to the master.

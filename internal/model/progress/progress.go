@@ -125,7 +125,7 @@ func (t *Tracker) Events() Events {
 			locked(func() {
 				t.endPhase()
 				if s.Part > 1 {
-					t.p.foldParts()
+					t.p.Phases = fold(t.p.Phases) // a run of thousands of parts has a few phases
 					t.totals = nil
 				}
 				t.p.Start, t.p.Began = s, t.now()

@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// foldParts merges all phases of the same name when the next part of a run begins,
-// so that a run of thousands of parts has a few phases. A merged phase has the
-// total time of its phases, counted from when the first began.
-func (p *Progress) foldParts() { p.Phases = fold(p.Phases) }
-
 // Sums returns the phases of all parts, one for each name, with their total time.
 // They are in the order in which they last began.
 func (p Progress) Sums() []PhaseProgress {
@@ -26,6 +21,8 @@ func (p Progress) Sums() []PhaseProgress {
 	return sums
 }
 
+// fold merges all phases of the same name. A merged phase has the
+// total time of its phases, counted from when the first began.
 func fold(phases []PhaseProgress) (folded []PhaseProgress) {
 	for _, phase := range phases {
 		phase.Recent = Span{}

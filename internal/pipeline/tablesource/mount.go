@@ -16,8 +16,7 @@ import (
 // Mount makes env read the source as the input that names it.
 func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
 	if s.Scanned != nil {
-		files := NewScanFiles(s.Scanned, s.ref, parser)
-		files.Choice = s.choice
+		files := &ScanFiles{Choice: s.choice, table: s.Scanned, dir: "/" + s.ref.String(), parser: parser}
 		env.Mount(input, files, files.Dir())
 		return
 	}

@@ -18,21 +18,15 @@ import (
 // [Files] presents a snapshot. The size of a part is unknown in advance: each file
 // has one byte, so that progress counts parts.
 type ScanFiles struct {
-	// Choice selects the cells to read. It is set before anything is read. Default: all.
+	// Choice selects the cells to read. Default: all.
 	Choice choice.Choice
 
 	table  *Scanned
-	dir    string
-	parser Parser
+	dir    string // the directory's name
+	parser Parser // of columns from row keys; may be nil
 }
 
 var _ source.Table = (*ScanFiles)(nil)
-
-// NewScanFiles presents the table as the directory /REF. The columns of the
-// parser, which may be nil, are parsed from row keys.
-func NewScanFiles(s *Scanned, r Ref, parser Parser) *ScanFiles {
-	return &ScanFiles{table: s, dir: "/" + r.String(), parser: parser}
-}
 
 // Dir returns the name of the directory.
 func (f *ScanFiles) Dir() string { return f.dir }
