@@ -200,16 +200,10 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := j.req.keys()
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	ranges, err := partition.New(j.b.starts())
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	budget, err := source.NewBudget("")
-	if err != nil {
+	keys, keysErr := j.req.keys()
+	ranges, rangesErr := partition.New(j.b.starts())
+	budget, budgetErr := source.NewBudget("")
+	if err := cmp.Or(keysErr, rangesErr, budgetErr); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	a := j.a
