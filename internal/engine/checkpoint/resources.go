@@ -88,11 +88,8 @@ func (h *History) Resources() []Resource {
 
 // tableOf returns the name of a table, by its number in loading order; empty without a plan.
 func (h *History) tableOf(number int) string {
-	switch {
-	case h.Plan == nil || number > len(h.Plan.Tables):
+	if h.Plan == nil || number > len(h.Plan.Tables) {
 		return ""
-	case number == 0:
-		return h.Plan.Table
 	}
-	return h.Plan.Tables[number-1].Table
+	return h.Plan.Of(number).Table
 }

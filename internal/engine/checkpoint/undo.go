@@ -158,18 +158,16 @@ func (h *History) markers(_ journal.Record, m MarkersRecord) error {
 }
 
 func (h *History) undone(r journal.Record, d UndoneRecord) error {
-	if h.Undo == nil {
-		return errors.New("there is no undo")
-	}
-	h.forgetUndone()
-	if h.Undo.From.into() != "" { // the load stays in its table
-		h.Undo, h.Copied = nil, d.Undo
-	} else {
-		h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
-		h.step(r, "")
-	}
-	lastOf(h.Attempts).State = JobDone
-	return nil
+	return h.undoing(func(u *Undoing) {
+		h.forgetUndone()
+		if u.From.into() != "" { // the load stays in its table
+			h.Undo, h.Copied = nil, d.Undo
+		} else {
+			u.Done, u.DoneAt, u.Result = true, r.Time, d.Undo
+			h.step(r, "")
+		}
+		lastOf(h.Attempts).State = JobDone
+	})
 }
 
 // into returns the new table that is made from the snapshot, empty if there is none.
