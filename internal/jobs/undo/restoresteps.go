@@ -22,8 +22,9 @@ func (r *restore) begin(ctx context.Context) error {
 	if err := r.predict(ctx); err != nil {
 		return err
 	}
-	now, from := r.undo.read.now, r.from                                                                 // the same for every attempt, since the prediction depends on which cells have expired
-	begun := checkpoint.UndoRecord{Timestamp: cmp.Or(r.stamp, 1), Created: now.UnixMilli(), From: &from} // not 0, which marks that no undo has begun
+	now, from := r.undo.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
+	// The timestamp is not 0, which marks that no undo has begun.
+	begun := checkpoint.UndoRecord{Timestamp: cmp.Or(r.stamp, 1), Created: now.UnixMilli(), From: &from}
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
 		var err error

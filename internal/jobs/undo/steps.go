@@ -54,17 +54,15 @@ func (u *undo) wrote(files [][]loader.HFile) error {
 }
 
 // writeFiles writes the markers of all tables, unless they would lose data in one of them.
-func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
+func (u *undo) writeFiles(ctx context.Context) (files [][]loader.HFile, err error) {
 	u.options.Events.Phase("snapshot")
 	sources := make([]*tablesource.Source, len(u.tables))
 	for i, t := range u.tables {
-		var err error
 		if sources[i], err = t.snapshotOf(ctx); err != nil {
 			return nil, err
 		}
 	}
 	for i, t := range u.tables {
-		var err error
 		if t.result.Survey, err = t.look(ctx, sources[i]); err != nil {
 			return nil, err
 		}
@@ -74,9 +72,8 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 			return nil, err
 		}
 	}
-	files := make([][]loader.HFile, len(u.tables))
+	files = make([][]loader.HFile, len(u.tables))
 	for i, t := range u.tables {
-		var err error
 		if files[i], err = t.writeMarkers(ctx, sources[i], t.result.Survey); err != nil {
 			return nil, err
 		}
