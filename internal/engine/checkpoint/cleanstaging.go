@@ -61,8 +61,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 }
 
 // removeStaging removes a directory on HDFS, if left says so, and lists it.
-func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
-	var err error
+func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) (err error) {
 	if left.Remove && c.options.Remove {
 		if err = fsys.RemoveAll(ctx, name); err != nil {
 			left.Remove, left.Because = false, setting.Plain("it was not removed")

@@ -167,13 +167,12 @@ func few(list []string) string {
 }
 
 // BuildPlan rebuilds the plan of a build from the record, with the secret, which the journal does not store.
-func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, error) {
+func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (_ *cells.Plan, err error) {
 	w := &cells.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	if p.Empty != emptyByFile {
 		w.Empty = p.Empty
 	}
-	var err error
 	if w.Ranges, err = partition.New(rowkey.Rows(p.Splits)); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

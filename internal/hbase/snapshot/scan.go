@@ -116,7 +116,7 @@ func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
 	return sc, nil
 }
 
-func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
+func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) (err error) {
 	for _, name := range v.Families {
 		if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Name == name }) {
 			return fmt.Errorf("table %s has no family %s", s.Table, name)
@@ -160,7 +160,6 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 	if len(v.Start) > 0 {
 		sc.before = sc.offset()
 	}
-	var err error
 	sc.merge, err = newMerge(places)
 	return err
 }

@@ -68,7 +68,7 @@ type Plan struct {
 
 // Compile checks the options and returns the plan. [Plan.Write] checks whether the
 // table has the families. The error lists all problems at once.
-func Compile(o Options) (*Plan, error) {
+func Compile(o Options) (_ *Plan, err error) {
 	o = o.withDefaults()
 	if !slices.Contains(Formats(), string(o.Format)) {
 		return nil, fail.Errorf(fail.Config, "%s %q is invalid: want one of %s", setting.Format, string(o.Format), strings.Join(Formats(), ", "))
@@ -77,7 +77,6 @@ func Compile(o Options) (*Plan, error) {
 		return nil, fail.Errorf(fail.Config, "%s %d, %s %d: neither may be below 0", setting.Workers, o.Workers, setting.Memory, o.Memory)
 	}
 	p := &Plan{options: o}
-	var err error
 	if o.Format == CSV || o.Format == Dump {
 		if p.text, err = newText(o.Format, o.Job); err != nil {
 			return nil, fail.With(fail.Config, err)

@@ -30,7 +30,7 @@ type Attempt struct {
 }
 
 // Write writes the rows of a table into a directory. Afterwards the caller calls [exportdir.Dir.Finish], or after an error [exportdir.Dir.Remove].
-func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (*Manifest, error) {
+func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (_ *Manifest, err error) {
 	w := &writing{plan: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
 	if w.now.IsZero() {
 		w.now = time.Now()
@@ -43,7 +43,6 @@ func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt)
 			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
 		}
 	}
-	var err error
 	if w.choice, err = p.choice(append([][]byte{}, in.Splits...)); err != nil {
 		return nil, err
 	}

@@ -25,9 +25,8 @@ type text struct {
 // newText chooses the dialect: the job's own if it fits the format; otherwise CSV
 // as PostgreSQL writes it, which distinguishes NULL from an empty text, or a dump
 // with \N for NULL.
-func newText(format Format, job *spec.Job) (*text, error) {
+func newText(format Format, job *spec.Job) (_ *text, err error) {
 	t := &text{utf8: format == CSV}
-	var err error
 	kind := ""
 	if job != nil {
 		kind = job.Format

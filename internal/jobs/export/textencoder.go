@@ -13,7 +13,7 @@ type textEncoder struct {
 	names []string // of the header; none: files have no header
 }
 
-func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int) (*textEncoder, error) {
+func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int) (_ *textEncoder, err error) {
 	e := &textEncoder{buffer: newBuffer(w, most), text: t}
 	if t.header(true) {
 		for _, c := range columns {
@@ -23,7 +23,6 @@ func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int
 	if !t.header(first) {
 		return e, nil
 	}
-	var err error
 	for i, c := range columns {
 		if i > 0 {
 			e.b = append(e.b, t.dialect.FieldSep...)
@@ -36,8 +35,7 @@ func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int
 	return e, nil
 }
 
-func (e *textEncoder) row(r *row) (int, error) {
-	var err error
+func (e *textEncoder) row(r *row) (_ int, err error) {
 	for i := range r.values {
 		if i > 0 {
 			e.b = append(e.b, e.text.dialect.FieldSep...)

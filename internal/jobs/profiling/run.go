@@ -158,7 +158,7 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 }
 
 // filter returns the job's filter.
-func (r *reading) filter() (*cells.Filter, error) {
+func (r *reading) filter() (_ *cells.Filter, err error) {
 	f := r.job.RowFilter()
 	if f == nil {
 		return nil, nil
@@ -169,7 +169,6 @@ func (r *reading) filter() (*cells.Filter, error) {
 	}
 	p := &cells.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
 	p.Timestamp = cmp.Or(p.Timestamp, r.now.UnixMilli())
-	var err error
 	if p.Salt, err = r.job.Salt(); err != nil {
 		return nil, err
 	}

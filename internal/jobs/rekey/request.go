@@ -61,9 +61,8 @@ type resolved struct {
 // ref returns the input.
 func (r Request) ref() tablesource.Ref { return tablesource.Ref{Table: r.From, Snapshot: r.Snapshot} }
 
-func (r Request) resolve() (*resolved, error) {
+func (r Request) resolve() (_ *resolved, err error) {
 	q := &resolved{Request: r}
-	var err error
 	if q.key, err = keygen.Parse(r.Key); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

@@ -168,7 +168,7 @@ func (j *run) now() time.Time {
 func (j *run) input() string { return j.req.ref().String() }
 
 // open opens the snapshot, and takes it if it is the job's own and does not exist.
-func (j *run) open(ctx context.Context) error {
+func (j *run) open(ctx context.Context) (err error) {
 	k := j.job.Rekey
 	if k.Own { // files of earlier attempts depend on the snapshot that those have taken
 		_, there, err := j.cluster.SnapshotTime(ctx, j.req.From, k.Snapshot)
@@ -182,7 +182,6 @@ func (j *run) open(ctx context.Context) error {
 			return fail.With(fail.Load, err)
 		}
 	}
-	var err error
 	if j.opened, err = tablesource.Open(ctx, j.env, j.req.ref(), tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen}); err != nil {
 		return err
 	}

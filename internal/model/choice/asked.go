@@ -67,7 +67,7 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 }
 
 // ranges returns the ranges of the rows, and the salts of the key that bounds them. Nil ranges are all rows.
-func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
+func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
 		if given {
@@ -106,7 +106,6 @@ func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	key.Else = setting.Textf("bound the rows with %s and %s, or read all", setting.StartRow, setting.StopRow)
 	modulus := max(k.Modulus, 1)
 	var r keyrange.Rows
-	var err error
 	if prefix != nil {
 		r, err = key.Beginning(modulus, prefix)
 	} else {

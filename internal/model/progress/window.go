@@ -18,7 +18,7 @@ const minutesOfDay = 24 * 60
 
 // ParseWindow parses a window such as 22:00-06:00; 24:00 is the end of the day.
 // zone is the time zone, default the machine's.
-func ParseWindow(s string, zone *time.Location) (*Window, error) {
+func ParseWindow(s string, zone *time.Location) (_ *Window, err error) {
 	if zone == nil {
 		zone = time.Local
 	}
@@ -27,7 +27,6 @@ func ParseWindow(s string, zone *time.Location) (*Window, error) {
 		return nil, fmt.Errorf("%q is not a window; write 22:00-06:00", s)
 	}
 	w := &Window{zone: zone}
-	var err error
 	if w.from, err = parseMinute(from); err == nil {
 		w.to, err = parseMinute(to)
 	}

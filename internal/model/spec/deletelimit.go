@@ -17,12 +17,11 @@ type DeleteLimit struct {
 
 // ParseDeleteLimit parses a number of rows, such as 1000, or a percentage of the
 // table's rows before, such as 2.5%. An empty text is the default.
-func ParseDeleteLimit(text string) (DeleteLimit, error) {
+func ParseDeleteLimit(text string) (_ DeleteLimit, err error) {
 	if text == "" {
 		return DeleteLimit{}, nil
 	}
 	l := DeleteLimit{text: text, rows: -1}
-	var err error
 	var right bool
 	if share, is := strings.CutSuffix(text, "%"); is {
 		l.percent, err = strconv.ParseFloat(share, 64)

@@ -115,7 +115,7 @@ func (h *sampleHeap) Pop() any {
 
 // build builds the rows into one region, in memory, and extrapolates the measurements to all rows. Rows without a cell that is late
 // enough are included only for their keys.
-func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b *estimate.RowBuild) error {
+func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b *estimate.RowBuild) (err error) {
 	rows, seen := s.all(), int64(0)
 	for _, row := range rows {
 		if len(row.cells) > 0 {
@@ -128,7 +128,6 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 	b.Part = float64(seen) / all.Bytes()
 	one := *r.plan
 	one.Duplicates = extsort.KeepFirst // duplicates are counted
-	var err error
 	if one.Ranges, err = partition.New(nil); err != nil {
 		return err
 	}

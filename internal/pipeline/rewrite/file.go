@@ -63,7 +63,7 @@ func excluded(m hfile.Meta) bool {
 }
 
 // create starts a file near the region of one of its rows. The size is an estimate, or an upper bound, of the file's size.
-func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64, row []byte) (*rewritten, error) {
+func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64, row []byte) (_ *rewritten, err error) {
 	out := a.rewriter.Output
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
@@ -73,7 +73,6 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	if err := out.FS.Remove(ctx, r.writing); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var err error
 	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size), Near: a.rewriter.Near.Of(row)}); err != nil {
 		a.scratch = append(a.scratch, r.writing) // it may exist nevertheless
 		return nil, err

@@ -230,7 +230,7 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 }
 
 // finish writes the manifests, if all merges are done.
-func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
+func (m *merge) finish(ctx context.Context, own *Merged) (_ *Result, err error) {
 	r := &Result{}
 	var written [][]*build.Written
 	for k := 1; k <= m.of.N; k++ {
@@ -254,7 +254,6 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	if err := m.plan.unchanged(ctx, m.files); err != nil {
 		return nil, err
 	}
-	var err error
 	if r.Manifests, err = build.Assemble(m.plans, m.parts(), written, m.plan.Job.AllowEmpty); err != nil {
 		return nil, err
 	}

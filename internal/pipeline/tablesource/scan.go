@@ -105,7 +105,7 @@ func (s *Scanned) scan(ctx context.Context, name string, v RowView, ranges []key
 }
 
 // read runs the scan and sends its rows.
-func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, sc *Scan) error {
+func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, sc *Scan) (err error) {
 	if len(v.Families) == 0 {
 		v.Families = s.Families
 	}
@@ -156,7 +156,6 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 		}
 		return send()
 	}
-	var err error
 	for _, r := range ranges {
 		req.Start, req.Stop, pieces = r.Start, r.Stop, 0
 		order.start, order.stop = r.Start, r.Stop

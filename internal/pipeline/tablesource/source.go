@@ -75,12 +75,11 @@ func NewName(table loader.TableName, now time.Time) string {
 
 // Open opens the input r. For a table it takes a snapshot, and deletes it again
 // if that cannot be read.
-func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, error) {
+func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, err error) {
 	if err := CheckReadBy([]string{r.String()}, o.By); err != nil {
 		return nil, err
 	}
 	s := &Source{env: env, keep: o.Keep, only: o.FilesOnly, choice: o.Choice, ref: r}
-	var err error
 	if r.Snapshot == "" && (o.By == ByScan || o.Bounds != nil) {
 		s.Scanned, err = openScan(ctx, env, r.Table, o.Bounds)
 	} else if err = s.openFiles(ctx, o); o.By == ByAuto && s.denied {

@@ -58,9 +58,8 @@ type survey struct {
 // asksAtATime is the number of stores that are queried concurrently.
 const asksAtATime = 8
 
-func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.TableName) (*survey, error) {
+func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.TableName) (_ *survey, err error) {
 	v := &survey{stored: map[uint64]storedFile{}, served: map[string][]string{}}
-	var err error
 	if v.regions, err = c.Regions(ctx, table); err != nil {
 		return nil, err
 	}
