@@ -70,7 +70,12 @@ func (r *Result) Summary() *Result {
 	if s.Manifest != nil {
 		s.Manifest = s.Manifest.Summary()
 	}
-	s.Tables = summaries(s.Tables)
+	s.Tables = slices.Clone(s.Tables)
+	for i := range s.Tables {
+		if t := &s.Tables[i]; t.Manifest != nil {
+			t.Manifest = t.Manifest.Summary()
+		}
+	}
 	if s.YARN != nil {
 		y := *s.YARN
 		y.Tasks = y.Slowest(summaryTasks)

@@ -37,17 +37,3 @@ func (r *Result) SetManifests(targets []spec.Target, m []*manifest.Manifest) {
 		r.Tables = append(r.Tables, Table{Table: t.Table, Index: t.Index, Manifest: m[i+1]})
 	}
 }
-
-// summaries returns the tables without their lists of files.
-func summaries(tables []Table) []Table {
-	if tables == nil {
-		return nil
-	}
-	short := make([]Table, len(tables))
-	for i, t := range tables {
-		if short[i] = t; t.Manifest != nil {
-			short[i].Manifest = t.Manifest.Summary()
-		}
-	}
-	return short
-}
