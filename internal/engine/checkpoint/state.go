@@ -243,8 +243,7 @@ func (s *State) judge(now time.Time, begun bool) {
 		a := lastOf(s.Attempts)
 		s.State, s.Error, s.ErrorKind, s.Ended, s.Resumable = a.State, a.Error, a.Kind, a.Ended, true
 		if k, ok := fail.ParseKind(a.Kind); ok {
-			code := k.ExitCode()
-			s.ExitCode = &code
+			s.ExitCode = new(k.ExitCode())
 		}
 	case begun:
 		s.State, s.Resumable, s.Ended = JobInterrupted, true, s.Last

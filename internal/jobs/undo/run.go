@@ -257,8 +257,7 @@ func (u *undo) resume() {
 	before := *u.job.Undo.Result
 	before.DryRun, before.Elapsed, before.Tables = false, 0, nil
 	for _, r := range u.job.Undo.Result.Tables { // copied, because changes by this attempt are not in the journal
-		own := *r
-		before.Tables = append(before.Tables, &own)
+		before.Tables = append(before.Tables, new(*r))
 	}
 	*u.result = before
 	files := 0

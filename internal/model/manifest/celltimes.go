@@ -16,8 +16,7 @@ func (c *CellTimes) Join(o *CellTimes) *CellTimes {
 	case o == nil:
 		return c
 	case c == nil:
-		d := *o
-		return &d
+		return new(*o)
 	}
 	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
 	if c.Expires == 0 || o.Expires != 0 && o.Expires < c.Expires {

@@ -174,11 +174,9 @@ func (m *Manifest) Splits() (points [][]byte) {
 func (m *Manifest) Families() []string {
 	names := []string{}
 	for _, c := range m.CellNames() {
-		if len(names) == 0 || names[len(names)-1] != c.Family {
-			names = append(names, c.Family)
-		}
+		names = append(names, c.Family)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // Add adds the counts of another build. Other fields keep the first build's values.

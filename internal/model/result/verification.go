@@ -42,8 +42,7 @@ func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
 // Add adds the results of another verification, and returns the sum; v may be nil.
 func (v *Verification) Add(o *Verification) *Verification {
 	if v == nil {
-		sum := *o
-		return &sum
+		return new(*o)
 	}
 	v.Want.Add(o.Want)
 	v.Got.Add(o.Got)

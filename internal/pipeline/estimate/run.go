@@ -51,8 +51,7 @@ func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]bui
 	for i, t := range targets {
 		splits := w.Splits
 		if splits != nil && i > 0 {
-			own := w.TableSplits[t.Table]
-			splits = &own
+			splits = new(w.TableSplits[t.Table])
 		}
 		var err error
 		if shapes[i], maxSizes[i], err = Regions(ctx, env, t.Job, splits); err != nil {
