@@ -1,6 +1,7 @@
 package mapreduce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,11 +178,7 @@ func (f *watcher) failed(ctx context.Context, app yarn.Application) error {
 func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) error {
 	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), nil)
 	if err == nil && len(all) > 0 && app.Final != yarn.Killed {
-		v := firstPermanent(all)
-		if v == nil {
-			v = all[len(all)-1]
-		}
-		cause := v.err()
+		cause := cmp.Or(firstPermanent(all), all[len(all)-1]).err()
 		return fail.With(fail.KindOf(cause), fmt.Errorf("%s: %w", how, cause))
 	}
 	text := how

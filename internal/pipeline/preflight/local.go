@@ -156,9 +156,7 @@ type machineFacts struct {
 
 func (f *checkFacts) askMachine(context.Context) {
 	m := &f.machine
-	if m.dir = f.options.SpillDir; m.dir == "" {
-		m.dir = os.TempDir()
-	}
+	m.dir = cmp.Or(f.options.SpillDir, os.TempDir())
 	var st unix.Statfs_t
 	if err := unix.Statfs(m.dir, &st); err != nil {
 		m.freeErr = &fs.PathError{Op: "statfs", Path: m.dir, Err: err}

@@ -250,9 +250,7 @@ func (sc *Scan) Next() bool {
 		}
 		b, more := <-sc.full
 		if !more {
-			if sc.err = sc.failed; sc.err == nil {
-				sc.err = errEnd
-			}
+			sc.err = cmp.Or(sc.failed, errEnd)
 			return false
 		}
 		sc.batch, sc.row, sc.cell, sc.fresh = b, 0, 0, true

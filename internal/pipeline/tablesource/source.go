@@ -142,9 +142,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	name := s.ref.Snapshot
 	if name == "" {
 		now := time.Now()
-		if name = o.Name; name == "" {
-			name = NewName(s.ref.Table, now)
-		}
+		name = cmp.Or(o.Name, NewName(s.ref.Table, now))
 		o.Created = cmp.Or(o.Created, now.UnixMilli())
 		if err := takeSnapshot(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
