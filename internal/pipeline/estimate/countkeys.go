@@ -100,19 +100,8 @@ func (c *counting) expectRows(s *scaled) int64 {
 
 // unpacked returns the compression ratio of text: uncompressed bytes per compressed byte.
 func (s *scaled) unpacked() float64 {
-	text, packed := s.Extent.Text, int64(0)
-	files := s.Input.Files()
-	for _, f := range files {
-		if f.Compression != "" {
-			packed += f.Size
-		}
-	}
-	for _, split := range s.Input.Splits() {
-		if f := files[split.File]; f.Compression == "" && !f.Format.Traits().Rows {
-			text -= split.End - split.Start
-		}
-	}
-	return float64(max(text, 0)) / float64(max(packed, 1))
+	packed, _ := ratios(s.Input, s.Extent)
+	return packed
 }
 
 // count sets the number of rows from the count of keys, which has read more of
