@@ -19,10 +19,7 @@ import (
 
 // directories returns the parts of a spec's inputs.
 func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
-	streams, err := streams.Find(ctx, env.Source, s.Inputs, nil, nil)
-	if err == nil {
-		err = streams.Refuse("a job for each directory")
-	}
+	err := streams.Refuse(ctx, env.Source, s.Inputs, nil, "a job for each directory")
 	if err == nil && s.Expect != nil {
 		err = fail.Errorf(fail.Config, "%s counts all records, but each directory is a separate job: leave it out", setting.Expect)
 	}

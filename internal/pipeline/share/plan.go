@@ -115,11 +115,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			s.Inputs[i] = name // shares may start in another directory
 		}
 	}
-	streams, err := streams.Find(ctx, files.Source, s.Inputs, w.Stdin, nil)
-	if err == nil {
-		err = streams.Refuse("a share")
-	}
-	if err != nil {
+	if err := streams.Refuse(ctx, files.Source, s.Inputs, w.Stdin, "a share"); err != nil {
 		return nil, err
 	}
 	in, err := build.OpenInput(ctx, files.Source, s, w)

@@ -148,8 +148,12 @@ func (s *Inputs) Count() (n int) {
 	return n
 }
 
-// Refuse returns an error if there are streams, for work that would use them up.
-func (s *Inputs) Refuse(work string) error {
+// Refuse returns an error if inputs are streams, for work that would use them up. stdin is as in [Find].
+func Refuse(ctx context.Context, open source.Resolve, inputs []string, stdin *os.File, work string) error {
+	s, err := Find(ctx, open, inputs, stdin, nil)
+	if err != nil {
+		return err
+	}
 	for _, one := range s.list {
 		if !one.plain {
 			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.describe(), work)

@@ -169,8 +169,9 @@ func TestStandardInput(t *testing.T) {
 	}{{standing, 0, false, ""}, {r, 1, true, ""}, {null, 1, true, "standard input has no data: it is closed or /dev/null"}} {
 		s, err := Find(t.Context(), local, []string{Stdin, file}, c.stdin, nil)
 		testcheck.Must(t, err)
-		if s.Count() != c.streams || (s.Refuse("an estimate") != nil) != c.refused {
-			t.Errorf("%s: %d streams, %v", c.stdin.Name(), s.Count(), s.Refuse("an estimate"))
+		refusal := Refuse(t.Context(), local, []string{Stdin, file}, c.stdin, "an estimate")
+		if s.Count() != c.streams || (refusal != nil) != c.refused {
+			t.Errorf("%s: %d streams, %v", c.stdin.Name(), s.Count(), refusal)
 		}
 		err = s.Keep(context.WithoutCancel(t.Context()), Options{SpillDir: t.TempDir()}, nil, Needed{})
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
