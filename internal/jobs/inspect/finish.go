@@ -12,10 +12,6 @@ import (
 
 // finish adds findings that depend on the whole report.
 func (r *Report) finish() {
-	seen := map[string]bool{}
-	for _, c := range r.Columns {
-		seen[c.Name] = true
-	}
 	partitions := map[string]map[string]bool{}
 	for _, f := range r.Files {
 		for name, value := range f.Partitions {
@@ -32,7 +28,8 @@ func (r *Report) finish() {
 				c.Type = join(c.Type, typeOf([]byte(value)))
 			}
 		}
-		if r.Columns = append(r.Columns, c); seen[name] {
+		seen := slices.ContainsFunc(r.Columns, func(o Column) bool { return o.Name == name })
+		if r.Columns = append(r.Columns, c); seen {
 			r.Doubts = append(r.Doubts, Doubt{About: []string{"partitions"}, Text: fmt.Sprintf("column %s is in the records and in the path: a job refuses that (partitions: off ignores the path)", name)})
 		}
 	}

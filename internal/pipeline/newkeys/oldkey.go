@@ -68,7 +68,7 @@ func newOldKey(k *keyColumns) (*oldKey, error) {
 }
 
 // take sets the values of a row's old key, and verifies them with the row's columns in m.
-func (o *oldKey) take(row []byte, m *keyMaker) error {
+func (o *oldKey) take(row []byte, m *keyMaker) (err error) {
 	if err := o.parser.Parse(row, o.values); err != nil {
 		return fmt.Errorf("its old key cannot be parsed: %w", err)
 	}
@@ -82,7 +82,6 @@ func (o *oldKey) take(row []byte, m *keyMaker) error {
 			return fmt.Errorf("its old key cannot be verified: the row has no column %s", s.name)
 		}
 	}
-	var err error
 	if o.again, err = o.program.Append(o.again[:0], o.fields); err != nil {
 		return fmt.Errorf("its old key cannot be rebuilt: %w", err)
 	}
