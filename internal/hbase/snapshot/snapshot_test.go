@@ -242,6 +242,21 @@ func TestScanAllocations(t *testing.T) {
 	}
 }
 
+// TestScanEndsWithContext checks that a scan whose context has ended returns no more cells, and the cause as its error.
+func TestScanEndsWithContext(t *testing.T) {
+	s, err := splitLab(t).save()
+	testcheck.Must(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	sc, err := s.Scan(ctx, 0, View{})
+	testcheck.Must(t, err)
+	defer sc.Close()
+	why := errors.New("enough")
+	cancel(why)
+	if sc.Next() || sc.Err() != why {
+		t.Errorf("another cell, or %v", sc.Err())
+	}
+}
+
 // FuzzManifest checks that reading any manifest ends and does not panic.
 func FuzzManifest(f *testing.F) {
 	l := splitLab(f)
