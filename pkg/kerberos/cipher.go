@@ -36,11 +36,10 @@ var zeroIV [aes.BlockSize]byte
 
 // newProtector derives the keys of a usage. newMode creates the mode of one direction: CBC encryption or decryption.
 func newProtector(key types.EncryptionKey, usage uint32, newMode func(cipher.Block, []byte) cipher.BlockMode) (*protector, error) {
-	switch key.KeyType {
-	case etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA384_192, etypeID.AES128_CTS_HMAC_SHA256_128:
-	case etypeID.RC4_HMAC:
+	switch {
+	case key.KeyType == etypeID.RC4_HMAC:
 		return nil, fmt.Errorf("kerberos: the session key is of arcfour-hmac, whose tokens (RFC 4757) are not supported: give the service a key of AES")
-	default:
+	case !isAES(key.KeyType):
 		return nil, fmt.Errorf("kerberos: the session key is of encryption type %d, which is not supported: give the service a key of AES", key.KeyType)
 	}
 	e, err := crypto.GetEtype(key.KeyType)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jcmturner/gofork/encoding/asn1"
 	"github.com/jcmturner/gokrb5/v8/asn1tools"
 	"github.com/jcmturner/gokrb5/v8/gssapi"
 	"github.com/jcmturner/gokrb5/v8/iana/chksumtype"
@@ -53,11 +52,7 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	if err != nil {
 		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
 	}
-	oid, err := asn1.Marshal(gssapi.OIDKRB5.OID())
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apRequest), body), 0), nil
+	return s, asn1tools.AddASNAppTag(append([]byte(oidKRB5+apRequest), body...), 0), nil
 }
 
 // contextFlags returns the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and the flags of the context.
@@ -200,5 +195,5 @@ func unrotate(body []byte, n int) []byte {
 	if n == 0 {
 		return body
 	}
-	return append(append(make([]byte, 0, len(body)), body[n:]...), body[:n]...)
+	return slices.Concat(body[n:], body[:n])
 }

@@ -37,10 +37,11 @@ var localForm = regexp.MustCompile(`^\s*(?:(DEFAULT)|RULE:\[(\d*):([^\]]*)\](\((
 // ParseLocalNames reads the rules of a configuration. Realm is the default realm.
 func ParseLocalNames(rules, realm string) (LocalNames, error) {
 	l := LocalNames{realm: realm}
-	for rest := strings.TrimSpace(rules); rest != ""; {
+	for rest := strings.TrimSpace(rules); strings.TrimSpace(rest) != ""; {
 		m := localForm.FindStringSubmatchIndex(rest)
 		if m == nil {
-			return LocalNames{}, fmt.Errorf("%w %d, %q, is neither DEFAULT nor RULE:[n:format](regex)s/from/to/", ErrLocalRule, len(l.rules)+1, firstWord(rest))
+			word, _, _ := strings.Cut(rest, " ")
+			return LocalNames{}, fmt.Errorf("%w %d, %q, is neither DEFAULT nor RULE:[n:format](regex)s/from/to/", ErrLocalRule, len(l.rules)+1, word)
 		}
 		group := func(i int) *string {
 			if m[2*i] < 0 {
@@ -62,16 +63,8 @@ func ParseLocalNames(rules, realm string) (LocalNames, error) {
 		}
 		l.rules = append(l.rules, r)
 		rest = rest[m[1]:]
-		if strings.TrimSpace(rest) == "" {
-			break
-		}
 	}
 	return l, nil
-}
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
 }
 
 // Name returns the user name of a principal: the result of the first rule that applies. Ok is false if none does, and only the cluster

@@ -3,7 +3,6 @@ package kerberos
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/jcmturner/gofork/encoding/asn1"
@@ -146,9 +145,5 @@ func prove(req *messages.APReq) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	oid, err := asn1.Marshal(gssapi.OIDKRB5.OID())
-	if err != nil {
-		return nil, err
-	}
-	return asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apReply), asn1tools.AddASNAppTag(body, asnAppTag.APREP)), 0), nil
+	return asn1tools.AddASNAppTag(append([]byte(oidKRB5+apReply), asn1tools.AddASNAppTag(body, asnAppTag.APREP)...), 0), nil
 }

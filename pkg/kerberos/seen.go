@@ -46,9 +46,7 @@ func (s *Seen) first(token [16]byte, at, now time.Time) error {
 	if _, ok := tokens[token]; ok {
 		return ErrSeen
 	}
-	most := s.most
-	most = cmp.Or(most, maxSeen)
-	if s.n >= most {
+	if s.n >= cmp.Or(s.most, maxSeen) {
 		return ErrManySeen
 	}
 	if tokens == nil {

@@ -1,5 +1,11 @@
 package kerberos
 
+import (
+	"slices"
+
+	"github.com/jcmturner/gokrb5/v8/asn1tools"
+)
+
 // Object identifiers in DER, with tag and length.
 const (
 	oidSPNEGO = "\x06\x06\x2b\x06\x01\x05\x05\x02"             // 1.3.6.1.5.5.2
@@ -19,17 +25,5 @@ func NegTokenInit(token []byte) []byte {
 
 // der encodes one element: tag, length, content.
 func der(tag byte, content []byte) []byte {
-	n := len(content)
-	head := []byte{tag}
-	switch {
-	case n < 0x80:
-		head = append(head, byte(n))
-	case n < 0x100:
-		head = append(head, 0x81, byte(n))
-	case n < 0x10000:
-		head = append(head, 0x82, byte(n>>8), byte(n))
-	default:
-		head = append(head, 0x83, byte(n>>16), byte(n>>8), byte(n))
-	}
-	return append(head, content...)
+	return slices.Concat([]byte{tag}, asn1tools.MarshalLengthBytes(len(content)), content)
 }

@@ -234,9 +234,7 @@ func (c *Client) keep() {
 func (c *Client) renewInTime() {
 	c.one <- struct{}{}
 	defer func() { <-c.one }()
-	c.mu.Lock()
-	s := c.state
-	c.mu.Unlock()
+	_, s := c.cached(asked{})
 	if s == nil || s.tgt.fresh(time.Now()) {
 		return
 	}
@@ -259,14 +257,11 @@ func (c *Client) Renew(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	c.mu.Lock()
-	s := c.state
-	due := s != nil && !time.Now().Before(s.tgt.due())
-	c.mu.Unlock()
+	_, s := c.cached(asked{})
 	switch {
 	case s == nil:
 		return net.ErrClosed
-	case !due:
+	case time.Now().Before(s.tgt.due()):
 		return nil
 	}
 	_, err := c.renewed(s)
