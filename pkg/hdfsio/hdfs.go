@@ -122,14 +122,21 @@ func (h *HDFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 }
 
 func (h *HDFS) stat(ctx context.Context, op, name string) (info hdfsInfo, err error) {
-	err = h.about(ctx, op, name, func(name string) error {
-		return h.once(ctx, func(c *hdfs.Client) error {
-			fi, err := c.Stat(name)
-			if err == nil {
-				info = newHDFSInfo(fi)
-			}
-			return err
-		})
+	err = h.about(ctx, op, name, func(name string) (err error) {
+		info, err = h.statOnce(ctx, name)
+		return err
+	})
+	return info, err
+}
+
+// statOnce describes a file by one call.
+func (h *HDFS) statOnce(ctx context.Context, name string) (info hdfsInfo, err error) {
+	err = h.once(ctx, func(c *hdfs.Client) error {
+		fi, err := c.Stat(name)
+		if err == nil {
+			info = newHDFSInfo(fi)
+		}
+		return err
 	})
 	return info, err
 }

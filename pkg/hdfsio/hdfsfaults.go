@@ -155,19 +155,12 @@ func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string
 // ownerFrom describes what has a name, or the nearest directory above it that can be seen.
 func (h *HDFS) ownerFrom(ctx context.Context, name string) string {
 	for dir := name; ; dir = path.Dir(dir) {
-		var info hdfsInfo
-		e := h.once(ctx, func(c *hdfs.Client) error {
-			fi, err := c.Stat(dir)
-			if err == nil {
-				info = newHDFSInfo(fi)
-			}
-			return err
-		})
-		if e == nil {
+		info, err := h.statOnce(ctx, dir)
+		if err == nil {
 			user, group := Owner(info)
 			return fmt.Sprintf("%s belongs to %s:%s with mode %s", dir, user, group, info.Mode())
 		}
-		if dir == "/" || ctx.Err() != nil || !answered(e) {
+		if dir == "/" || ctx.Err() != nil || !answered(err) {
 			return ""
 		}
 	}

@@ -36,7 +36,7 @@ var _ FS = Local{}
 
 // Create implements [FS]. If two writers have one name, the first to Finish wins and the other gets fs.ErrExist.
 func (l Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
-	name, err := localName(ctx, "create", name)
+	name, err := checkedName(ctx, "create", name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (l Local) Create(ctx context.Context, name string, o CreateOptions) (Writer
 
 // Open implements [FS].
 func (Local) Open(ctx context.Context, name string) (fs.File, error) {
-	name, err := localName(ctx, "open", name)
+	name, err := checkedName(ctx, "open", name)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (Local) Open(ctx context.Context, name string) (fs.File, error) {
 
 // Stat implements [FS].
 func (Local) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
-	name, err := localName(ctx, "stat", name)
+	name, err := checkedName(ctx, "stat", name)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (Local) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 
 // ReadDir implements [FS].
 func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
-	name, err := localName(ctx, "readdir", name)
+	name, err := checkedName(ctx, "readdir", name)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +105,11 @@ func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 
 // Rename implements [FS].
 func (l Local) Rename(ctx context.Context, from, to string) error {
-	from, err := localName(ctx, "rename", from)
+	from, err := checkedName(ctx, "rename", from)
 	if err != nil {
 		return err
 	}
-	if to, err = localName(ctx, "rename", to); err != nil {
+	if to, err = checkedName(ctx, "rename", to); err != nil {
 		return err
 	}
 	if err := rename(from, to); err != nil {
@@ -143,25 +143,17 @@ func rename(from, to string) error {
 
 // Remove implements [FS].
 func (Local) Remove(ctx context.Context, name string) error {
-	name, err := localName(ctx, "remove", name)
-	if err != nil {
-		return err
-	}
-	return os.Remove(name)
+	return local(ctx, "remove", name, os.Remove)
 }
 
 // RemoveAll implements [FS].
 func (Local) RemoveAll(ctx context.Context, name string) error {
-	name, err := localName(ctx, "remove", name)
-	if err != nil {
-		return err
-	}
-	return os.RemoveAll(name)
+	return local(ctx, "remove", name, os.RemoveAll)
 }
 
 // MkdirAll implements [FS].
 func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
-	name, err := localName(ctx, "mkdir", name)
+	name, err := checkedName(ctx, "mkdir", name)
 	if err != nil {
 		return err
 	}
@@ -179,7 +171,7 @@ func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) erro
 
 // Mkdir implements [FS].
 func (l Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	clean, err := localName(ctx, "mkdir", name)
+	clean, err := checkedName(ctx, "mkdir", name)
 	if err == nil {
 		_, err = os.Stat(filepath.Dir(clean))
 	}
@@ -191,11 +183,16 @@ func (l Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 
 // Chmod implements [FS].
 func (Local) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	name, err := localName(ctx, "chmod", name)
+	return local(ctx, "chmod", name, func(name string) error { return os.Chmod(name, perm) })
+}
+
+// local makes one call about a file whose name is to be checked.
+func local(ctx context.Context, op, name string, call func(name string) error) error {
+	name, err := checkedName(ctx, op, name)
 	if err != nil {
 		return err
 	}
-	return os.Chmod(name, perm)
+	return call(name)
 }
 
 // dangling returns an error if name is at or below a symbolic link without a target, where no directory can be made.
@@ -211,8 +208,9 @@ func dangling(name string) error {
 	return nil
 }
 
-func localName(ctx context.Context, op, name string) (string, error) {
-	if err := ctx.Err(); err != nil {
+// checkedName is cleanName unless the context has ended.
+func checkedName(ctx context.Context, op, name string) (string, error) {
+	if ctx.Err() != nil {
 		return "", &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
 	}
 	return cleanName(op, name)

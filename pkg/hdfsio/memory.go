@@ -205,10 +205,7 @@ func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error
 
 // enter cleans the name and takes the lock.
 func (m *Memory) enter(ctx context.Context, op, name string) (string, func(), error) {
-	if ctx.Err() != nil {
-		return "", nil, &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
-	}
-	name, err := cleanName(op, name)
+	name, err := checkedName(ctx, op, name)
 	if err != nil {
 		return "", nil, err
 	}
