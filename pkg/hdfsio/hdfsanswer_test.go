@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/hadoop/frames"
 )
 
@@ -27,7 +28,7 @@ func TestHostileNameNodeIsRefused(t *testing.T) {
 		"a header and an empty message": {frame(1, 'a', 0), true},
 	} {
 		here, there := net.Pipe()
-		nn := &conn{Conn: here, timeout: time.Minute, frames: newNameNodeFilter()}
+		nn := &conn{PatientConn: &dfs.PatientConn{Conn: here, Timeout: time.Minute}, frames: newNameNodeFilter()}
 		go func() { _, _ = there.Write(c.answer) }()
 		n, err := nn.Read(make([]byte, 100))
 		if _, refused := errors.AsType[*frames.Error](err); refused == c.good || c.good && n == 0 {

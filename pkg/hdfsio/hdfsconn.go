@@ -2,11 +2,10 @@ package hdfsio
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"sync"
 	"time"
 
+	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/hadoop/frames"
 )
 
@@ -32,28 +31,20 @@ func newNameNodeFilter() *frames.Filter {
 	}}
 }
 
-// conn is the library's connection to a NameNode. It sets a deadline for every read and write, refuses responses for which
-// the library would allocate 4 GiB or panic, and keeps its first error.
+// conn is the library's connection to a NameNode. It refuses responses for which the library would allocate 4 GiB or panic,
+// and keeps its first error.
 type conn struct {
-	net.Conn
-	timeout time.Duration
-	frames  *frames.Filter
+	*dfs.PatientConn
+	frames *frames.Filter
 
 	mu  sync.Mutex
 	err error
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout))
-	n := 0
-	if err == nil {
-		n, err = c.Conn.Read(p)
-	}
+	n, err := c.PatientConn.Read(p)
 	if e := c.frames.Pass(p[:n]); e != nil {
 		return 0, c.fail(e)
-	}
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the peer never closes a connection in the middle of a call
 	}
 	if err != nil {
 		err = c.fail(err)
@@ -62,11 +53,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout))
-	n := 0
-	if err == nil {
-		n, err = c.Conn.Write(p)
-	}
+	n, err := c.PatientConn.Write(p)
 	if err != nil {
 		err = c.fail(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/dfs"
 
 	"github.com/colinmarc/hdfs/v2"
 )
@@ -246,7 +247,7 @@ func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	s.conn = &conn{Conn: nc, timeout: s.hdfs.options.IOTimeout, frames: newNameNodeFilter()}
+	s.conn = &conn{PatientConn: &dfs.PatientConn{Conn: nc, Timeout: s.hdfs.options.IOTimeout}, frames: newNameNodeFilter()}
 	return s.conn, nil
 }
 

@@ -79,7 +79,7 @@ func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	conn, err := c.secure(ctx, &patientConn{nc, c.options.IOTimeout}, b, d.encrypted)
+	conn, err := c.secure(ctx, &PatientConn{nc, c.options.IOTimeout}, b, d.encrypted)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -149,14 +149,15 @@ func checkResponse(m []byte) error {
 	return nil
 }
 
-// patientConn sets a deadline for each read and write.
-type patientConn struct {
+// PatientConn sets a deadline for each read and write.
+type PatientConn struct {
 	net.Conn
-	timeout time.Duration
+	Timeout time.Duration
 }
 
-func (c *patientConn) Read(p []byte) (int, error) {
-	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+// Read implements [net.Conn].
+func (c *PatientConn) Read(p []byte) (int, error) {
+	if err := c.Conn.SetReadDeadline(time.Now().Add(c.Timeout)); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
@@ -166,8 +167,9 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *patientConn) Write(p []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+// Write implements [net.Conn].
+func (c *PatientConn) Write(p []byte) (int, error) {
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.Timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
