@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Property is a configuration value and its origin.
@@ -236,16 +238,11 @@ func (c *Conf) Kerberos(key string) bool { return strings.EqualFold(c.Value(key)
 // and hbase.zookeeper.property.clientPort (2181 if absent). It is "" if no quorum is configured.
 func (c *Conf) Quorum() string {
 	port := cmp.Or(c.Value("hbase.zookeeper.property.clientPort"), "2181")
-	var hosts []string
-	for host := range strings.SplitSeq(c.Value("hbase.zookeeper.quorum"), ",") {
-		host = strings.TrimSpace(host)
-		if host == "" {
-			continue
-		}
+	hosts := setting.List(c.Value("hbase.zookeeper.quorum"))
+	for i, host := range hosts {
 		if !strings.Contains(host, ":") {
-			host += ":" + port
+			hosts[i] += ":" + port
 		}
-		hosts = append(hosts, host)
 	}
 	return strings.Join(hosts, ",")
 }

@@ -8,7 +8,10 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // defaultNameNodePort is the port of an hdfs:// address without one (HdfsClientConfigKeys, Hadoop 3).
@@ -132,11 +135,7 @@ func (c *Conf) defaultAuthority(name string) (string, error) {
 func (c *Conf) hdfsLocation(name, authority, p string) (Location, error) {
 	l := Location{Scheme: "hdfs", Authority: authority, Path: p}
 	if ids := c.Value("dfs.ha.namenodes." + authority); ids != "" {
-		for id := range strings.SplitSeq(ids, ",") {
-			id = strings.TrimSpace(id)
-			if id == "" {
-				continue
-			}
+		for _, id := range setting.List(ids) {
 			key := "dfs.namenode.rpc-address." + authority + "." + id
 			address := c.Value(key)
 			if address == "" {
@@ -151,11 +150,9 @@ func (c *Conf) hdfsLocation(name, authority, p string) (Location, error) {
 		l.Addresses = []string{withPort(address)} // a nameservice without a standby
 		return l, nil
 	}
-	for service := range strings.SplitSeq(c.Value("dfs.nameservices"), ",") {
-		if strings.TrimSpace(service) == authority {
-			return Location{}, fmt.Errorf("resolve %s: nameservice %s is listed in dfs.nameservices (%s) but neither dfs.ha.namenodes.%s nor dfs.namenode.rpc-address.%s is set",
-				name, authority, c.props["dfs.nameservices"].File, authority, authority)
-		}
+	if slices.Contains(setting.List(c.Value("dfs.nameservices")), authority) {
+		return Location{}, fmt.Errorf("resolve %s: nameservice %s is listed in dfs.nameservices (%s) but neither dfs.ha.namenodes.%s nor dfs.namenode.rpc-address.%s is set",
+			name, authority, c.props["dfs.nameservices"].File, authority, authority)
 	}
 	l.Addresses = []string{withPort(authority)}
 	return l, nil

@@ -120,12 +120,7 @@ func (r *refusals) all() bool {
 
 // readPlaces asks ZooKeeper. known says that it has answered before: then servers that refuse are being restarted, and are waited for.
 func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (places, error) {
-	var servers []string
-	for s := range strings.SplitSeq(cfg.Quorum, ",") {
-		if s = strings.TrimSpace(s); s != "" {
-			servers = append(servers, s)
-		}
-	}
+	servers := setting.List(cfg.Quorum)
 	var dials refusals
 	refused := func() error {
 		if known || !dials.all() {

@@ -154,6 +154,16 @@ func merged(names, more []Name) []Name {
 	return names
 }
 
+// List returns the words of a list that is separated by commas: without the blanks around them, and without empty ones.
+func List(text string) (words []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 // pluralVerbs are the plurals of the verbs that may end what [Count] counts.
 var pluralVerbs = map[string]string{"is": "are", "was": "were", "has": "have"}
 

@@ -192,14 +192,3 @@ func milliseconds(value func(string) string, key string, without time.Duration) 
 	}
 	return time.Duration(n) * time.Millisecond, nil
 }
-
-// list returns the comma-separated values of a key.
-func list(value func(string) string, key string) []string {
-	var all []string
-	for v := range strings.SplitSeq(value(key), ",") {
-		if v = strings.TrimSpace(v); v != "" {
-			all = append(all, v)
-		}
-	}
-	return all
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // offer holds the parameters that a client offers to a server.
@@ -22,10 +24,10 @@ var versions = map[string]uint16{"TLSv1": tls.VersionTLS10, "TLSv1.1": tls.Versi
 func readOffer(value func(string) string) (offer, error) {
 	o := offer{min: tls.VersionTLS12, max: tls.VersionTLS13}
 	key := enabledProtocols
-	names := list(value, key)
+	names := setting.List(value(key))
 	if names == nil {
 		key = oneProtocol
-		names = list(value, key)
+		names = setting.List(value(key))
 	}
 	if names != nil {
 		var err error
@@ -33,7 +35,7 @@ func readOffer(value func(string) string) (offer, error) {
 			return o, err
 		}
 	}
-	names = list(value, cipherSuites)
+	names = setting.List(value(cipherSuites))
 	if names == nil {
 		return o, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Application is the ResourceManager's description of an application. With ACLs enabled, most fields of another user's
@@ -63,12 +65,7 @@ type wireApp struct {
 }
 
 func (w wireApp) application() Application {
-	for tag := range strings.SplitSeq(w.ApplicationTags, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			w.Tags = append(w.Tags, tag)
-		}
-	}
-	w.Diagnostics = strings.TrimSpace(w.Diagnostics)
+	w.Tags, w.Diagnostics = setting.List(w.ApplicationTags), strings.TrimSpace(w.Diagnostics)
 	return w.Application
 }
 

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Addresses are the web servers of a cluster, each as scheme://host:port.
@@ -28,10 +30,8 @@ func FromConf(value func(key string) string) (Addresses, error) {
 	ids := []string{""}
 	if strings.EqualFold(strings.TrimSpace(value(rm+"ha.enabled")), "true") {
 		ids = ids[:0]
-		for id := range strings.SplitSeq(value(rm+"ha.rm-ids"), ",") {
-			if id = strings.TrimSpace(id); id != "" {
-				ids = append(ids, "."+id)
-			}
+		for _, id := range setting.List(value(rm + "ha.rm-ids")) {
+			ids = append(ids, "."+id)
 		}
 		if len(ids) == 0 || len(ids) > maxManagers {
 			return a, fmt.Errorf("%sha.rm-ids names %d ResourceManagers: 1 to %d are expected where %[1]sha.enabled is true", rm, len(ids), maxManagers)

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 )
 
 // Keys of hbase-site.xml with which clients find the cluster without ZooKeeper.
@@ -85,10 +86,7 @@ func masters(conf *hdfsio.Conf, impl string) (Registry, error) {
 // default port (RpcConnectionRegistry of HBase 2.6).
 func servers(conf *hdfsio.Conf, key, list, port string) ([]string, error) {
 	var all []string
-	for s := range strings.SplitSeq(list, ",") {
-		if s = strings.TrimSpace(s); s == "" {
-			continue
-		}
+	for _, s := range setting.List(list) {
 		if _, _, err := net.SplitHostPort(s); err != nil {
 			if port == "" {
 				return nil, fail.Errorf(fail.Config, "%s (%s): %q is not host:port", key, origin(conf, key), s)
