@@ -69,14 +69,11 @@ func (w wireApp) application() Application {
 	return w.Application
 }
 
-var (
-	applicationID = regexp.MustCompile(`^application_([0-9]{1,19}_[0-9]{1,10})$`)
-	tagText       = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
-)
+var applicationID = regexp.MustCompile(`^application_([0-9]{1,19}_[0-9]{1,10})$`)
 
-// ValidTag reports whether an application can be found by the tag: YARN converts tags to lower case, requires ASCII and at
+// tagText matches the tags by which an application can be found: YARN converts tags to lower case, requires ASCII and at
 // most 100 characters (ApplicationSubmissionContextPBImpl), and separates them by commas.
-func ValidTag(tag string) bool { return tagText.MatchString(tag) }
+var tagText = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
 
 // fewer excludes the largest part of a response, which is not used. Every ResourceManager that supports the parameter
 // knows this value. A ResourceManager refuses a request with an unknown value, and one before 3.0 ignores the parameter.
@@ -131,7 +128,7 @@ func (c *Client) Forgotten(ctx context.Context, id string) (bool, error) {
 // ByTag returns the applications with a tag, sorted by id; no match is not an error. Applications that the
 // ResourceManager has forgotten are missing.
 func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
-	if !ValidTag(tag) {
+	if !tagText.MatchString(tag) {
 		return nil, fmt.Errorf("%q cannot be a tag of an application: lower-case letters, digits, . _ and -, 100 at most", tag)
 	}
 	var out struct{ Apps *struct{ App list[wireApp] } }
