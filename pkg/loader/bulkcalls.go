@@ -133,11 +133,7 @@ func bulkLoadRequest(r Region, token string, fs *kerberos.Token, files []HFile, 
 	}
 	var b []byte
 	if fs != nil {
-		t := frames.AppendBytes(nil, 1, fs.Identifier)
-		t = frames.AppendBytes(t, 2, fs.Password)
-		t = frames.AppendBytes(t, 3, []byte(fs.Kind))
-		t = frames.AppendBytes(t, 4, []byte(fs.Service))
-		b = frames.AppendBytes(b, bulkLoadFSToken, t)
+		b = frames.AppendBytes(b, bulkLoadFSToken, frames.AppendEach(nil, fs.Identifier, fs.Password, []byte(fs.Kind), []byte(fs.Service)))
 	}
 	if token != "" {
 		b = frames.AppendBytes(b, bulkLoadToken, []byte(token))

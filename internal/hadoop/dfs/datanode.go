@@ -40,7 +40,7 @@ const maxResponse = 1 << 20
 
 // baseHeader returns a BaseHeaderProto: the block, and the token for it.
 func baseHeader(b Block) []byte {
-	return frames.AppendBytes(frames.AppendBytes(nil, 1, b.id), 2, b.token)
+	return frames.AppendEach(nil, b.id, b.token)
 }
 
 // clientHeader returns a ClientOperationHeaderProto.

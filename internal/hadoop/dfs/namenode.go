@@ -60,7 +60,7 @@ func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 
 // Rename renames a file or directory. An existing target is refused (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
 func (c *Client) Rename(ctx context.Context, from, to string) error {
-	r := frames.AppendNumber(frames.AppendBytes(frames.AppendBytes(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto
+	r := frames.AppendNumber(frames.AppendEach(nil, from, to), 3, 0) // Rename2RequestProto
 	_, _, err := c.Call(ctx, "rename2", r)
 	return err
 }
@@ -84,7 +84,7 @@ func (c *Client) Zone(ctx context.Context, name string) (root, key string, err e
 // SetStoragePolicy sets the storage policy of a directory or file (SetStoragePolicyRequestProto of ClientNamenodeProtocol.proto, Hadoop
 // 3.4).
 func (c *Client) SetStoragePolicy(ctx context.Context, name, policy string) error {
-	_, _, err := c.Call(ctx, "setStoragePolicy", frames.AppendBytes(frames.AppendBytes(nil, 1, name), 2, policy))
+	_, _, err := c.Call(ctx, "setStoragePolicy", frames.AppendEach(nil, name, policy))
 	return err
 }
 
@@ -223,7 +223,7 @@ func (f *File) Release() {
 // The first replica is placed on the DataNode at favored, host:port of data transfer, or on another DataNode of its host. If there
 // is none, or if favored is empty, the NameNode chooses. The call may be repeated.
 func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode, favored string) (Block, error) {
-	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // AddBlockRequestProto
+	r := frames.AppendEach(nil, f.Name, f.holder) // AddBlockRequestProto
 	if previous != nil {
 		r = frames.AppendBytes(r, 3, previous.id)
 	}
@@ -255,7 +255,7 @@ func parseGiven(answer []byte) (Block, error) {
 // block. The call may be repeated, always with the last block: the NameNode may not have recorded its length
 // (FSDirWriteFileOp.completeFileInternal, Hadoop 3.4).
 func (f *File) Complete(ctx context.Context, last *Block) (bool, error) {
-	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // CompleteRequestProto
+	r := frames.AppendEach(nil, f.Name, f.holder) // CompleteRequestProto
 	if last != nil {
 		r = frames.AppendBytes(r, 3, last.id)
 	}

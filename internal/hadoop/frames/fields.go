@@ -85,6 +85,14 @@ func AppendBytes[T []byte | string](message []byte, field protowire.Number, valu
 	return append(protowire.AppendVarint(message, uint64(len(value))), value...)
 }
 
+// AppendEach appends a field for each of the values, with the numbers from 1 on.
+func AppendEach[T []byte | string](message []byte, values ...T) []byte {
+	for i, value := range values {
+		message = AppendBytes(message, protowire.Number(i+1), value)
+	}
+	return message
+}
+
 // AppendNumber appends a varint field to a message.
 func AppendNumber(message []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(message, field, protowire.VarintType), n)

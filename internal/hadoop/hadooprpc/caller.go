@@ -36,9 +36,7 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 		}
 	}()
 	c.call++
-	h := frames.AppendBytes(nil, 1, method)
-	h = frames.AppendBytes(h, 2, c.protocol)
-	h = frames.AppendNumber(h, 3, 1)
+	h := frames.AppendNumber(frames.AppendEach(nil, method, c.protocol), 3, 1)
 	if _, err := c.conn.Write(appendPacket(nil, requestHeader(c.call, c.conn.client), h, request)); err != nil {
 		return nil, err
 	}
@@ -97,10 +95,7 @@ func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
 
 // appendToken appends a TokenProto (Security.proto).
 func appendToken(dst []byte, t *kerberos.Token) []byte {
-	dst = frames.AppendBytes(dst, 1, t.Identifier)
-	dst = frames.AppendBytes(dst, 2, t.Password)
-	dst = frames.AppendBytes(dst, 3, t.Kind)
-	return frames.AppendBytes(dst, 4, t.Service)
+	return frames.AppendEach(dst, t.Identifier, t.Password, []byte(t.Kind), []byte(t.Service))
 }
 
 func parseToken(message []byte) (t kerberos.Token, ok bool) {

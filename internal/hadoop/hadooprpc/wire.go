@@ -64,12 +64,7 @@ func (m *saslMessage) append(dst []byte) []byte {
 		dst = frames.AppendBytes(dst, 3, m.token)
 	}
 	for _, l := range m.logins {
-		var b []byte
-		b = frames.AppendBytes(b, 1, l.method)
-		b = frames.AppendBytes(b, 2, l.mechanism)
-		b = frames.AppendBytes(b, 3, l.protocol)
-		b = frames.AppendBytes(b, 4, l.server)
-		dst = frames.AppendBytes(dst, 4, b)
+		dst = frames.AppendBytes(dst, 4, frames.AppendEach(nil, l.method, l.mechanism, l.protocol, l.server))
 	}
 	return dst
 }
