@@ -82,9 +82,7 @@ func beginning(p []byte) (rest []byte, whole bool, err error) {
 }
 
 // Write implements [net.Conn].
-func (c *Conn) Write(p []byte) (int, error) { return c.send(p) }
-
-func (c *Conn) send(p []byte) (int, error) {
+func (c *Conn) Write(p []byte) (int, error) {
 	if c.layer == nil {
 		return c.Conn.Write(p)
 	}

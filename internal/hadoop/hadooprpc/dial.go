@@ -108,7 +108,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	if layer := mechanism.Layer(); layer.Quality() != kerberos.Authentication {
 		c.layer = layer
 	}
-	_, err = c.send(appendPacket(nil, requestHeader(callContext, client), connectionContext(user, o.Protocol)))
+	_, err = c.Write(appendPacket(nil, requestHeader(callContext, client), connectionContext(user, o.Protocol)))
 	return c, err
 }
 

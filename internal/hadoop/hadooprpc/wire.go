@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -172,10 +173,7 @@ func readPacket(r io.Reader, buf []byte, most uint32) ([]byte, error) {
 	if n > most {
 		return nil, &frames.Error{Size: n, Why: fmt.Sprintf("is longer than %d bytes", most)}
 	}
-	if uint32(cap(buf)) < n {
-		buf = make([]byte, n)
-	}
-	buf = buf[:n]
+	buf = slices.Grow(buf[:0], int(n))[:n]
 	_, err := io.ReadFull(r, buf)
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF

@@ -176,7 +176,7 @@ func (h *held) addKey(key any, certs []*x509.Certificate) error {
 			continue
 		}
 		pair := tls.Certificate{PrivateKey: signer, Leaf: cert, Certificate: [][]byte{cert.Raw}}
-		left := append(append([]*x509.Certificate(nil), certs[:i]...), certs[i+1:]...)
+		left := slices.Concat(certs[:i], certs[i+1:])
 		for last := cert; !bytes.Equal(last.RawIssuer, last.RawSubject); {
 			at := slices.IndexFunc(left, func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) })
 			if at < 0 {
