@@ -148,9 +148,8 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 		return err
 	}
 	s.answered.Store(true)
-	body := &watched{body: resp.Body, silent: s.patience.silent, cancel: cancel}
-	defer body.Close()
-	resp.Body = body
+	resp.Body = &watched{ReadCloser: resp.Body, silent: s.patience.silent, cancel: cancel}
+	defer resp.Body.Close() // drops the connection of a body that was not read to its end
 	if resp.StatusCode/100 == 2 {
 		return use(resp)
 	}
@@ -165,7 +164,7 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 
 // watched is a body that cancels its request if a read takes longer than silent.
 type watched struct {
-	body   io.ReadCloser
+	io.ReadCloser
 	silent time.Duration
 	cancel context.CancelFunc
 	ended  atomic.Bool
@@ -176,16 +175,13 @@ func (w *watched) Read(p []byte) (int, error) {
 		w.ended.Store(true)
 		w.cancel()
 	})
-	n, err := w.body.Read(p)
+	n, err := w.ReadCloser.Read(p)
 	t.Stop()
 	if err != nil && w.ended.Load() {
 		err = fmt.Errorf("nothing came for %s", w.silent)
 	}
 	return n, err
 }
-
-// Close drops the connection of a body that was not read to its end.
-func (w *watched) Close() error { return w.body.Close() }
 
 // bare returns an error without the URL of a request, which may contain a signature, and cuts it to one short line.
 func bare(err error) error {
