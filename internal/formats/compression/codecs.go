@@ -138,37 +138,41 @@ func openSnappy(r io.Reader, _ Limits) (io.Reader, func(), error) {
 }
 
 func openLZ4(r io.Reader, _ Limits) (io.Reader, func(), error) {
-	return &lz4Frames{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
+	in := bufio.NewReaderSize(r, unpackBuffer)
+	return &parts{next: func() (io.Reader, error) { return nextLZ4(in) }}, nil, nil
 }
 
+// openZlib reads consecutive zlib streams, like Hadoop's DefaultCodec.
 func openZlib(r io.Reader, _ Limits) (io.Reader, func(), error) {
-	return &zlibStreams{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
+	in := bufio.NewReaderSize(r, unpackBuffer)
+	return &parts{next: func() (io.Reader, error) {
+		if _, err := in.Peek(1); err != nil {
+			return nil, err
+		}
+		return zlib.NewReader(in)
+	}}, nil, nil
 }
 
 // unpackBuffer is the read size for compressed files whose decompressor asks for single bytes.
 const unpackBuffer = 64 << 10
 
-// zlibStreams reads consecutive zlib streams, like Hadoop's DefaultCodec.
-type zlibStreams struct {
-	r *bufio.Reader
-	z io.ReadCloser // nil: between two streams
+// parts reads the parts of a file, one after the other.
+type parts struct {
+	part io.Reader                 // nil: between two parts
+	next func() (io.Reader, error) // begins the next part; it returns io.EOF if there is none
 }
 
-func (s *zlibStreams) Read(p []byte) (int, error) {
+func (s *parts) Read(p []byte) (n int, err error) {
 	for {
-		if s.z == nil {
-			if _, err := s.r.Peek(1); err != nil {
+		if s.part == nil {
+			if s.part, err = s.next(); err != nil {
+				s.part = nil
 				return 0, err
 			}
-			z, err := zlib.NewReader(s.r)
-			if err != nil {
-				return 0, err
-			}
-			s.z = z
 		}
-		n, err := s.z.Read(p)
+		n, err = s.part.Read(p)
 		if err == io.EOF {
-			s.z, err = nil, nil
+			s.part, err = nil, nil
 		}
 		if n > 0 || err != nil {
 			return n, err
@@ -201,12 +205,6 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// lz4Frames reads consecutive frames, and skips skippable ones.
-type lz4Frames struct {
-	r *bufio.Reader
-	z *lz4.Reader // nil: between two frames
-}
-
 // LZ4Legacy is the magic of an lz4 format that has no end mark and no checksums.
 const LZ4Legacy = "\x02\x21\x4c\x18"
 
@@ -214,42 +212,24 @@ func Skippable(head []byte) bool {
 	return len(head) >= 4 && head[0]&0xf0 == 0x50 && string(head[1:4]) == "\x2a\x4d\x18"
 }
 
-func (s *lz4Frames) Read(p []byte) (int, error) {
+// nextLZ4 begins the next frame with data, after skippable ones; it returns io.EOF if there is none.
+func nextLZ4(r *bufio.Reader) (io.Reader, error) {
 	for {
-		if s.z == nil {
-			if err := s.next(); err != nil {
-				return 0, err
-			}
-		}
-		n, err := s.z.Read(p)
-		if err == io.EOF {
-			s.z, err = nil, nil
-		}
-		if n > 0 || err != nil {
-			return n, err
-		}
-	}
-}
-
-// next starts the next frame with data; it returns io.EOF if there is none.
-func (s *lz4Frames) next() error {
-	for {
-		head, err := s.r.Peek(8)
+		head, err := r.Peek(8)
 		switch {
 		case len(head) == 0:
-			return err
+			return nil, err
 		case !Skippable(head):
 			if len(head) >= 4 && string(head[:4]) != lz4Magic {
-				return lz4.ErrInvalidFrame
+				return nil, lz4.ErrInvalidFrame
 			}
-			s.z = lz4.NewReader(s.r)
-			return nil
+			return lz4.NewReader(r), nil
 		case len(head) < 8:
-			return io.ErrUnexpectedEOF
+			return nil, io.ErrUnexpectedEOF
 		}
 		skip := 8 + int64(binary.LittleEndian.Uint32(head[4:]))
-		if n, err := io.CopyN(io.Discard, s.r, skip); n < skip {
-			return noEOF(err)
+		if n, err := io.CopyN(io.Discard, r, skip); n < skip {
+			return nil, noEOF(err)
 		}
 	}
 }

@@ -23,27 +23,27 @@ func skipZeros(r *bufio.Reader) error {
 	}
 }
 
-// gzipMembers reads consecutive gzip members.
+// gzipMembers begins gzip members, one after the other.
 type gzipMembers struct {
 	r     *bufio.Reader
 	z     gzip.Reader
 	first bool
-	open  bool // within a member
 }
 
 func openGzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	g := &gzipMembers{r: bufio.NewReaderSize(r, unpackBuffer), first: true}
-	if err := g.next(); err != nil {
+	first, err := g.next()
+	if err != nil {
 		return nil, nil, err
 	}
-	return g, nil, nil
+	return &parts{first, g.next}, nil, nil
 }
 
-// next starts the next member; it returns [io.EOF] if there is none.
-func (g *gzipMembers) next() error {
+// next begins the next member; it returns [io.EOF] if there is none.
+func (g *gzipMembers) next() (io.Reader, error) {
 	if !g.first {
 		if err := skipZeros(g.r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	err := g.z.Reset(g.r)
@@ -51,25 +51,8 @@ func (g *gzipMembers) next() error {
 		err = io.ErrUnexpectedEOF
 	}
 	g.z.Multistream(false)
-	g.first, g.open = false, err == nil
-	return err
-}
-
-func (g *gzipMembers) Read(p []byte) (int, error) {
-	for {
-		if !g.open {
-			if err := g.next(); err != nil {
-				return 0, err
-			}
-		}
-		n, err := g.z.Read(p)
-		if err == io.EOF {
-			g.open, err = false, nil
-		}
-		if n > 0 || err != nil {
-			return n, err
-		}
-	}
+	g.first = false
+	return &g.z, err
 }
 
 // bzipStreams reads bzip2 streams. The standard library reads consecutive streams itself, and reports bytes between them as damage. Then the last
