@@ -93,22 +93,14 @@ func (s *spool) copyTo(out io.Writer) error {
 		return err
 	}
 	slices.SortFunc(s.segments, func(a, b segment) int { return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.at, b.at)) })
-	buf := make([]byte, 256<<10)
 	for i, seg := range s.segments {
 		if i == 0 || !seg.form.same(s.segments[i-1].form) {
 			if _, err := out.Write(seg.form.line()); err != nil {
 				return err
 			}
 		}
-		for at, end := seg.at, seg.at+seg.size; at < end; {
-			n, err := s.file.ReadAt(buf[:min(int64(len(buf)), end-at)], at)
-			if err != nil {
-				return err
-			}
-			if _, err := out.Write(buf[:n]); err != nil {
-				return err
-			}
-			at += int64(n)
+		if _, err := io.CopyN(out, io.NewSectionReader(s.file, seg.at, seg.size), seg.size); err != nil {
+			return err
 		}
 	}
 	return nil
