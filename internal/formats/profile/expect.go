@@ -156,17 +156,7 @@ func roundUp(x *big.Rat) string {
 		return "0"
 	}
 	f, _ := x.Float64()
-	unit := new(big.Rat).SetInt64(1)
-	ten := big.NewRat(10, 1)
-	for e := int(math.Floor(math.Log10(math.Abs(f)))) - 1; e != 0; {
-		if e > 0 {
-			unit.Mul(unit, ten)
-			e--
-		} else {
-			unit.Quo(unit, ten)
-			e++
-		}
-	}
+	unit, _ := new(big.Rat).SetString(fmt.Sprintf("1e%d", int(math.Floor(math.Log10(math.Abs(f))))-1)) // a power of 10
 	n := new(big.Rat).Quo(x, unit)
 	whole := new(big.Int).Quo(n.Num(), n.Denom()) // towards 0
 	if x.Sign() > 0 && !n.IsInt() {
