@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// maxDecimal is the largest number of digits of a decimal.
-const maxDecimal = 1000
+// MaxDigits is the largest number of digits of a decimal.
+const MaxDigits = 1000
 
 // decimalText is a parsed decimal number: digits × 10^-scale. The digits are those of the text, each 0 to 9, without the point and leading zeros;
 // zero has none.
@@ -18,7 +18,7 @@ type decimalText struct {
 }
 
 // parseDecimal parses the ASCII numbers that Java's BigDecimal accepts; buf holds the digits. why describes the fault, and is empty without one.
-func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string) {
+func parseDecimal(text []byte, buf *[MaxDigits]byte) (d decimalText, why string) {
 	const syntax = "is not a decimal number"
 	rest := text
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
@@ -47,7 +47,7 @@ func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string
 		if n == 0 && c == '0' {
 			continue
 		}
-		if n == maxDecimal {
+		if n == MaxDigits {
 			return d, "has more than 1000 digits"
 		}
 		buf[n] = c - '0'
@@ -62,7 +62,7 @@ func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string
 
 // appendHBaseDecimal appends Bytes.toBytes(BigDecimal): the scale in 4 bytes, then the unscaled value in the fewest bytes of two's complement.
 func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
-	var buf [maxDecimal]byte
+	var buf [MaxDigits]byte
 	d, why := parseDecimal(text, &buf)
 	if why == "" && (d.scale > math.MaxInt32 || d.scale < math.MinInt32) {
 		why = "has a scale out of range"
@@ -72,7 +72,7 @@ func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
 	}
 	dst = binary.BigEndian.AppendUint32(dst, uint32(int32(d.scale)))
 	// The magnitude in limbs of 32 bits, the least first: 1000 digits are 3322 bits.
-	var limbs [maxDecimal*10/3/32 + 1]uint32
+	var limbs [MaxDigits*10/3/32 + 1]uint32
 	n := 0
 	for _, digit := range d.digits {
 		carry := uint64(digit)
@@ -129,7 +129,7 @@ const (
 // appendPhoenixDecimal appends Phoenix's DECIMAL, whose bytes sort like numbers: an exponent of 100, then digits of base 100, each plus one, without
 // trailing zeros. For a negative number the exponent is inverted, each digit is 101 minus its value, and 102 ends the digits.
 func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
-	var buf [maxDecimal]byte
+	var buf [MaxDigits]byte
 	d, why := parseDecimal(text, &buf)
 	for why == "" && len(d.digits) > 0 && d.digits[len(d.digits)-1] == 0 {
 		d.digits = d.digits[:len(d.digits)-1]
@@ -179,21 +179,9 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MaxDigits is the largest number of digits of a decimal.
-const MaxDigits = maxDecimal
-
 // SplitDecimal parses a decimal number: its digits, each 0 to 9, without leading zeros, times 10^-scale. buf holds the digits. For text that is not a
-// decimal the error is from [ValueError].
-func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, err error) {
+// decimal, why is the reason for a [ValueError].
+func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, why string) {
 	d, why := parseDecimal(text, buf)
-	if why != "" {
-		return false, nil, 0, ValueError(text, why)
-	}
-	return d.negative, d.digits, d.scale, nil
-}
-
-// TakeDecimal is [SplitDecimal] without the reason for a failure, which would require an allocation.
-func TakeDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, ok bool) {
-	d, why := parseDecimal(text, buf)
-	return d.negative, d.digits, d.scale, why == ""
+	return d.negative, d.digits, d.scale, why
 }

@@ -37,7 +37,7 @@ func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 // fixedDecimal returns a converter that gives every value the same scale: it appends zeros after the point, and never removes digits.
 func fixedDecimal(precision, scale int, encode Converter) Converter {
 	return func(dst, text []byte) ([]byte, error) {
-		var buf [maxDecimal]byte
+		var buf [MaxDigits]byte
 		d, why := parseDecimal(text, &buf)
 		zeros := int64(scale) - d.scale
 		switch {

@@ -3,11 +3,9 @@ package celltype
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"strconv"
-	"strings"
-	"time"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/keygen"
 )
 
@@ -121,58 +119,27 @@ func doubleText(phoenix bool) Appender {
 	}
 }
 
-// decimalBytesText appends the result of decimalOf.
+// decimalBytesText appends the decimal that Bytes.toBigDecimal decodes, in plain notation unless its scale is negative or above 1000.
 func decimalBytesText(dst, v []byte) ([]byte, bool) {
-	text, ok := decimalOf(v)
-	return append(dst, text...), ok
-}
-
-// decimalOf returns the decimal that Bytes.toBigDecimal decodes, in plain notation unless its scale is negative or above 1000.
-func decimalOf(v []byte) (string, bool) {
 	if len(v) < 5 {
-		return "", false
+		return dst, false
 	}
 	scale := int(int32(binary.BigEndian.Uint32(v)))
-	n := new(big.Int).SetBytes(v[4:])
-	if v[4]&0x80 != 0 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v[4:]))))
+	if scale >= 0 && scale <= MaxDigits {
+		return valuetext.AppendDecimal(dst, v[4:], scale), true
 	}
-	if scale <= 0 || scale > maxDecimal {
-		text := n.String()
-		if scale != 0 {
-			text += "E" + strconv.Itoa(-scale)
-		}
-		return text, true
-	}
-	digits := new(big.Int).Abs(n).String()
-	if len(digits) <= scale {
-		digits = strings.Repeat("0", scale-len(digits)+1) + digits
-	}
-	sign := ""
-	if n.Sign() < 0 {
-		sign = "-"
-	}
-	at := len(digits) - scale
-	return sign + digits[:at] + "." + digits[at:], true
+	dst = append(valuetext.AppendDecimal(dst, v[4:], 0), 'E')
+	return strconv.AppendInt(dst, int64(-scale), 10), true
 }
 
 // instantText returns an appender that writes dates and timestamps in the format of the input.
 func instantText(dates *keygen.Dates, phoenix bool) Appender {
 	return func(dst, v []byte) ([]byte, bool) {
-		if len(v) != 8 && !(phoenix && len(v) == 12) {
+		ms, nanos, ok := instantOf(v, phoenix)
+		if !ok {
 			return dst, false
 		}
-		u, nanos := binary.BigEndian.Uint64(v), 0
-		if phoenix {
-			u ^= 1 << 63
-		}
-		if len(v) == 12 {
-			nanos = int(binary.BigEndian.Uint32(v[8:]))
-		}
-		if nanos >= int(time.Millisecond) {
-			return dst, false
-		}
-		dst, err := dates.Append(dst, int64(u), nanos)
+		dst, err := dates.Append(dst, ms, nanos)
 		return dst, err == nil
 	}
 }

@@ -16,8 +16,8 @@ type Number struct {
 
 // ParseNumber parses text that the type decimal accepts. buf holds the digits.
 func ParseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n Number, ok bool) {
-	negative, digits, scale, ok := celltype.TakeDecimal(text, buf)
-	if !ok {
+	negative, digits, scale, why := celltype.SplitDecimal(text, buf)
+	if why != "" {
 		return n, false
 	}
 	exponent := int64(len(digits)) - scale

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"bulkload/internal/formats/celltype"
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/keygen"
 )
 
@@ -148,12 +149,12 @@ func parseSmall(text []byte) (n int64, scale int, ok bool) {
 
 func (d *decimal) parseAny(text []byte, x *arith) error {
 	var buf [celltype.MaxDigits]byte
-	negative, digits, scale, err := celltype.SplitDecimal(text, &buf)
-	if err != nil {
-		return err
+	negative, digits, scale, why := celltype.SplitDecimal(text, &buf)
+	if why == "" && (scale > keygen.MaxScale || len(digits) > 0 && int64(len(digits))-scale > celltype.MaxDigits) {
+		why = "has more than 1000 digits"
 	}
-	if scale > keygen.MaxScale || len(digits) > 0 && int64(len(digits))-scale > celltype.MaxDigits {
-		return celltype.ValueError(text, "has more than 1000 digits")
+	if why != "" {
+		return celltype.ValueError(text, why)
 	}
 	n, next := &x.t, &x.u
 	n.SetInt64(0)
@@ -185,7 +186,7 @@ func (d *decimal) append(dst []byte, x *arith) []byte {
 	}
 	if !d.wide {
 		var buf [20]byte
-		return appendPoint(dst, strconv.AppendUint(buf[:0], magnitude(d.small), 10), d.scale)
+		return valuetext.AppendPoint(dst, strconv.AppendUint(buf[:0], magnitude(d.small), 10), d.scale)
 	}
 	var buf [celltype.MaxDigits + 100]byte
 	var parts [celltype.MaxDigits/18 + 2]int64 // groups of 18 digits, the lowest first
@@ -205,21 +206,5 @@ func (d *decimal) append(dst []byte, x *arith) []byte {
 			v /= 10
 		}
 	}
-	return appendPoint(dst, digits, d.scale)
-}
-
-// appendPoint appends digits with a decimal point before the last scale digits.
-func appendPoint(dst, digits []byte, scale int) []byte {
-	if scale == 0 {
-		return append(dst, digits...)
-	}
-	point := len(digits) - scale
-	if point <= 0 {
-		dst = append(dst, '0', '.')
-		for range -point {
-			dst = append(dst, '0')
-		}
-		return append(dst, digits...)
-	}
-	return append(append(append(dst, digits[:point]...), '.'), digits[point:]...)
+	return valuetext.AppendPoint(dst, digits, d.scale)
 }

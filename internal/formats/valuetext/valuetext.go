@@ -74,7 +74,7 @@ func AppendDecimal(dst, v []byte, scale int) []byte {
 			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v))))
 			dst = append(dst, '-')
 		}
-		return appendPoint(dst, n.Abs(n).Append(nil, 10), scale)
+		return AppendPoint(dst, n.Abs(n).Append(nil, 10), scale)
 	}
 	var b [16]byte
 	if negative {
@@ -103,11 +103,11 @@ func AppendDecimal128(dst []byte, hi int64, lo uint64, scale int) []byte {
 	} else {
 		digits = strconv.AppendUint(digits, lo, 10)
 	}
-	return appendPoint(dst, digits, scale)
+	return AppendPoint(dst, digits, scale)
 }
 
-// appendPoint writes digits with a point before the last scale digits.
-func appendPoint(dst, digits []byte, scale int) []byte {
+// AppendPoint writes digits with a point before the last scale digits.
+func AppendPoint(dst, digits []byte, scale int) []byte {
 	if scale == 0 {
 		return append(dst, digits...)
 	}
