@@ -155,7 +155,6 @@ func (s *Snapshot) manifests(ctx context.Context, dir string) (*pb.TableSchema, 
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, info := range infos {
 		if !strings.HasPrefix(info.Name(), "region-manifest.") {
 			continue
