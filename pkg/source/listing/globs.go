@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -172,41 +173,18 @@ func (e *expansion) pattern(ctx context.Context, name string) (bool, error) {
 func globBase(name string) (base, pattern string) {
 	elements := strings.Split(name, "/")
 	for i, element := range elements {
-		if strings.ContainsAny(unescaped(element), "*?[") || element == "**" {
-			return "/" + strings.TrimPrefix(strings.Join(literals(elements[:i]), "/"), "/"), strings.Join(elements[i:], "/")
+		if strings.ContainsAny(escaped.ReplaceAllString(element, ""), "*?[") || element == "**" {
+			return "/" + strings.TrimPrefix(literal(strings.Join(elements[:i], "/")), "/"), strings.Join(elements[i:], "/")
 		}
 	}
-	return strings.Join(literals(elements), "/"), ""
+	return literal(name), ""
 }
 
-// unescaped returns an element without its escaped characters.
-func unescaped(element string) string {
-	var b strings.Builder
-	for i := 0; i < len(element); i++ {
-		if element[i] == '\\' {
-			i++
-			continue
-		}
-		b.WriteByte(element[i])
-	}
-	return b.String()
-}
+// escaped matches a character of an element after a backslash.
+var escaped = regexp.MustCompile(`\\([^/])`)
 
-// literals returns elements without wildcards, with the backslashes before escaped characters removed.
-func literals(elements []string) []string {
-	list := make([]string, len(elements))
-	for n, element := range elements {
-		var b strings.Builder
-		for i := 0; i < len(element); i++ {
-			if element[i] == '\\' && i+1 < len(element) {
-				i++
-			}
-			b.WriteByte(element[i])
-		}
-		list[n] = b.String()
-	}
-	return list
-}
+// literal returns a path without wildcards, with the backslashes before escaped characters removed.
+func literal(p string) string { return escaped.ReplaceAllString(p, "$1") }
 
 // visit is a directory with the number of pattern elements that its contents must still match.
 type visit struct {
@@ -259,7 +237,7 @@ func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, el
 	if ok, err := path.Match(elements[0], name); err != nil || !ok {
 		return false, err
 	}
-	if kind := HiddenKind(name); kind != "" && !asHidden(elements[0], name) {
+	if kind := HiddenKind(name); kind != "" && elements[0][0] != name[0] {
 		if len(elements) == 1 {
 			e.hide(kind, child)
 		}
@@ -279,9 +257,4 @@ func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, el
 		return e.glob(ctx, child, elements[1:])
 	}
 	return false, nil
-}
-
-// asHidden reports whether an element of a pattern begins like a hidden name.
-func asHidden(element, name string) bool {
-	return element[0] == name[0]
 }

@@ -54,12 +54,7 @@ func (e *expansion) leave(kind, name string) {
 	case kindEmpty:
 		e.found.empty++
 	}
-	i := slices.IndexFunc(e.left, func(l LeftOut) bool { return l.Kind == kind })
-	if i < 0 {
-		i = len(e.left)
-		e.left = append(e.left, LeftOut{Kind: kind, First: e.show(name)})
-	}
-	e.left[i].Count++
+	e.left = addLeft(e.left, []LeftOut{{Kind: kind, Count: 1, First: e.show(name)}})
 }
 
 // hide ignores a hidden name, once.
