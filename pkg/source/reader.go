@@ -192,11 +192,7 @@ func (r *Reader) trimEnd(record []byte) []byte {
 
 // growFields makes room for the fields of a block after the first k.
 func (r *Reader) growFields(k int) []Span {
-	if len(r.fields) < k+swar.Block {
-		fields := make([]Span, max(2*len(r.fields), k+4*swar.Block))
-		copy(fields, r.fields[:k])
-		r.fields = fields
-	}
+	r.growRow(k, swar.Block)
 	return r.fields
 }
 

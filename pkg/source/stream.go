@@ -92,11 +92,11 @@ func (s *textStream) unpack() error {
 	var text io.Reader
 	stop := func() {}
 	if s.file.compression == packedRejects {
-		text = rawErrors{s.file.rejectReader(rawReader{s}, s.file.opts)}
+		text = rawReader(s.file.rejectReader(rawReader(s.readRaw), s.file.opts).Read)
 	} else if s.file.compression == "" || s.file.Info.Size() == 0 {
-		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
+		text = rawReader(s.readRaw) // a file of 0 bytes is empty, whatever its name says
 	} else {
-		z, end, err := compression.Named(s.file.compression).Open(rawReader{s}, s.file.limits())
+		z, end, err := compression.Named(s.file.compression).Open(rawReader(s.readRaw), s.file.limits())
 		if err != nil {
 			return s.unpackError(err)
 		}
@@ -138,11 +138,15 @@ func (s *textStream) packError(err error) error {
 	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.Path, s.file.compression, s.at, err)
 }
 
-// rawReader passes a packed file's bytes to the unpacker.
-type rawReader struct{ s *textStream }
+// rawReader is the method Read of a reader that unpacks nothing, and marks its errors.
+type rawReader func(p []byte) (int, error)
 
-func (r rawReader) Read(p []byte) (int, error) {
-	return asRaw(r.s.readRaw(p))
+func (read rawReader) Read(p []byte) (int, error) {
+	n, err := read(p)
+	if err != nil && err != io.EOF {
+		err = rawError{err}
+	}
+	return n, err
 }
 
 // transcoded is a text that is decoded from its beginning. Its own errors are about its bytes, not about unpacking.
@@ -175,21 +179,6 @@ func (b below) Read(p []byte) (int, error) {
 
 // belowError is an error of the reader under a decoded text.
 type belowError struct{ error }
-
-// rawErrors marks the errors of a reader that unpacks nothing.
-type rawErrors struct{ io.Reader }
-
-func (r rawErrors) Read(p []byte) (int, error) {
-	return asRaw(r.Reader.Read(p))
-}
-
-// asRaw marks a read error.
-func asRaw(n int, err error) (int, error) {
-	if err != nil && err != io.EOF {
-		err = rawError{err}
-	}
-	return n, err
-}
 
 // rawError is an error of reading, not of unpacking.
 type rawError struct{ error }
