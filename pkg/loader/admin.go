@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 }
 
 // nonce identifies a call with effects. Zero would mean none.
-func nonce() *uint64 { return new(rand.Uint64() | 1) }
+func nonce() *uint64 { return new(NewNonce()) }
 
 // TableSpec describes a table to create.
 type TableSpec struct {
@@ -134,22 +133,14 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 // does not exist it returns [ErrTableNotFound].
 func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 	req := &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
-	err := c.masterDoes(ctx, "DisableTable", req, &pb.DisableTableResponse{})
-	if isJava(err, "TableNotEnabledException") {
-		err = nil
-	}
-	return tableError("disable", table, err)
+	return tableError("disable", table, c.masterDoes(ctx, "DisableTable", req, &pb.DisableTableResponse{}), "TableNotEnabledException")
 }
 
 // EnableTable enables a table and waits for that for at most [Config.ProcedureTimeout]. An enabled table stays as it is; for a table that
 // does not exist it returns [ErrTableNotFound].
 func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
 	req := &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
-	err := c.masterDoes(ctx, "EnableTable", req, &pb.EnableTableResponse{})
-	if isJava(err, "TableNotDisabledException") {
-		err = nil
-	}
-	return tableError("enable", table, err)
+	return tableError("enable", table, c.masterDoes(ctx, "EnableTable", req, &pb.EnableTableResponse{}), "TableNotDisabledException")
 }
 
 // DeleteTable disables a table and deletes it with its data, each within [Config.ProcedureTimeout]. For a table that does not exist it
@@ -164,8 +155,9 @@ func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
 	return tableError("delete", table, err)
 }
 
-func tableError(what string, table TableName, err error) error {
-	if err == nil {
+// tableError returns the error of a call about a table. The exceptions of done say that the table was so already.
+func tableError(what string, table TableName, err error, done ...string) error {
+	if err == nil || slices.ContainsFunc(done, func(short string) bool { return isJava(err, short) }) {
 		return nil
 	}
 	if isJava(err, "TableNotFoundException") {

@@ -176,22 +176,19 @@ func parseFamily(cf *pb.ColumnFamilySchema) (Family, error) {
 			f.BloomParam = v
 		}
 	}
-	ttl := "" // the shell may have stored FOREVER
-	if f.Attributes["TTL"] != "FOREVER" {
-		ttl = f.Attributes["TTL"]
-	}
 	for _, n := range []struct {
-		key, value string
-		set        func(int64)
+		key string
+		set func(int64)
 	}{
-		{"BLOCKSIZE", f.Attributes["BLOCKSIZE"], func(v int64) { f.BlockSize = int(v) }},
-		{"VERSIONS", f.Attributes["VERSIONS"], func(v int64) { f.Versions = int(v) }},
-		{"TTL", ttl, func(v int64) { f.TTL = v }},
+		{"BLOCKSIZE", func(v int64) { f.BlockSize = int(v) }},
+		{"VERSIONS", func(v int64) { f.Versions = int(v) }},
+		{"TTL", func(v int64) { f.TTL = v }},
 	} {
-		if n.value == "" {
+		value := f.Attributes[n.key]
+		if value == "" || value == "FOREVER" && n.key == "TTL" { // the shell may have stored FOREVER
 			continue
 		}
-		v, err := strconv.ParseInt(n.value, 10, 32)
+		v, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
 			return f, fmt.Errorf("%s: %w", n.key, err)
 		}

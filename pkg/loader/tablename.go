@@ -65,9 +65,7 @@ func (t TableName) String() string {
 
 // proto returns the name with its namespace, which the servers require.
 func (t TableName) proto() *pb.TableName {
-	ns := t.Namespace
-	ns = cmp.Or(ns, DefaultNamespace)
-	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
+	return &pb.TableName{Namespace: []byte(cmp.Or(t.Namespace, DefaultNamespace)), Qualifier: []byte(t.Qualifier)}
 }
 
 // FileName returns the name as part of a file's name: without a colon, in ASCII, and short enough.

@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tsuna/gohbase/pb"
@@ -51,8 +50,6 @@ func regionTraces(table TableName, row Row) (names []string) {
 // encodeName returns a region's encoded name (RegionInfo.encodeRegionName): the MD5 of table,start,id, which is its name without the
 // encoded name and the dot before it.
 func encodeName(table TableName, info *pb.RegionInfo) string {
-	name := append([]byte(table.String()+","), info.GetStartKey()...)
-	name = strconv.AppendUint(append(name, ','), info.GetRegionId(), 10)
-	sum := md5.Sum(name)
+	sum := md5.Sum(fmt.Appendf(nil, "%s,%s,%d", table, info.GetStartKey(), info.GetRegionId()))
 	return hex.EncodeToString(sum[:])
 }
