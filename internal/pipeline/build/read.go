@@ -25,6 +25,17 @@ func sequence(split int, offset int64) uint64 {
 	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
 }
 
+// maxSplits is the number of splits that sequence numbers can distinguish.
+const maxSplits = 1 << (64 - offsetBits)
+
+// RefuseSplits refuses an input with more splits than sequence numbers have room for.
+func RefuseSplits(n int) error {
+	if n > maxSplits {
+		return fail.Errorf(fail.Input, "the input has %d splits, and a job can have %d: load its files by several jobs", n, maxSplits)
+	}
+	return nil
+}
+
 // tooLong reports whether the offsets of a split's records do not ascend in sequence numbers: last is the offset of one of them, or the greatest
 // that one can have.
 func tooLong(s source.Split, last int64) bool { return s.Start>>offsetBits != last>>offsetBits }
@@ -34,8 +45,11 @@ func errTooLong(s source.Split) error {
 	return fail.Errorf(fail.Input, "%s: it has a split that ends 1 TiB or more after the beginning of the text: load it as several files", s.Path)
 }
 
-// refuseLong refuses files whose splits are too long, as far as their length is known.
+// refuseLong refuses files whose splits are too long, as far as their length is known, and too many splits.
 func (r *readers) refuseLong() error {
+	if err := RefuseSplits(r.end); err != nil {
+		return err
+	}
 	splits := r.in.Splits()
 	for i := int(r.next.Load()); i < r.end; i++ {
 		if s := splits[i]; s.End != math.MaxInt64 && r.in.PlaceOf(i, 0).Record == 0 && tooLong(s, s.End-1) {

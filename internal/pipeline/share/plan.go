@@ -145,6 +145,9 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	for _, f := range in.Source.Files() {
 		p.Inputs = append(p.Inputs, inputFile(f))
 	}
+	if err := build.RefuseSplits(len(in.Source.Splits())); err != nil {
+		return nil, err
+	}
 	for _, s := range in.Source.Splits() {
 		p.Parts = append(p.Parts, InputSplit{int64(s.File), s.Start, s.End, int64(s.RowGroup)})
 	}
