@@ -95,7 +95,12 @@ func (l *load) stage(ctx context.Context) (err error) {
 		return err
 	}
 	l.staged, l.report.Token = l.token, l.token
-	return notify(l, l.req.Events.OnPrepared, l.token)
+	if err = notify(l, l.req.Events.OnPrepared, l.token); err != nil { // no later attempt may know of the directory
+		ctx, cancel := context.WithTimeout(l.linger, min(l.cluster.cfg.CallTimeout, failedCleanTimeout))
+		defer cancel()
+		l.drop(ctx)
+	}
+	return err
 }
 
 // all loads the files that are not loaded yet.
@@ -259,12 +264,19 @@ func (l *load) clean(failed bool) error {
 			return nil
 		}
 	}
-	if err := l.cluster.Cleanup(ctx, l.req.Table, l.staged); err != nil {
-		l.cluster.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
+	if l.drop(ctx); !l.report.Cleaned {
 		return nil
 	}
-	l.report.Cleaned = true
 	return notify(l, l.req.Events.OnCleaned, l.staged)
+}
+
+// drop deletes the staging directory. A failure is only logged.
+func (l *load) drop(ctx context.Context) {
+	if err := l.cluster.Cleanup(ctx, l.req.Table, l.staged); err != nil {
+		l.cluster.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
+		return
+	}
+	l.report.Cleaned = true
 }
 
 // stagedFamilies returns the families of the files, and those in the staging directory of an earlier attempt.
