@@ -336,3 +336,38 @@ func TestStoppedBetweenNames(t *testing.T) {
 		})
 	}
 }
+
+// TestCompleteBuildIsNoError checks that a build whose files and manifest are written succeeds, with a warning, if the directory of unfinished files
+// cannot be removed, and that a build that is stopped at that moment still removes it.
+func TestCompleteBuildIsNoError(t *testing.T) {
+	env, input, refused := jobtest.Env(t), jobtest.WideInput(t, 100), errors.New("broken by the test")
+	for _, fault := range []*testfs.Fault{{Err: refused}, nil} {
+		ctx, cancel := context.WithCancel(t.Context())
+		removals := 0
+		fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
+			if op != testfs.OpRemoveAll {
+				return nil
+			}
+			removals++
+			if cancel(); fault == nil {
+				return nil
+			}
+			return fault
+		}}
+		var warned []string
+		w := WorkOptions{Workers: 1, Events: progress.Events{OnWarn: func(msg string, kv ...any) { warned = append(warned, msg+fmt.Sprint(kv...)) }}}
+		dir := t.TempDir()
+		m, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, w)
+		cancel()
+		if err != nil || m.HFiles != len(jobtest.Hashes(t, dir)) || removals != 1 {
+			t.Fatalf("%v, %d removals", err, removals)
+		}
+		if _, err := manifest.Read(t.Context(), hdfsio.Local{}, dir); err != nil {
+			t.Error(err)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, WritingDir))
+		if fails := fault != nil; err != nil || len(left) != len(warned) || fails != (len(warned) == 1) || fails && (!strings.Contains(warned[0], WritingDir) || !strings.Contains(warned[0], refused.Error())) {
+			t.Errorf("left %q, %v, warnings %q", left, err, warned)
+		}
+	}
+}

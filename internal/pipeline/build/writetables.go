@@ -64,7 +64,18 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 		}
 		return undo(err)
 	}
-	return manifests, endWriting(ctx, tables)
+	o.endComplete(ctx, tables)
+	return manifests, nil
+}
+
+// endComplete is endWriting for tables whose manifests are written: the build has succeeded, and could not be repeated where its files are.
+func (o Options) endComplete(ctx context.Context, tables []Table) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := endWriting(ctx, tables); err != nil {
+		o.Events.Warn("all files are written, but the directory of unfinished ones could not be removed: remove it before the files are loaded",
+			"directory", tables[0].Out.writing(), "error", err)
+	}
 }
 
 // Prepare creates the directories of all tables.
@@ -79,12 +90,11 @@ func Prepare(ctx context.Context, tables []Table) error {
 
 // endWriting removes the directories of incomplete files.
 func endWriting(ctx context.Context, tables []Table) error {
+	var errs []error
 	for _, t := range tables {
-		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())); err != nil {
-			return fail.With(fail.HDFS, err)
-		}
+		errs = append(errs, t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())))
 	}
-	return nil
+	return fail.With(fail.HDFS, errors.Join(errs...))
 }
 
 // forgetManifests removes the manifests that were written before another table's manifest failed.
