@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/model/spec"
 )
@@ -84,11 +85,11 @@ func TestRowsByAnIndex(t *testing.T) {
 func TestIndexPagesWithoutMemory(t *testing.T) {
 	const rows = 600 // more than twice the number of entries read at a time
 	path := fmt.Sprintf("/v1/check/rows?by=by_day&day=17&limit=%d", rows)
-	s := indexedBy(t, Options{}, rows, "salt(id, 16) + "+dayKey) // so many scans take more than their own memory
+	s := indexedBy(t, Options{Limits: Limits{Deadline: time.Minute}}, rows, "salt(id, 16) + "+dayKey) // so many scans take more than their own memory
 	whole := s.answers.memory.free.Load()
 	all := strings.Fields(s.get(path).ids())
 	refused, early := 0, 0
-	for leave := int64(64 << 10); leave <= 1<<20; leave += 12 << 10 {
+	for leave := int64(64 << 10); leave <= 1<<20; leave += 48 << 10 {
 		if !s.answers.memory.take(whole - leave) {
 			t.Fatal("no memory")
 		}

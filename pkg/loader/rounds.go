@@ -170,8 +170,8 @@ func (l *load) wait(ctx context.Context) error {
 	return err
 }
 
-// fileToken returns the delegation token with which a server takes files as the user, nil without security: it then moves files as itself, and loses those
-// that it may not change. While no token is given out, the last one is used, which may still be valid.
+// fileToken returns the delegation token with which a server takes files as the user, nil without security. A server without it moves files as itself,
+// and loses those that it may not change. If there is no new token, the last one is used, which may still be valid.
 func (l *load) fileToken(ctx context.Context, file string) (*kerberos.Token, error) {
 	if l.cluster.cfg.Token == nil || l.direct {
 		return nil, nil

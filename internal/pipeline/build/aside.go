@@ -59,8 +59,8 @@ func (k *Input) checkFiles() error {
 	return nil
 }
 
-// dropLeftOut removes the unfinished files of left-out records of a failed build; those of an earlier build stay. It keeps the file of bad records, because it explains the
-// failure: [source.RejectFile.Finish] completes it.
+// dropLeftOut removes the unfinished files of left-out records of a failed build; those of an earlier build stay. It keeps the file of bad records,
+// because it explains the failure: [source.RejectFile.Finish] completes it.
 func (k *Input) dropLeftOut() (err error) {
 	for _, f := range k.files() {
 		if f != k.Budget.File && err == nil {

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"testing"
 )
 
@@ -68,18 +67,7 @@ func setErrors(call *ast.DeferStmt) (names []*ast.Ident) {
 }
 
 // TestDeferredErrors checks that the error of a deferred call, of a Close for example, is returned.
-func TestDeferredErrors(t *testing.T) {
-	for _, name := range goFiles(t) {
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, place := range lostErrors(files, f) {
-			t.Error(place)
-		}
-	}
-}
+func TestDeferredErrors(t *testing.T) { refuse(t, goFiles(t), lostErrors) }
 
 // TestLostErrors checks functions that are refused, and functions that are not.
 func TestLostErrors(t *testing.T) {

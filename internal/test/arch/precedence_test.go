@@ -48,7 +48,7 @@ func refuse(t *testing.T, names []string, rule func(*token.FileSet, *ast.File) [
 	t.Helper()
 	for _, name := range names {
 		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
