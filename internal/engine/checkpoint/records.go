@@ -36,7 +36,7 @@ type PlanRecord struct {
 	Staging    string         `json:"staging"`
 	Inputs     []InputRecord  `json:"inputs"`
 	Made       *TableRecord   `json:"table_made,omitempty"` // identifies the table
-	Replicate  string         `json:"replicate,omitempty"`  // no: the load is not replicated to peers
+	Replicate  string         `json:"replicate,omitempty"`  // no: the load is not replicated to peers; empty in older journals of loads of directories
 
 	Filter string       `json:"filter,omitempty"` // of a further table with its own filter: that and the job's, combined
 	Index  string       `json:"index,omitempty"`  // name of the index that a further table is

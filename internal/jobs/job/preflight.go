@@ -81,6 +81,7 @@ type earlierWork struct {
 	runs  bool // sorted runs of all rows
 }
 
+// earlier returns the results of earlier attempts, according to the journal.
 func (j *run) earlier() earlierWork {
 	return earlierWork{files: len(j.job.Written) > 0 || j.job.Submission != nil, runs: j.job.Sorted != nil && len(j.job.Sorted.Runs) > 0}
 }
