@@ -90,7 +90,7 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 	if c.shared != nil {
 		defer c.shared.Close()
 	}
-	return c.result, errors.Join(c.states(ctx), c.stagings(ctx), c.unclaimed(ctx))
+	return c.result, errors.Join(c.states(ctx, ""), c.states(ctx, LocksDir), c.stagings(ctx), c.unclaimed(ctx))
 }
 
 // cleaner is the state of one call of Clean.
@@ -111,9 +111,9 @@ func (c *cleaner) wanted(name string) bool {
 	return stateName.MatchString(name) && (c.options.Job == "" || name == c.options.Job || strings.HasSuffix(name, "-"+c.options.Job))
 }
 
-// states checks the jobs of this machine.
-func (c *cleaner) states(ctx context.Context) error {
-	list, err := os.ReadDir(c.options.State)
+// states checks the jobs of this machine, or with [LocksDir] the locks of runs by directory.
+func (c *cleaner) states(ctx context.Context, below string) error {
+	list, err := os.ReadDir(filepath.Join(c.options.State, below))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (c *cleaner) states(ctx context.Context) error {
 			return errors.Join(append(errs, context.Cause(ctx))...)
 		}
 		if d.IsDir() && c.wanted(d.Name()) {
-			if err := c.state(ctx, d.Name()); err != nil {
+			if err := c.state(ctx, filepath.Join(below, d.Name())); err != nil {
 				errs = append(errs, fmt.Errorf("job %s: %w", d.Name(), err))
 			}
 		}
@@ -138,7 +138,11 @@ func (c *cleaner) states(ctx context.Context) error {
 // removed first: if that fails, the journal that names them still exists.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.options.State, name)
-	trace, err := ReadTrace(dir)
+	read := ReadTrace
+	if filepath.Dir(name) == LocksDir {
+		read = lockTrace
+	}
+	trace, err := read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // no journal: not a job's directory
 	}
@@ -158,7 +162,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	default:
 		defer func() { err = errors.Join(err, release()) }()
 		if lock.owner != nil || c.shared == nil { // it may have continued before the lock was taken
-			if trace, err = ReadTrace(dir); err != nil {
+			if trace, err = read(dir); err != nil {
 				return err
 			}
 			left.Status, left.Last = trace.Status(), trace.Last

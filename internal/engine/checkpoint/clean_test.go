@@ -201,6 +201,38 @@ func TestCleanStates(t *testing.T) {
 	}
 }
 
+// TestCleanLocksOfDirectories checks that locks of runs with a job for each directory are removed like finished jobs: by age, and not while a run
+// holds them.
+func TestCleanLocksOfDirectories(t *testing.T) {
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	state := t.TempDir()
+	dir := func(name string, age time.Duration) string {
+		dir := filepath.Join(state, LocksDir, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		lock, err := journal.TryLock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "t-000000000003" {
+			t.Cleanup(func() { lock.Release() })
+		} else if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(dir, when, when); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	old, young, held := dir("t-000000000001", 30*24*time.Hour), dir("t-000000000002", time.Hour), dir("t-000000000003", 30*24*time.Hour)
+	got, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true}) // there is no HDFS here
+	if fileExists(old) || !fileExists(young) || !fileExists(held) || len(got.Dirs) != 3 || got.Dirs[0].Status != JobDone || got.Dirs[2].Status != JobRunning {
+		t.Errorf("old %v, young %v, held %v: %+v", fileExists(old), fileExists(young), fileExists(held), got.Dirs)
+	}
+}
+
 // TestCleanKeepsJobsWhoseJournalTellsNothing checks that an empty, torn or damaged journal leaves the outcome of sent files unknown, and that the
 // job's age is then the file's.
 func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {

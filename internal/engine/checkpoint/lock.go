@@ -22,6 +22,10 @@ import (
 // lockPoll is the interval at which a lock that another process holds is tried again.
 const lockPoll = 250 * time.Millisecond
 
+// LocksDir is the directory of jobs' state with the locks of runs that have a job for each directory. Such a lock has a directory of its own and no
+// journal.
+const LocksDir = "split"
+
 // Lock excludes other processes from a directory of a job's state: on this machine, and on all machines if the state is shared.
 type Lock struct {
 	dir   string

@@ -76,6 +76,15 @@ func ReadTrace(dir string) (*Trace, error) {
 	return t, nil
 }
 
+// lockTrace returns the trace of a directory in [LocksDir]: that of a finished job, as old as the directory.
+func lockTrace(dir string) (*Trace, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Trace{History: History{Finished: true, Last: info.ModTime()}}, nil
+}
+
 // ReadStaged reads the copy of a journal in a staging directory.
 func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error) {
 	name := path.Join(dir, staging.JournalName)

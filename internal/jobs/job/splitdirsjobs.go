@@ -46,9 +46,7 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 	if err != nil {
 		return "", nil, err
 	}
-	// The name does not have the form of a job's state directory, so it is not taken
-	// for one.
-	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
+	dir = filepath.Join(o.Dir, checkpoint.LocksDir, id.On(cluster).Name())
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
