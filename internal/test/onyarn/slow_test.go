@@ -52,10 +52,11 @@ func (s *site) speculates(input string, want []string) {
 	const on = "final true"
 	path := "CONF," + s.classPath()
 	own := s.conf(map[string]map[string]string{
-		// The ApplicationMaster reads final values from its own class path.
+		// The ApplicationMaster reads final values from its own class path. The options of the cluster give it another, and an empty value does not
+		// replace them.
 		yarnFile: {"yarn.application.classpath": path},
 		mapredFile: {"mapreduce.application.classpath": path, "mapreduce.map.speculative": on, "mapreduce.reduce.speculative": on,
-			"mapreduce.job.speculative.retry-after-speculate": "2000", "yarn.app.mapreduce.am.admin-command-opts": ""},
+			"mapreduce.job.speculative.retry-after-speculate": "2000", "yarn.app.mapreduce.am.admin-command-opts": "-XX:TieredStopAtLevel=1"},
 	})
 	into := s.table(10)
 	e := own.during(func(m *moment) {
