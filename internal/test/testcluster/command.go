@@ -12,20 +12,6 @@ import (
 
 const daemonUser = "hbase"
 
-var mainClass = map[Role]string{
-	KMS:          "org.apache.hadoop.crypto.key.kms.server.KMSWebServer",
-	JournalNode:  "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
-	NameNode:     "org.apache.hadoop.hdfs.server.namenode.NameNode",
-	DataNode:     "org.apache.hadoop.hdfs.server.datanode.DataNode",
-	ZooKeeper:    "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-	Master:       "org.apache.hadoop.hbase.master.HMaster",
-	RegionServer: "org.apache.hadoop.hbase.regionserver.HRegionServer",
-
-	ResourceManager: "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
-	NodeManager:     "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
-	HistoryServer:   "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
-}
-
 // The internal packages of JDK 17 that Hadoop 3.4 and HBase 2.6 access; HBase's own start script opens the same.
 var openPackages = []string{
 	"java.lang", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent",
@@ -69,13 +55,13 @@ func daemonCommand(java, lib, classes string, l layout, ports Ports, role Role, 
 		path = classPath(path, classes) // SourceAddress
 		argv = append(argv, "-Dbulkload.source="+o.host(role))
 	}
-	if role.ofYARN() && o.Security.Kerberos {
+	if role.part() == ofYARN && o.Security.Kerberos {
 		path = classPath(l.yarnClasses(), path) // some classes replace Hadoop's
 	} else {
 		argv = append(argv, listClasses(l, lib, role)...)
 	}
-	argv = append(argv, "-cp", path, mainClass[role.base()])
-	if role.ofYARN() && o.Security.Kerberos {
+	argv = append(argv, "-cp", path, kinds[role.base()].class)
+	if role.part() == ofYARN && o.Security.Kerberos {
 		for _, kv := range webSecurity(l) {
 			argv = append(argv, "-D", kv[0]+"="+kv[1])
 		}

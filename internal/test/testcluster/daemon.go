@@ -131,12 +131,16 @@ func (d *Daemon) Probe(ctx context.Context) error {
 		return os.ErrProcessDone
 	}
 	limit := probeTimeout
-	if kind := d.role.base(); d.cluster.state.Security.secured() && (kind == Master || kind == RegionServer) {
+	if d.cluster.state.Security.secured() && d.role.part() == ofHBase {
 		limit = secureProbeTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return d.cluster.probe(ctx, d.role)
+	kind, ok := kinds[d.role.base()]
+	if !ok {
+		return fmt.Errorf("no role %q", d.role)
+	}
+	return kind.probe(d.cluster, ctx, d.role)
 }
 
 func (d *Daemon) failed(err error) error {

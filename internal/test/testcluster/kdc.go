@@ -185,7 +185,7 @@ func kdcCommand(l layout) ([]string, error) {
 }
 
 // probeKDC requests a ticket without authentication; any answer shows that the KDC works.
-func (c *Cluster) probeKDC(ctx context.Context) error {
+func (c *Cluster) probeKDC(ctx context.Context, _ Role) error {
 	conf, err := config.Load(c.layout.krb5Conf())
 	if err != nil {
 		return err

@@ -71,11 +71,11 @@ func kmsCommand(java, lib, kmsLib string, l layout, o Options) []string {
 	}
 	argv = append(argv, classData(lib)...)
 	return append(argv, "-Djava.io.tmpdir="+l.logs(), "-Dbulkload.log=INFO", "-XX:TieredStopAtLevel=1", "-Dkms.config.dir="+l.kms(), "-Dkms.log.dir="+l.logs(),
-		"-Dlog4j.configuration=file://"+filepath.Join(l.kms(), "log4j.properties"), "-cp", classPath(jarPath(lib), jarPath(kmsLib), l.kms()), mainClass[KMS])
+		"-Dlog4j.configuration=file://"+filepath.Join(l.kms(), "log4j.properties"), "-cp", classPath(jarPath(lib), jarPath(kmsLib), l.kms()), kinds[KMS].class)
 }
 
 // probeKMS accepts any answer, including a request for a login.
-func (c *Cluster) probeKMS(ctx context.Context) error {
+func (c *Cluster) probeKMS(ctx context.Context, _ Role) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(c.state.Ports.KMS)+"/kms/v1/keys/names?user.name="+daemonUser, nil)
 	if err != nil {
 		return err

@@ -96,20 +96,6 @@ const (
 	maxDataNodes        = 14
 )
 
-var defaultHeapMB = map[Role]int{
-	KMS:          192,
-	JournalNode:  128,
-	NameNode:     256,
-	DataNode:     256,
-	ZooKeeper:    128,
-	Master:       384,
-	RegionServer: 1024,
-
-	ResourceManager: 256,
-	NodeManager:     256,
-	HistoryServer:   192,
-}
-
 func (o Options) withDefaults() Options {
 	o.RegionServers = max(o.RegionServers, 1)
 	o.DataNodes = max(o.DataNodes, 1)
@@ -123,9 +109,9 @@ func (o Options) withDefaults() Options {
 		o.StartTimeout = startTimeout(o.Security, o.YARN)
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	heap := make(map[Role]int, len(defaultHeapMB))
-	for role, mb := range defaultHeapMB {
-		heap[role] = mb
+	heap := make(map[Role]int, len(kinds))
+	for role, k := range kinds {
+		heap[role] = k.heapMB
 		if n := o.HeapMB[role]; n > 0 {
 			heap[role] = n
 		}
@@ -157,7 +143,7 @@ func (o Options) Validate() error {
 		return errors.New("test cluster: a detached cluster needs Options.Dir, else nothing finds it again")
 	}
 	for role := range o.HeapMB {
-		if _, ok := defaultHeapMB[role.base()]; !ok || role != role.base() {
+		if kinds[role].heapMB == 0 {
 			return fmt.Errorf("test cluster: heap given for %q, which is not a role", role)
 		}
 	}

@@ -18,36 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// probe checks once whether a role serves. The error describes what is missing.
-func (c *Cluster) probe(ctx context.Context, role Role) error {
-	switch role.base() {
-	case KDC:
-		return c.probeKDC(ctx)
-	case KMS:
-		return c.probeKMS(ctx)
-	case JournalNode:
-		return c.probeJournalNode(ctx)
-	case NameNode:
-		return c.probeNameNode(ctx, role)
-	case DataNode:
-		return c.probeDataNode(ctx, role)
-	case ZooKeeper:
-		return c.probeZooKeeper(ctx)
-	case Master:
-		return c.probeMaster(ctx)
-	case RegionServer:
-		return c.probeRegionServer(ctx, role)
-	case ResourceManager:
-		return c.probeResourceManager(ctx)
-	case NodeManager:
-		return c.probeNodeManager(ctx, role)
-	case HistoryServer:
-		return c.probeHistoryServer(ctx)
-	}
-	return fmt.Errorf("no role %q", role)
-}
-
-func (c *Cluster) probeJournalNode(ctx context.Context) error {
+func (c *Cluster) probeJournalNode(ctx context.Context, _ Role) error {
 	var b struct{ NamenodeClusterID string }
 	return jmx(ctx, c.state.Ports.JournalHTTP, "Hadoop:service=JournalNode,name=JournalNodeInfo", &b)
 }
@@ -103,7 +74,7 @@ func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	return nil
 }
 
-func (c *Cluster) probeZooKeeper(ctx context.Context) error {
+func (c *Cluster) probeZooKeeper(ctx context.Context, _ Role) error {
 	answer, err := c.askZooKeeper(ctx, "srvr")
 	if err != nil {
 		return err
@@ -116,7 +87,7 @@ func (c *Cluster) probeZooKeeper(ctx context.Context) error {
 
 // probeMaster requests the namespaces, which HMaster.getNamespaces returns only when the master is initialised:
 // hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
-func (c *Cluster) probeMaster(ctx context.Context) error {
+func (c *Cluster) probeMaster(ctx context.Context, _ Role) error {
 	// The session first: that is the cheapest request for daemons that are busy starting.
 	if err := c.probeSession(ctx, "/hbase/master"); err != nil {
 		return err
@@ -138,7 +109,7 @@ func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
 		s, err = c.askHBase(ctx)
 	} else {
 		// A master that is not initialised answers the following call with a NullPointerException and a long log.
-		if err := c.probeMaster(ctx); err != nil {
+		if err := c.probeMaster(ctx, Master); err != nil {
 			return fmt.Errorf("the master: %w", err)
 		}
 		s, err = c.masterState(ctx)

@@ -1,8 +1,8 @@
 package testcluster
 
 import (
+	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,15 +41,38 @@ func (r Role) base() Role {
 	return Role(name)
 }
 
-// ofHBase reports whether only HBase needs a role.
-func (r Role) ofHBase() bool {
-	return slices.Contains([]Role{ZooKeeper, Master, RegionServer}, r.base())
+// part is the part of a cluster that decides whose jars a daemon uses. Without one it uses those of the cluster's own version of Hadoop.
+type part int
+
+const (
+	ofHDFS part = iota + 1
+	ofHBase
+	ofYARN
+)
+
+// kinds describes the kinds of daemons. class and heapMB are the main class and the default heap of a JVM. probe checks once whether the daemon
+// serves; the error describes what is missing.
+var kinds = map[Role]struct {
+	part   part
+	class  string
+	heapMB int
+	probe  func(*Cluster, context.Context, Role) error
+}{
+	KDC:          {probe: (*Cluster).probeKDC},
+	KMS:          {0, "org.apache.hadoop.crypto.key.kms.server.KMSWebServer", 192, (*Cluster).probeKMS},
+	JournalNode:  {ofHDFS, "org.apache.hadoop.hdfs.qjournal.server.JournalNode", 128, (*Cluster).probeJournalNode},
+	NameNode:     {ofHDFS, "org.apache.hadoop.hdfs.server.namenode.NameNode", 256, (*Cluster).probeNameNode},
+	DataNode:     {ofHDFS, "org.apache.hadoop.hdfs.server.datanode.DataNode", 256, (*Cluster).probeDataNode},
+	ZooKeeper:    {0, "org.apache.zookeeper.server.quorum.QuorumPeerMain", 128, (*Cluster).probeZooKeeper},
+	Master:       {ofHBase, "org.apache.hadoop.hbase.master.HMaster", 384, (*Cluster).probeMaster},
+	RegionServer: {ofHBase, "org.apache.hadoop.hbase.regionserver.HRegionServer", 1024, (*Cluster).probeRegionServer},
+
+	ResourceManager: {ofYARN, "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 256, (*Cluster).probeResourceManager},
+	NodeManager:     {ofYARN, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 256, (*Cluster).probeNodeManager},
+	HistoryServer:   {ofYARN, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 192, (*Cluster).probeHistoryServer},
 }
 
-// ofHDFS reports whether a role is part of HDFS.
-func (r Role) ofHDFS() bool {
-	return slices.Contains([]Role{JournalNode, NameNode, DataNode}, r.base())
-}
+func (r Role) part() part { return kinds[r.base()].part }
 
 // index returns the number of the daemon in its kind, from 0.
 func (r Role) index() int {

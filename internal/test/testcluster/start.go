@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,21 +143,14 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	}
 	roles := startOrder(o.Security.Kerberos, o.KMS, o.nameNodes(), o.DataNodes, o.RegionServers, o.NodeManagers)
 	if o.WithoutHBase {
-		roles = slices.DeleteFunc(roles, Role.ofHBase)
+		roles = slices.DeleteFunc(roles, func(r Role) bool { return r == ZooKeeper || r.part() == ofHBase })
 	}
 	c.state = &state{
 		Version: stateVersion, Dir: dir, Lib: c.lib, YARNLib: c.yarnLib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
 		Roles: roles, Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {
-		lib := c.hadoopLib
-		if role.base() == Master || role.base() == RegionServer {
-			lib = c.lib
-		} else if role.ofYARN() {
-			lib = c.yarnLib
-		} else if role.ofHDFS() {
-			lib = c.hdfsLib
-		}
+		lib := cmp.Or(map[part]string{ofHDFS: c.hdfsLib, ofHBase: c.lib, ofYARN: c.yarnLib}[role.part()], c.hadoopLib)
 		argv := daemonCommand(c.java, lib, c.classes, c.layout, ports, role, o)
 		switch role {
 		case KDC:

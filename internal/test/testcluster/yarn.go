@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -69,11 +68,6 @@ const (
 	nodeManagerID     = "nm/localhost"
 	historyServerID   = "jhs/localhost"
 )
-
-// ofYARN reports whether a role uses YARN's jars.
-func (r Role) ofYARN() bool {
-	return slices.Contains([]Role{ResourceManager, NodeManager, HistoryServer}, r.base())
-}
 
 // hasYARN reports whether the cluster has YARN.
 func (c *Cluster) hasYARN() bool { return c.state.Ports.YARN != nil }

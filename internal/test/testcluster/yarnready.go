@@ -49,7 +49,7 @@ func (c *Cluster) rest(ctx context.Context, port int, path string, out any) erro
 	return nil
 }
 
-func (c *Cluster) probeResourceManager(ctx context.Context) error {
+func (c *Cluster) probeResourceManager(ctx context.Context, _ Role) error {
 	var answer struct {
 		ClusterInfo struct{ State, HAState string }
 	}
@@ -93,7 +93,7 @@ func (c *Cluster) probeNodeManager(ctx context.Context, role Role) error {
 	return nil
 }
 
-func (c *Cluster) probeHistoryServer(ctx context.Context) error {
+func (c *Cluster) probeHistoryServer(ctx context.Context, _ Role) error {
 	var answer struct{ HistoryInfo struct{ StartedOn int64 } }
 	if err := c.rest(ctx, c.state.Ports.YARN.HistoryWeb, "/ws/v1/history/info", &answer); err != nil {
 		return err
