@@ -85,30 +85,31 @@ func Jars(ctx context.Context) (string, error) {
 
 // classes returns the directory of the compiled Java tools. Those of java3 need the clients of Hadoop 3.
 func classes(ctx context.Context, lib string) (string, error) {
+	dirs := []string{"java", "java3"}
+	if old, _ := filepath.Glob(filepath.Join(lib, "hadoop-common-2.*.jar")); len(old) > 0 {
+		dirs = dirs[:1]
+	}
+	return compile(ctx, "classes", lib, dirs...)
+}
+
+// compile runs javac once for each content of the sources and each directory of jars, and returns the directory of
+// the classes. The sources are those in directories relative to sourceDir.
+func compile(ctx context.Context, name, lib string, dirs ...string) (string, error) {
 	src, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	sources, err := filepath.Glob(filepath.Join(src, "java", "*.java"))
-	if err != nil {
-		return "", err
-	}
-	if old, _ := filepath.Glob(filepath.Join(lib, "hadoop-common-2.*.jar")); len(old) == 0 {
-		more, err := filepath.Glob(filepath.Join(src, "java3", "*.java"))
+	var sources []string
+	for _, dir := range dirs {
+		more, err := filepath.Glob(filepath.Join(src, dir, "*.java"))
 		if err != nil {
 			return "", err
 		}
 		sources = append(sources, more...)
 	}
 	if len(sources) == 0 {
-		return "", fmt.Errorf("no Java sources in %s: the checkout is incomplete", filepath.Join(src, "java"))
+		return "", fmt.Errorf("no Java sources in %s: the checkout is incomplete", filepath.Join(src, dirs[0]))
 	}
-	return compile(ctx, "classes", lib, sources)
-}
-
-// compile runs javac once for each content of the sources and each directory of jars, and returns the directory of
-// the classes.
-func compile(ctx context.Context, name, lib string, sources []string) (string, error) {
 	sum, err := contentHash(sources...)
 	if err != nil {
 		return "", err

@@ -103,18 +103,7 @@ func (c *Cluster) HadoopHome() string {
 
 // writeYARN writes the daemons' files besides their configuration, and the clients' part of Hadoop.
 func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) error {
-	src, err := sourceDir()
-	if err != nil {
-		return err
-	}
-	sources, err := filepath.Glob(filepath.Join(src, "yarn", "*.java"))
-	if err != nil {
-		return err
-	}
-	if len(sources) == 0 {
-		return fmt.Errorf("no Java sources in %s: the checkout is incomplete", filepath.Join(src, "yarn"))
-	}
-	compiled, err := compile(ctx, "yarn-classes", lib, sources)
+	compiled, err := compile(ctx, "yarn-classes", lib, "yarn")
 	if err != nil {
 		return err
 	}
