@@ -43,56 +43,52 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 	// The client has no context parameter; these are a few calls to a NameNode that has just answered.
 	stop := context.AfterFunc(ctx, func() { dfs.Close() })
 	defer stop()
-	// A NameNode is operational shortly before it accepts calls (NameNodeRpcServer.checkNNStartup, 3.4).
-	for err = makeDir(dfs, "/tmp"); err != nil && strings.Contains(err.Error(), "RetriableException"); err = makeDir(dfs, "/tmp") {
-		if late := retry.Sleep(ctx, pollEvery); late != nil {
-			return errors.Join(late, err)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := makeDir(dfs, "/user"); err != nil {
-		return err
-	}
-	if err := dfs.Chmod("/tmp", 0o1777); err != nil {
-		return err
-	}
+	dirs := []homeDir{{"/tmp", 0o1777, "", ""}, {path: "/user"}}
 	if c.state.Security.Kerberos {
 		// HBase is not a superuser, and others must reach the staging directory below.
-		if err := makeDir(dfs, "/hbase"); err != nil {
-			return err
-		}
-		if err := dfs.Chmod("/hbase", 0o711); err != nil {
-			return err
-		}
-		if err := dfs.Chown("/hbase", daemonUser, daemonUser); err != nil {
-			return err
-		}
+		dirs = append(dirs, homeDir{"/hbase", 0o711, daemonUser, daemonUser})
 	}
 	if c.hasYARN() {
-		for dir, owner := range map[string]string{appLogs: yarnUser, jobHistory: mapredUser} {
-			if err := makeDir(dfs, dir); err != nil {
-				return err
-			}
-			if err := dfs.Chmod(dir, 0o1777); err != nil {
-				return err
-			}
-			if err := dfs.Chown(dir, owner, yarnGroup); err != nil {
-				return err
-			}
-		}
+		dirs = append(dirs, homeDir{appLogs, 0o1777, yarnUser, yarnGroup}, homeDir{jobHistory, 0o1777, mapredUser, yarnGroup})
 	}
 	slices.Sort(users)
 	for _, name := range slices.Compact(users) {
-		if err := makeDir(dfs, "/user/"+name); err != nil {
-			return err
+		dirs = append(dirs, homeDir{"/user/" + name, 0, name, name})
+	}
+	for _, dir := range dirs {
+		// A NameNode is operational shortly before it accepts calls (NameNodeRpcServer.checkNNStartup, 3.4).
+		for err = dir.make(dfs); err != nil && strings.Contains(err.Error(), "RetriableException"); err = dir.make(dfs) {
+			if late := retry.Sleep(ctx, pollEvery); late != nil {
+				return errors.Join(late, err)
+			}
 		}
-		if err := dfs.Chown("/user/"+name, name, name); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// homeDir is a directory of HDFS. Without a mode or an owner it keeps that of its creation.
+type homeDir struct {
+	path         string
+	mode         fs.FileMode
+	owner, group string
+}
+
+func (d homeDir) make(dfs *hdfs.Client) error {
+	if err := dfs.Mkdir(d.path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("home directories on the test cluster: %w", err)
+	}
+	if d.mode != 0 {
+		if err := dfs.Chmod(d.path, d.mode); err != nil {
+			return err
+		}
+	}
+	if d.owner == "" {
+		return nil
+	}
+	return dfs.Chown(d.path, d.owner, d.group)
 }
 
 // login returns the Kerberos client of a daemon or user.
@@ -110,11 +106,4 @@ func (c *Cluster) login(name string) (*client.Client, error) {
 		return nil, fmt.Errorf("login as %s: %w", name, err)
 	}
 	return k, nil
-}
-
-func makeDir(dfs *hdfs.Client, dir string) error {
-	if err := dfs.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("home directories on the test cluster: %w", err)
-	}
-	return nil
 }
