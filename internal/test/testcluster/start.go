@@ -177,43 +177,45 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	storing, keys := make(chan struct{}), make(chan struct{})
-	if !o.KMS {
-		close(keys)
+	const formatted Role = "" // stands for the first format of the NameNode
+	done := map[Role]chan struct{}{formatted: make(chan struct{})}
+	for _, role := range c.state.Roles {
+		done[role] = make(chan struct{})
 	}
-	after := map[Role][]chan struct{}{
-		NameNode.Nth(2): {formatted}, DataNode: {formatted}, RegionServer: {formatted},
-		Master: {serving, storing}, NodeManager: {serving}, HistoryServer: {serving},
+	await := func(roles ...Role) error {
+		for _, role := range roles {
+			if done[role] == nil {
+				continue // not in this cluster
+			}
+			select {
+			case <-done[role]:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+	after := map[Role][]Role{
+		NameNode: {JournalNode}, NameNode.Nth(2): {formatted}, DataNode: {formatted}, RegionServer: {formatted},
+		Master: {NameNode, DataNode}, NodeManager: {NameNode}, HistoryServer: {NameNode},
 	}
 	for _, role := range c.state.Roles {
 		if role == KDC {
 			continue
 		}
 		g.Go(func() error {
-			if role == NameNode {
-				if c.state.HA {
-					select {
-					case <-journal:
-					case <-ctx.Done():
-						return context.Cause(ctx)
-					}
-				}
-				if err := c.format(ctx); err != nil {
-					return err
-				}
-				close(formatted)
-			}
 			gates := after[role]
 			if gates == nil {
 				gates = after[role.base()]
 			}
-			for _, gate := range gates {
-				select {
-				case <-gate:
-				case <-ctx.Done():
-					return context.Cause(ctx)
+			if err := await(gates...); err != nil {
+				return err
+			}
+			if role == NameNode {
+				if err := c.format(ctx); err != nil {
+					return err
 				}
+				close(done[formatted])
 			}
 			if err := c.spawn(ctx, role, c.command(role)); err != nil {
 				return err
@@ -221,15 +223,10 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 			if err := c.Daemon(role).WaitReady(ctx); err != nil {
 				return err
 			}
-			switch role {
-			case JournalNode:
-				close(journal)
-			case NameNode:
+			if role == NameNode {
 				if c.state.HA {
-					select {
-					case <-standby:
-					case <-ctx.Done():
-						return context.Cause(ctx)
+					if err := await(NameNode.Nth(2)); err != nil {
+						return err
 					}
 					if err := c.activate(ctx, NameNode); err != nil {
 						return err
@@ -239,22 +236,14 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				if err := c.makeHomes(ctx); err != nil {
 					return err
 				}
-				select {
-				case <-keys:
-				case <-ctx.Done():
-					return context.Cause(ctx)
+				if err := await(KMS); err != nil {
+					return err
 				}
 				if err := c.MakeZones(ctx, o.Zones); err != nil {
 					return err
 				}
-				close(serving)
-			case KMS:
-				close(keys)
-			case NameNode.Nth(2):
-				close(standby)
-			case DataNode:
-				close(storing)
 			}
+			close(done[role])
 			return nil
 		})
 	}
