@@ -42,9 +42,6 @@ const (
 	logicalLocal   // a timestamp without a zone
 	logicalDuration
 	logicalBigDecimal
-	// Logical types of writers whose calendar is not the Gregorian one, or is unknown.
-	logicalOldDate
-	logicalOldInstant
 )
 
 // A node is a type of the schema. Nodes of named types are shared, and those of recursive types form cycles. They do not change once the schema is
@@ -60,7 +57,7 @@ type node struct {
 	fields           []field
 	items            *node // of an array; the values of a map
 	branches         []*node
-	calendar         *valuetext.Calendar // of an old date or instant
+	calendar         *valuetext.Calendar // of a date or instant
 
 	empty bool  // values take no bytes
 	min   int64 // the least bytes of a value, 1 or more unless it is empty
@@ -124,11 +121,11 @@ func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 		return
 	}
 	done[n] = true
-	switch {
-	case n.logical == logicalDate && c.Dates != nil:
-		n.logical, n.calendar = logicalOldDate, c.Dates
-	case n.logical == logicalInstant && c.Instants != nil:
-		n.logical, n.calendar = logicalOldInstant, c.Instants
+	switch n.logical {
+	case logicalDate:
+		n.calendar = c.Dates
+	case logicalInstant:
+		n.calendar = c.Instants
 	}
 	n.items.count(c, done)
 	for _, b := range n.branches {
@@ -210,11 +207,11 @@ func (n *node) typeName() string {
 		return "duration"
 	case n.logical == logicalBigDecimal:
 		return "big-decimal"
-	case n.logical == logicalDate, n.logical == logicalOldDate:
+	case n.logical == logicalDate:
 		return "date"
 	case n.logical == logicalTime:
 		return "time-" + unitName(n.unit)
-	case n.logical == logicalInstant, n.logical == logicalOldInstant:
+	case n.logical == logicalInstant:
 		return "timestamp-" + unitName(n.unit)
 	case n.logical == logicalLocal:
 		return "local-timestamp-" + unitName(n.unit)

@@ -124,37 +124,25 @@ func (c *cursor) scalar(n *node) bool {
 func (c *cursor) number(n *node, v int64) bool {
 	switch n.logical {
 	case logicalDate:
-		c.buf = valuetext.AppendDate(c.buf, v)
+		return c.dated(n.calendar.AppendDate(c.buf, v))
 	case logicalTime:
 		c.buf = appendTime(c.buf, v, n.unit)
 	case logicalInstant:
-		c.buf = valuetext.AppendInstant(c.buf, valuetext.FloorDiv(v, n.unit), valuetext.FloorMod(v, n.unit), n.unit, c.zone)
+		return c.dated(n.calendar.AppendInstant(c.buf, valuetext.FloorDiv(v, n.unit), valuetext.FloorMod(v, n.unit), n.unit, c.zone))
 	case logicalLocal:
 		c.buf = valuetext.AppendInstant(c.buf, valuetext.FloorDiv(v, n.unit), valuetext.FloorMod(v, n.unit), n.unit, nil)
-	case logicalOldDate, logicalOldInstant:
-		return c.old(n, v)
 	default:
 		c.buf = strconv.AppendInt(c.buf, v, 10)
 	}
 	return true
 }
 
-// old appends a date or an instant of another calendar, or fails if the calendar is unknown.
-func (c *cursor) old(n *node, v int64) bool {
-	if n.logical == logicalOldDate {
-		day, err := n.calendar.Day(v)
-		if err != nil {
-			return c.fail(err.Error())
-		}
-		c.buf = valuetext.AppendDate(c.buf, day)
-		return true
-	}
-	fraction := valuetext.FloorMod(v, n.unit)
-	second, err := n.calendar.Second(valuetext.FloorDiv(v, n.unit))
+// dated takes the buffer with a date appended, or fails if the calendar has none for the value.
+func (c *cursor) dated(buf []byte, err error) bool {
 	if err != nil {
 		return c.fail(err.Error())
 	}
-	c.buf = valuetext.AppendInstant(c.buf, second, fraction, n.unit, c.zone)
+	c.buf = buf
 	return true
 }
 

@@ -46,7 +46,7 @@ type columnType struct {
 	scale    int  // of a decimal
 	unit     int  // units in a second, of times
 	zone     *time.Location
-	calendar *valuetext.Calendar // of an old date or timestamp
+	calendar *valuetext.Calendar // of an old date or timestamp, else nil
 	fault    error               // set by a value that has no text
 }
 
@@ -149,21 +149,19 @@ func (t *columnType) appendText(dst, v []byte) []byte {
 		return valuetext.AppendDecimal128(dst, n>>63, uint64(n), t.scale)
 	case kindDecimal:
 		return valuetext.AppendDecimal(dst, v, t.scale)
-	case kindDate:
-		return valuetext.AppendDate(dst, t.int(v))
+	case kindDate, kindOldDate:
+		return t.dated(t.calendar.AppendDate(dst, t.int(v)))
 	case kindTime:
 		n := t.int(v)
 		return valuetext.AppendClock(dst, valuetext.FloorDiv(n, int64(t.unit)), valuetext.FloorMod(n, int64(t.unit)), int64(t.unit))
-	case kindTimestamp:
+	case kindTimestamp, kindOldTimestamp:
 		n := t.int(v)
-		return valuetext.AppendInstant(dst, valuetext.FloorDiv(n, int64(t.unit)), valuetext.FloorMod(n, int64(t.unit)), int64(t.unit), t.zone)
-	case kindTimestampI96:
+		return t.dated(t.calendar.AppendInstant(dst, valuetext.FloorDiv(n, int64(t.unit)), valuetext.FloorMod(n, int64(t.unit)), int64(t.unit), t.zone))
+	case kindTimestampI96, kindOldI96:
 		second, nanos := int96(v)
-		return valuetext.AppendInstant(dst, second, nanos, 1e9, t.zone)
+		return t.dated(t.calendar.AppendInstant(dst, second, nanos, 1e9, t.zone))
 	case kindUUID:
 		return valuetext.AppendUUID(dst, v)
-	case kindOldDate, kindOldTimestamp, kindOldI96:
-		return t.appendOld(dst, v)
 	default:
 		return append(dst, v...)
 	}
@@ -177,31 +175,12 @@ func int96(v []byte) (second, nanos int64) {
 	return day*86400 + valuetext.FloorDiv(nanos, 1e9), valuetext.FloorMod(nanos, 1e9)
 }
 
-// appendOld writes a date or a timestamp of another calendar. If the calendar cannot convert it, it sets fault and writes nothing.
-func (t *columnType) appendOld(dst, v []byte) []byte {
-	var day, second, fraction int64
-	var err error
-	unit := t.unit
-	switch t.kind {
-	case kindOldDate:
-		day, err = t.calendar.Day(t.int(v))
-	case kindOldI96:
-		unit = 1e9
-		second, fraction = int96(v)
-		second, err = t.calendar.Second(second)
-	default:
-		n := t.int(v)
-		fraction = valuetext.FloorMod(n, int64(unit))
-		second, err = t.calendar.Second(valuetext.FloorDiv(n, int64(unit)))
-	}
-	switch {
-	case err != nil:
+// dated returns dst, and sets fault if the calendar has no date for a value.
+func (t *columnType) dated(dst []byte, err error) []byte {
+	if err != nil {
 		t.fault = err
-		return dst
-	case t.kind == kindOldDate:
-		return valuetext.AppendDate(dst, day)
 	}
-	return valuetext.AppendInstant(dst, second, fraction, int64(unit), t.zone)
+	return dst
 }
 
 // int returns a little-endian number of 4 or 8 bytes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Calendars holds the calendars in which a file counts days and instants. A nil one is the proleptic Gregorian calendar.
@@ -34,7 +35,10 @@ func (c *Calendar) String() string {
 
 // Day converts a day of the file, counted since 1970, to the day whose Gregorian date is the date that the file means.
 func (c *Calendar) Day(day int64) (int64, error) {
-	if day < HybridDays && c.doubt != nil {
+	switch {
+	case c == nil || day >= HybridDays:
+		return day, nil
+	case c.doubt != nil:
 		return 0, c.doubt
 	}
 	return HybridDay(day), nil
@@ -43,12 +47,30 @@ func (c *Calendar) Day(day int64) (int64, error) {
 // Second converts an instant of the file to the instant that it means, in seconds since 1970 by the Gregorian calendar.
 func (c *Calendar) Second(second int64) (int64, error) {
 	switch {
-	case second >= HybridSeconds:
+	case c == nil || second >= HybridSeconds:
 		return second, nil
 	case c.doubt != nil:
 		return 0, c.doubt
 	}
 	return c.hybrid.Second(second), nil
+}
+
+// AppendDate writes the date that a day of the file means, and nothing with an error.
+func (c *Calendar) AppendDate(dst []byte, day int64) ([]byte, error) {
+	day, err := c.Day(day)
+	if err != nil {
+		return dst, err
+	}
+	return AppendDate(dst, day), nil
+}
+
+// AppendInstant writes the date and time that a second of the file means, like the function [AppendInstant], and nothing with an error.
+func (c *Calendar) AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location) ([]byte, error) {
+	second, err := c.Second(second)
+	if err != nil {
+		return dst, err
+	}
+	return AppendInstant(dst, second, fraction, unit, zone), nil
 }
 
 // doubtful returns the calendar of a file that does not record it. The arguments describe the missing or invalid metadata.
