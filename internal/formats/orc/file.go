@@ -22,8 +22,7 @@ type File struct {
 
 	columns []place // columns to read
 	nested  []place // lists, maps, structs and unions to read
-	null    []int   // positions of the columns that the file lacks
-	fixed   []fixedPlace
+	same    parquet.Constants
 	width   int   // number of columns
 	holds   int64 // approximate size of a reader's buffers
 }
@@ -36,12 +35,6 @@ type place struct {
 }
 
 func (p *place) node() *node { return p.path[len(p.path)-1] }
-
-// fixedPlace is a column whose value is the same in every row.
-type fixedPlace struct {
-	at    int
-	value []byte
-}
 
 // maxFooter is the largest footer, in bytes, even if the memory limit allows more.
 const maxFooter = 1 << 30
@@ -100,12 +93,7 @@ func (m *File) Memory() int64 { return m.holds }
 func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
 	m.zone, m.width = zone, len(columns)
 	for at, c := range columns {
-		switch {
-		case c.Null:
-			m.null = append(m.null, at)
-			continue
-		case c.Fixed:
-			m.fixed = append(m.fixed, fixedPlace{at, c.Value})
+		if m.same.Add(at, c) {
 			continue
 		}
 		p := place{at, c.Name, m.tree.find(c.Name)}

@@ -27,7 +27,6 @@ type Reader struct {
 	buf      []byte // the values that are the same in all rows of a stripe, then the texts of the rows read last
 	base     int    // where the texts of the rows begin
 	borrowed int64  // bytes claimed for the stripe
-	fixed    []span.Span
 }
 
 // maxBuffer is the highest offset of a span.
@@ -50,11 +49,7 @@ func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) 
 	if err := p.begin(); err != nil {
 		return fmt.Errorf("stripe %d: %w", group, err)
 	}
-	for _, place := range m.null {
-		for at := place; at < len(fields); at += m.width {
-			fields[at] = span.Null() // nothing changes them later
-		}
-	}
+	m.same.SetNull(fields, m.width)
 	return nil
 }
 
@@ -64,11 +59,7 @@ func (p *Reader) begin() (err error) {
 	if p.stripe, err = readStripe(&p.source, s); err != nil {
 		return err
 	}
-	p.buf, p.fixed = p.buf[:0], p.fixed[:0]
-	for _, c := range m.fixed {
-		p.fixed = append(p.fixed, span.Span{Off: uint32(len(p.buf)), Len: uint32(len(c.value))})
-		p.buf = append(p.buf, c.value...)
-	}
+	p.buf = append(p.buf[:0], m.same.Text...)
 	if len(p.cols) != len(m.columns) {
 		p.cols = make([]flat, len(m.columns))
 	}
@@ -144,11 +135,7 @@ func (p *Reader) Rows(fields []span.Span, n int) (_ int, err error) {
 			return 0, p.failed(c.name, errBuffer)
 		}
 	}
-	for i, f := range p.file.fixed {
-		for at := f.at; at < n*cols; at += cols {
-			fields[at] = p.fixed[i]
-		}
-	}
+	p.file.same.SetFixed(fields, cols, n, 0)
 	return n, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/formats/parquet"
 	"bulkload/internal/formats/valuetext"
 )
 
@@ -142,20 +143,7 @@ func (n *node) names() []string {
 
 // Columns returns the names of the top-level columns, then the wanted fields of structs. It leaves out a struct if only fields of it are wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
-	names := m.tree.names()
-	var paths []string
-	for _, name := range names {
-		inside := len(paths)
-		for _, want := range wanted {
-			if strings.HasPrefix(want, name+".") && !slices.Contains(names, want) && !slices.Contains(paths, want) && m.tree.find(want) != nil {
-				paths = append(paths, want)
-			}
-		}
-		if slices.Contains(wanted, name) || len(paths) == inside {
-			columns = append(columns, name)
-		}
-	}
-	return append(columns, paths...)
+	return parquet.Offer(m.tree.names(), wanted, func(path string) bool { return m.tree.find(path) != nil })
 }
 
 // check returns an error if a column cannot be read.

@@ -40,8 +40,7 @@ type File struct {
 	leaves []leaf        // the leaves to read; a leaf of two columns is there twice
 	flat   int           // the first flat leaves are columns; the others are parts of nested columns
 	nested []nestedPlace // the nested columns
-	null   []int         // places of the columns that are NULL in every row
-	fixed  []fixedPlace  // the columns with the same value in every row
+	same   Constants     // the columns with the same value in every row
 	width  int           // number of columns
 	chunks []columnChunk // row group by row group, of the leaves
 	holds  int64         // approximate bytes of a reader's buffers
@@ -60,20 +59,6 @@ type nestedPlace struct {
 	place int
 	shape *shape
 	first int // the ordinal of its first leaf after the flat ones
-}
-
-// fixedPlace is a column whose value is the same in every row.
-type fixedPlace struct {
-	place int
-	value []byte
-}
-
-// A Column is a column of the batches.
-type Column struct {
-	Name string // path of a field in the file, unless Null or Fixed
-	// Null means that every row is NULL, and Fixed that every row has Value.
-	Null, Fixed bool
-	Value       []byte
 }
 
 // columnChunk describes the pages of one column in one row group.
@@ -160,12 +145,7 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 	var inner []leaf
 	for place, c := range columns {
 		name := c.Name
-		switch {
-		case c.Null:
-			m.null = append(m.null, place)
-			continue
-		case c.Fixed:
-			m.fixed = append(m.fixed, fixedPlace{place, c.Value})
+		if m.same.Add(place, c) {
 			continue
 		}
 		n := m.tree.find(name)

@@ -30,7 +30,6 @@ type Reader struct {
 	cols    []columnReader // the flat columns
 	nested  nestedReader
 	total   int64 // bytes of all arenas
-	fixed   []span.Span
 }
 
 // NewReader returns a reader. A nested value has at most maxText bytes as JSON.
@@ -49,11 +48,7 @@ func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) 
 	if err := p.begin(); err != nil {
 		return fmt.Errorf("row group %d: %w", group, err)
 	}
-	for _, place := range m.null {
-		for at := place; at < len(fields); at += m.width {
-			fields[at] = span.Null() // no later code changes it
-		}
-	}
+	m.same.SetNull(fields, m.width)
 	return nil
 }
 
@@ -71,22 +66,11 @@ func (p *Reader) begin() error {
 		p.arena.want(2*i+1, dictionary)
 	}
 	p.nested.begin(p, m, chunks[m.flat:len(m.leaves)])
-	size := 0
-	for _, c := range m.fixed {
-		size += len(c.value)
-	}
 	region := 2 * m.flat
-	p.arena.want(region, size)
-	if err := p.arena.reserve(region, size); err != nil {
+	if err := p.arena.reserve(region, len(m.same.Text)); err != nil {
 		return err
 	}
-	p.fixed = p.fixed[:0]
-	data, at := p.region(region), 0
-	for _, c := range m.fixed {
-		n := copy(data[at:], c.value)
-		p.fixed = append(p.fixed, span.Span{Off: uint32(at), Len: uint32(n)})
-		at += n
-	}
+	copy(p.region(region), m.same.Text)
 	return nil
 }
 
@@ -112,14 +96,7 @@ func (p *Reader) Rows(fields []span.Span, n int) (int, error) {
 			return 0, p.columnError(i, err)
 		}
 	}
-	base := uint32(p.arena.regions[2*len(p.cols)].off)
-	for i, f := range p.file.fixed {
-		value := p.fixed[i]
-		value.Off += base
-		for at := f.place; at < n*cols; at += cols {
-			fields[at] = value
-		}
-	}
+	p.file.same.SetFixed(fields, cols, n, p.arena.regions[2*len(p.cols)].off)
 	return n, nil
 }
 

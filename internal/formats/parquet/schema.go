@@ -3,7 +3,6 @@ package parquet
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"bulkload/internal/formats/valuetext"
@@ -119,24 +118,7 @@ func (n *schemaNode) markVariants() {
 // Columns returns the names of the columns and of the wanted members of structs. It omits a struct if only
 // members of it are wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
-	names := m.tree.names()
-	var paths []string
-	for _, name := range names {
-		inside := len(paths)
-		found := false
-		for _, want := range wanted {
-			if found = found || want == name; !strings.HasPrefix(want, name+".") || slices.Contains(names, want) {
-				continue
-			}
-			if m.tree.find(want) != nil && !slices.Contains(paths, want) {
-				paths = append(paths, want)
-			}
-		}
-		if found || len(paths) == inside {
-			columns = append(columns, name)
-		}
-	}
-	return append(columns, paths...)
+	return Offer(m.tree.names(), wanted, func(path string) bool { return m.tree.find(path) != nil })
 }
 
 // listed returns the repeated node of a group that is a list, and nil for other nodes.

@@ -1,0 +1,79 @@
+package parquet
+
+import (
+	"slices"
+	"strings"
+
+	"bulkload/pkg/source/span"
+)
+
+// A Column is a column of the batches.
+type Column struct {
+	Name string // path of a field in the file, unless Null or Fixed
+	// Null means that every row is NULL, and Fixed that every row has Value.
+	Null, Fixed bool
+	Value       []byte
+}
+
+// Constants are the columns of the batches of a file that have the same value in every row. The package of another format may use them.
+type Constants struct {
+	Text  []byte // the values that are not NULL, one after the other
+	null  []int  // places among the columns
+	fixed []fixedPlace
+}
+
+type fixedPlace struct {
+	place int
+	value span.Span // in Text
+}
+
+// Add adds a column if it is Null or Fixed, and reports whether it is.
+func (k *Constants) Add(place int, c Column) bool {
+	switch {
+	case c.Null:
+		k.null = append(k.null, place)
+	case c.Fixed:
+		k.fixed = append(k.fixed, fixedPlace{place, span.Span{Off: uint32(len(k.Text)), Len: uint32(len(c.Value))}})
+		k.Text = append(k.Text, c.Value...)
+	default:
+		return false
+	}
+	return true
+}
+
+// SetNull sets the NULL columns in the rows of a batch, which has this number of columns. No later code changes them.
+func (k *Constants) SetNull(fields []span.Span, columns int) {
+	for _, place := range k.null {
+		for at := place; at < len(fields); at += columns {
+			fields[at] = span.Null()
+		}
+	}
+}
+
+// SetFixed sets the other constant columns in n rows of a batch, which has a copy of Text at the offset base.
+func (k *Constants) SetFixed(fields []span.Span, columns, n, base int) {
+	for _, f := range k.fixed {
+		value := span.Span{Off: uint32(base) + f.value.Off, Len: f.value.Len}
+		for at := f.place; at < n*columns; at += columns {
+			fields[at] = value
+		}
+	}
+}
+
+// Offer returns the names at the top of a schema, and then the wanted paths into structs, as far as leads knows them. It omits a struct if only
+// members of it are wanted.
+func Offer(names, wanted []string, leads func(path string) bool) (columns []string) {
+	var paths []string
+	for _, name := range names {
+		inside := len(paths)
+		for _, want := range wanted {
+			if strings.HasPrefix(want, name+".") && !slices.Contains(names, want) && !slices.Contains(paths, want) && leads(want) {
+				paths = append(paths, want)
+			}
+		}
+		if slices.Contains(wanted, name) || len(paths) == inside {
+			columns = append(columns, name)
+		}
+	}
+	return append(columns, paths...)
+}
