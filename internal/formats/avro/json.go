@@ -2,6 +2,7 @@ package avro
 
 import (
 	"encoding/base64"
+	"slices"
 
 	"bulkload/internal/formats/valuetext"
 )
@@ -105,9 +106,7 @@ func (c *cursor) jsonScalar(n *node) bool {
 		return false
 	}
 	if t := c.buf[start:]; n.logical != logicalNone || t[0] == 'N' || t[0] == 'I' || t[0] == '-' && t[1] == 'I' {
-		c.buf = append(c.buf, '"', '"') // a date, a time, NaN or Infinity, which needs no escapes
-		copy(c.buf[start+1:], t)
-		c.buf[start] = '"'
+		c.buf = append(slices.Insert(c.buf, start, '"'), '"') // a date, a time, NaN or Infinity, which needs no escapes
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package orc
 
 import (
 	"errors"
+	"slices"
 
 	"bulkload/pkg/source/span"
 )
@@ -119,9 +120,7 @@ func (w *nestedWriter) entry(dst []byte, c *column) ([]byte, error) {
 		return dst, err
 	}
 	if dst[start] != '"' { // numbers and booleans need no escapes
-		dst = append(dst, 0, '"')
-		copy(dst[start+1:], dst[start:len(dst)-2])
-		dst[start] = '"'
+		dst = append(slices.Insert(dst, start, '"'), '"')
 	}
 	return w.value(append(dst, ':'), c.kids[1])
 }

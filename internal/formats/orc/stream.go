@@ -90,14 +90,7 @@ func (r *source) fetch(at int64, have, n int) error {
 		copy(b, old)
 	}
 	r.packed = r.packed[:n]
-	read, err := r.raw.ReadAt(r.packed[have:], at+int64(have))
-	if read < n-have {
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("read at byte %d: %w", at+int64(have+read), err)
-	}
-	return nil
+	return parquet.ReadAt(r.raw, r.packed[have:], at+int64(have))
 }
 
 // unpack decompresses a chunk.

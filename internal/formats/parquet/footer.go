@@ -68,7 +68,7 @@ func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 	if size < int64(len(Magic))+footerTail {
 		return nil, damagedFooter("it has %s", setting.Count(size, "byte"))
 	}
-	if err := readAt(raw, tail[:], size-footerTail); err != nil {
+	if err := ReadAt(raw, tail[:], size-footerTail); err != nil {
 		return nil, err
 	}
 	switch string(tail[4:]) {
@@ -86,7 +86,7 @@ func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 		return nil, limit.Exceeded("the footer", n, limit.Bytes)
 	}
 	b := make([]byte, n)
-	if err := readAt(raw, b, size-footerTail-n); err != nil {
+	if err := ReadAt(raw, b, size-footerTail-n); err != nil {
 		return nil, err
 	}
 	f, err := parseFooter(b)
@@ -100,8 +100,8 @@ func damagedFooter(format string, args ...any) error {
 	return fmt.Errorf("it is not a Parquet file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
 }
 
-// readAt fills b.
-func readAt(raw io.ReaderAt, b []byte, at int64) error {
+// ReadAt fills b from the byte at of a file.
+func ReadAt(raw io.ReaderAt, b []byte, at int64) error {
 	n, err := raw.ReadAt(b, at)
 	if n == len(b) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/source/span"
@@ -194,9 +195,7 @@ func (w *nestedWriter) entry(dst []byte, s *shape, rep int) ([]byte, error) {
 		return dst, err
 	}
 	if dst[start] != '"' { // values that are not strings need no escapes
-		dst = append(dst, 0, '"')
-		copy(dst[start+1:], dst[start:len(dst)-2])
-		dst[start] = '"'
+		dst = append(slices.Insert(dst, start, '"'), '"')
 	}
 	return w.value(append(dst, ':'), s.kids[1], rep)
 }

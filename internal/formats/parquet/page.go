@@ -109,14 +109,7 @@ func (s *pageSource) fill(at int64, have, want int) error {
 		copy(packed, s.packed[:have])
 		s.packed = packed
 	}
-	n, err := s.raw.ReadAt(s.packed[have:want], at+int64(have))
-	if n < want-have {
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("read at byte %d: %w", at+int64(have+n), err)
-	}
-	return nil
+	return ReadAt(s.raw, s.packed[have:want], at+int64(have))
 }
 
 // unpack unpacks a page to dst, which it must fill.
