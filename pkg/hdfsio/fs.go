@@ -45,6 +45,33 @@ type Writer interface {
 	Abort() error
 }
 
+// writing is the state of a [Writer].
+type writing struct {
+	ctx  context.Context
+	name string
+	n    int64 // bytes written
+	err  error // the first error, which later calls return too
+	done bool
+}
+
+// check returns an error if the file can no longer be written.
+func (w *writing) check() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.done:
+		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
+	}
+	return w.fail(context.Cause(w.ctx))
+}
+
+func (w *writing) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
+	}
+	return w.err
+}
+
 // CreateOptions are the options of a new file.
 type CreateOptions struct {
 	// Perm is the exact mode of the file. Default 0644.

@@ -24,7 +24,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	h.takeBack(ctx)
 	o = o.withDefaults()
 	if o.Interim {
-		return &interimWriter{hdfs: h, ctx: ctx, name: name, options: o}, nil
+		return &interimWriter{writing: writing{ctx: ctx, name: name}, hdfs: h, options: o}, nil
 	}
 	w, err := h.create(ctx, name, o)
 	if err != nil {

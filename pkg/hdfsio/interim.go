@@ -14,16 +14,11 @@ const smallFile = 256 << 10
 // interimWriter is a file that is renamed once it is finished. Nothing reads it before that, so Finish creates a small
 // one, and repeats that once on failure: its bytes are still buffered.
 type interimWriter struct {
+	writing // until the file is created
 	hdfs    *HDFS
-	ctx     context.Context
-	name    string
 	options CreateOptions
-
-	held *[]byte     // nil before the first byte and after the bytes are released
-	n    int         // bytes of it
-	file *hdfsWriter // once it is created
-	err  error
-	done bool
+	held    *[]byte     // nil before the first byte and after the bytes are released
+	file    *hdfsWriter // once it is created
 }
 
 // buffer returns an empty buffer for the bytes of a small file.
@@ -40,12 +35,12 @@ func (w *interimWriter) Write(p []byte) (int, error) {
 	if err := w.check(); err != nil {
 		return 0, err
 	}
-	if w.file == nil && w.n+len(p) <= smallFile {
+	if w.file == nil && w.n+int64(len(p)) <= smallFile {
 		if w.held == nil {
 			w.held = w.hdfs.buffer()
 		}
 		*w.held = append(*w.held, p...)
-		w.n = len(*w.held)
+		w.n = int64(len(*w.held))
 		return len(p), nil
 	}
 	if w.file == nil {
@@ -122,17 +117,10 @@ func (w *interimWriter) Info() fs.FileInfo {
 }
 
 func (w *interimWriter) check() error {
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.file != nil:
+	if w.err == nil && w.file != nil {
 		return w.file.check()
-	case w.done:
-		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
-	case w.ctx.Err() != nil:
-		w.err = &RewriteError{Path: w.name, Offset: int64(w.n), Err: context.Cause(w.ctx)}
 	}
-	return w.err
+	return w.writing.check()
 }
 
 // Reopen implements [Reopener]. One NameNode call confirms that the file is closed, its length, and that its only block is the

@@ -53,7 +53,7 @@ func (l Local) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	if err != nil {
 		return nil, err
 	}
-	w := &localWriter{fs: l, ctx: ctx, f: f, temp: temp, name: name}
+	w := &localWriter{writing: writing{ctx: ctx, name: name}, fs: l, f: f, temp: temp}
 	if err := f.Chmod(o.Perm); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
@@ -225,14 +225,11 @@ func sysFileID(sys any) (uint64, bool) {
 }
 
 type localWriter struct {
-	fs         Local
-	ctx        context.Context
-	f          *os.File
-	temp, name string
-	n          int64
-	begun      int64 // bytes whose writeback the kernel has been asked to start
-	err        error
-	done       bool
+	writing
+	fs    Local
+	f     *os.File
+	temp  string
+	begun int64 // bytes whose writeback the kernel has been asked to start
 }
 
 // writebackBytes is the number of bytes written between requests to start writeback, which leaves little for the final sync.
@@ -306,21 +303,4 @@ func (w *localWriter) Abort() error {
 		err = errors.Join(err, e)
 	}
 	return err
-}
-
-func (w *localWriter) check() error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.done {
-		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
-	}
-	return w.fail(context.Cause(w.ctx))
-}
-
-func (w *localWriter) fail(err error) error {
-	if err != nil && w.err == nil {
-		w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
-	}
-	return w.err
 }

@@ -53,7 +53,7 @@ func (m *Memory) Create(ctx context.Context, name string, o CreateOptions) (Writ
 	}
 	n := m.node(o.withDefaults().Perm)
 	m.nodes[name] = n
-	return &memoryWriter{memory: m, ctx: ctx, name: name, node: n}, nil
+	return &memoryWriter{writing: writing{ctx: ctx, name: name}, memory: m, node: n}, nil
 }
 
 // Open implements [FS].

@@ -12,13 +12,10 @@ import (
 )
 
 type memoryWriter struct {
+	writing
 	memory *Memory
-	ctx    context.Context
-	name   string
 	node   *node
 	data   []byte
-	done   bool
-	err    error
 }
 
 func (w *memoryWriter) Write(p []byte) (int, error) {
@@ -26,13 +23,14 @@ func (w *memoryWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	w.data = append(w.data, p...)
+	w.n = int64(len(w.data))
 	return len(p), nil
 }
 
 func (w *memoryWriter) Finish() error {
 	w.memory.mu.Lock()
 	defer w.memory.mu.Unlock()
-	if err := w.checkLocked(); err != nil {
+	if err := w.check(); err != nil {
 		return err
 	}
 	if w.memory.nodes[w.name] != w.node {
@@ -52,29 +50,6 @@ func (w *memoryWriter) Abort() error {
 	}
 	w.done = true
 	return nil
-}
-
-func (w *memoryWriter) check() error {
-	w.memory.mu.Lock()
-	defer w.memory.mu.Unlock()
-	return w.checkLocked()
-}
-
-func (w *memoryWriter) checkLocked() error {
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.done:
-		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
-	}
-	return w.fail(context.Cause(w.ctx))
-}
-
-func (w *memoryWriter) fail(err error) error {
-	if err != nil && w.err == nil {
-		w.err = &RewriteError{Path: w.name, Offset: int64(len(w.data)), Err: err}
-	}
-	return w.err
 }
 
 type memoryFile struct {
