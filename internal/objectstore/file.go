@@ -268,11 +268,11 @@ func (f *file) release(r *span, at int64) {
 // read fills a buffer with an object's bytes from off. A retry requests only the bytes that are still missing.
 func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error {
 	have := 0
-	err := s.do(ctx, func() (*request, error) {
+	err := s.do(ctx, s.name(o.key), func() *request {
 		q := s.protocol.get(o)
-		q.what, q.from = s.name(o.key), off+int64(have)
+		q.from = off + int64(have)
 		q.header.Set("Range", fmt.Sprintf("bytes=%d-%d", q.from, off+int64(len(buf))-1))
-		return q, nil
+		return q
 	}, func(resp *http.Response) error {
 		if err := s.checkSame(resp, o, off+int64(have), int64(len(buf)-have)); err != nil {
 			return err

@@ -89,19 +89,18 @@ func (e *shortError) Error() string {
 	return fmt.Sprintf("it sent %d of %d bytes", e.have, e.want)
 }
 
-// do sends a request until use returns no error, the error is final, or the tries are used up; a try that received bytes restarts the count. use may
-// be called several times: it continues where it stopped. do does not wait after the first lost connection, which is not a sign of an overloaded store.
-func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
+// do sends a request about the bucket or an object, what, until use returns no error, the error is final, or the tries are used up; a try that
+// received bytes restarts the count. use may be called several times: it continues where it stopped. do does not wait after the first lost connection,
+// which is not a sign of an overloaded store.
+func (s *Store) do(ctx context.Context, what string, r func() *request, use func(*http.Response) error) error {
 	redirected, lost, from := false, false, int64(0)
 	for try := 1; ; try++ {
-		q, err := r()
-		if err != nil {
-			return err
-		}
+		q := r()
+		q.what = what
 		if q.from > from {
 			from, try = q.from, 1 // some bytes were received
 		}
-		err = s.once(ctx, q, use)
+		err := s.once(ctx, q, use)
 		if err == nil {
 			return nil
 		}

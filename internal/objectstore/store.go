@@ -128,11 +128,7 @@ func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 
 // describe requests an object's description.
 func (s *Store) describe(ctx context.Context, key string) (o object, err error) {
-	err = s.do(ctx, func() (*request, error) {
-		q := s.protocol.head(key)
-		q.what = s.name(key)
-		return q, nil
-	}, func(resp *http.Response) (err error) {
+	err = s.do(ctx, s.name(key), func() *request { return s.protocol.head(key) }, func(resp *http.Response) (err error) {
 		o, err = s.protocol.describe(resp)
 		return err
 	})
@@ -153,11 +149,10 @@ func (s *Store) whyNot(ctx context.Context, key string, err error) error {
 	if a, ok := errors.AsType[*answer](err); !ok || a.code != "" || !isDenial(a.status) {
 		return err
 	}
-	again := s.do(ctx, func() (*request, error) {
+	again := s.do(ctx, s.name(key), func() *request {
 		q := s.protocol.get(object{key: key})
-		q.what = s.name(key)
 		q.header.Set("Range", "bytes=0-0")
-		return q, nil
+		return q
 	}, func(*http.Response) error { return nil })
 	return cmp.Or(again, err)
 }
@@ -240,11 +235,7 @@ func (s *Store) element(prefix, key string, dir bool) error {
 
 // page requests a page of a list.
 func (s *Store) page(ctx context.Context, prefix, token string, most int) (p page, err error) {
-	err = s.do(ctx, func() (*request, error) {
-		q := s.protocol.list(prefix, token, most)
-		q.what = s.root
-		return q, nil
-	}, func(resp *http.Response) error {
+	err = s.do(ctx, s.root, func() *request { return s.protocol.list(prefix, token, most) }, func(resp *http.Response) error {
 		body, err := readBody(resp)
 		if err == nil {
 			p, err = s.protocol.page(body)
