@@ -80,8 +80,7 @@ func (c *Cluster) probeKMS(ctx context.Context, _ Role) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(r)
+	response, err := newTransport().RoundTrip(r)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -212,26 +211,13 @@ func (c *Cluster) probeMeta(ctx context.Context) error {
 
 // jmx reads one bean from a Hadoop daemon's /jmx into out.
 func jmx(ctx context.Context, port int, bean string, out any) error {
-	u := url.URL{Scheme: "http", Host: local(port), Path: "/jmx", RawQuery: url.Values{"qry": {bean}}.Encode()}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return err
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", u.String(), response.Status)
-	}
+	address := "http://" + local(port) + "/jmx?" + url.Values{"qry": {bean}}.Encode()
 	var answer struct{ Beans []json.RawMessage }
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("%s: %w", u.String(), err)
+	if err := getJSON(ctx, newTransport().RoundTrip, address, &answer); err != nil {
+		return err
 	}
 	if len(answer.Beans) == 0 {
-		return fmt.Errorf("%s: no such bean yet", u.String())
+		return fmt.Errorf("%s: no such bean yet", address)
 	}
 	return json.Unmarshal(answer.Beans[0], out)
 }

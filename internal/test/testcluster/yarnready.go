@@ -16,20 +16,27 @@ const maxREST = 1 << 20
 
 // rest reads a JSON response of a daemon of YARN, with Kerberos as one of the users.
 func (c *Cluster) rest(ctx context.Context, port int, path string, out any) error {
-	address := "http://" + local(port) + path
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	do := (&http.Client{Transport: transport}).Do
+	web := &http.Client{Transport: newTransport()}
+	do := web.Do
 	if c.state.Security.Kerberos {
 		who, err := c.login(Loader)
 		if err != nil {
 			return err
 		}
 		defer who.Destroy()
-		do = spnego.NewClient(who, &http.Client{Transport: transport}, webID).Do
+		do = spnego.NewClient(who, web, webID).Do
+	}
+	return getJSON(ctx, do, "http://"+local(port)+path, out)
+}
+
+// newTransport returns a transport for one request.
+func newTransport() *http.Transport { return &http.Transport{DisableKeepAlives: true} }
+
+// getJSON reads a JSON response of a daemon's web server.
+func getJSON(ctx context.Context, do func(*http.Request) (*http.Response, error), address string, out any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
 	}
 	response, err := do(request)
 	if err != nil {
