@@ -86,7 +86,13 @@ func (l layout) write(o Options, ports Ports, yarnLib string) error {
 	daemonTLS(l, o.Security, hbase)
 	sites(l.daemonConf())
 	files[filepath.Join(l.daemonConf(), "hadoop-metrics2-hbase.properties")] = metricsProperties
-	for path, text := range files {
+	return writeFiles("", files)
+}
+
+// writeFiles writes files by their names below a directory, and creates missing directories.
+func writeFiles(dir string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}

@@ -122,10 +122,8 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 		return err
 	}
 	port := c.state.Ports.KDC
-	for path, text := range map[string]string{l.krb5Conf(): krb5Conf(port, s), l.kdcConf(): kdcConf(l, port, s)} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
+	if err := writeFiles("", map[string]string{l.krb5Conf(): krb5Conf(port, s), l.kdcConf(): kdcConf(l, port, s)}); err != nil {
+		return err
 	}
 	run := func(name string, args ...string) error {
 		path, err := kerberosTool(name)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,17 +49,9 @@ func (l layout) writeKMS(o Options, p Ports) error {
 		acls["default.key.acl."+op], acls["key.acl."+DeniedKey+"."+op] = "*", "*"
 	}
 	acls["key.acl."+DeniedKey+".DECRYPT_EEK"] = daemonUser
-	if err := os.MkdirAll(l.kms(), 0o755); err != nil {
-		return err
-	}
-	for name, text := range map[string]string{
+	return writeFiles(l.kms(), map[string]string{
 		"kms-site.xml": siteXML(site, nil), "kms-acls.xml": siteXML(acls, nil), "core-site.xml": siteXML(core, nil), "log4j.properties": log4jProperties,
-	} {
-		if err := os.WriteFile(filepath.Join(l.kms(), name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // kmsCommand returns the argument vector of the KMS.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -37,9 +36,10 @@ func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string
 	dir := t.TempDir()
 	const federation, space = "dfs.federation.router.", "ns0"
 	address = local(ports.NameNode)
-	for name, site := range map[string]map[string]string{
-		"core-site.xml": {"fs.defaultFS": "hdfs://" + address, "ipc.client.connect.retry.interval": "200", "ipc.client.connect.max.retries": "100"},
-		"hdfs-site.xml": {
+	err = writeFiles(dir, map[string]string{
+		"log4j.properties": log4jProperties,
+		"core-site.xml":    siteXML(map[string]string{"fs.defaultFS": "hdfs://" + address, "ipc.client.connect.retry.interval": "200", "ipc.client.connect.max.retries": "100"}, nil),
+		"hdfs-site.xml": siteXML(map[string]string{
 			"dfs.nameservices":                          space,
 			"dfs.namenode.rpc-address." + space:         local(c.state.Ports.NameNode),
 			federation + "monitor.namenode":             space,
@@ -53,13 +53,9 @@ func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string
 			federation + "cache.ttl":                    "1s",
 			federation + "store.driver.class":           "org.apache.hadoop.hdfs.server.federation.store.driver.impl.StateStoreFileImpl",
 			federation + "store.driver.file.directory":  filepath.Join(dir, "store"),
-		},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(siteXML(site, nil)), 0o600); err != nil {
-			return "", err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "log4j.properties"), []byte(log4jProperties), 0o600); err != nil {
+		}, nil),
+	})
+	if err != nil {
 		return "", err
 	}
 	java := func(class string, args ...string) []string {
