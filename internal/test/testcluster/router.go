@@ -63,17 +63,7 @@ func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string
 		argv = append(argv, "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+dir, "-cp", classPath(jarPath(c.lib), jarPath(lib), dir), class)
 		return append(argv, args...)
 	}
-	// Not the test's context, which ends before its cleanup.
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		out, err := c.spawner.output(ctx, nil, java("org.apache.hadoop.hdfs.server.federation.router.DFSRouter"), environment("HADOOP_USER_NAME="+daemonUser))
-		if ctx.Err() == nil {
-			t.Logf("the router has ended: %v\n%s", err, lastLines(out, 20))
-		}
-		ended <- err
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
+	c.runFurther(t, "the router", java("org.apache.hadoop.hdfs.server.federation.router.DFSRouter"), environment("HADOOP_USER_NAME="+daemonUser))
 	for _, mount := range slices.Sorted(maps.Keys(mounts)) {
 		argv := java("org.apache.hadoop.hdfs.tools.federation.RouterAdmin", "-add", mount, space, mounts[mount])
 		for tries := 1; ; tries++ { // the router may not have its store yet
@@ -87,4 +77,18 @@ func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string
 		}
 	}
 	return address, nil
+}
+
+// runFurther runs a further daemon until the test ends.
+func (c *Cluster) runFurther(t testing.TB, what string, argv, env []string) {
+	// Not the test's context, which ends before its cleanup.
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if out, err := c.spawner.output(ctx, nil, argv, env); ctx.Err() == nil {
+			t.Logf("%s has ended: %v\n%s", what, err, lastLines(out, 20))
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
 }

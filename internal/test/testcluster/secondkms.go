@@ -1,7 +1,6 @@
 package testcluster
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,15 +49,6 @@ func (c *Cluster) SecondKMS(t testing.TB, host string, tls bool) (address, trust
 	for _, arg := range c.command(KMS) {
 		argv = append(argv, strings.ReplaceAll(arg, c.layout.kms(), dir))
 	}
-	// Not the test's context, which ends before its cleanup.
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if _, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment()); ctx.Err() == nil {
-			t.Logf("the second KMS has ended: %v", err)
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
+	c.runFurther(t, "the second KMS", argv, c.daemonEnvironment())
 	return fmt.Sprintf("kms://%s@%s:%d/kms", scheme, host, c.state.Ports.KMS), trust
 }
