@@ -65,7 +65,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 
 // writerOf returns the writer of a created file. In an encryption zone it requests the file's key; if that fails, it removes the file.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
-	w := &hdfsWriter{hdfs: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
+	w := &hdfsWriter{writing: writing{ctx: ctx, name: name}, hdfs: h, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
@@ -76,9 +76,8 @@ func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file 
 
 // hdfsWriter writes a file block by block.
 type hdfsWriter struct {
+	writing
 	hdfs *HDFS
-	ctx  context.Context
-	name string
 	perm fs.FileMode
 	file *dfs.File
 	near string // server for the first replica of a block
@@ -89,9 +88,6 @@ type hdfsWriter struct {
 	blocks int              // number of blocks allocated
 	crypt  crypt
 
-	n    int64
-	err  error
-	done bool
 	info fs.FileInfo // the file after Finish
 }
 
@@ -281,22 +277,17 @@ func (h *HDFS) removeLeft(ctx context.Context, name string) error {
 }
 
 func (w *hdfsWriter) check() error {
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.done:
-		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
-	case w.ctx.Err() != nil:
+	if w.err == nil && !w.done && w.ctx.Err() != nil {
 		return w.fail(context.Cause(w.ctx))
 	}
-	return nil
+	return w.writing.check()
 }
 
 func (w *hdfsWriter) fail(err error) error {
 	if w.ctx.Err() != nil {
 		err = context.Cause(w.ctx) // other errors only follow from it
 	}
-	if pe := (*fs.PathError)(nil); errors.As(pathError("write", w.name, err), &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](pathError("write", w.name, err)); ok {
 		err = pe.Err
 	}
 	if w.ctx.Err() == nil {
