@@ -15,8 +15,6 @@ import (
 	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/hadoop/kms"
 	"bulkload/pkg/kerberos"
-
-	"github.com/colinmarc/hdfs/v2"
 )
 
 // Keys are the settings for requests to the key management servers (KMS) of encryption zones for the data keys of files. Requests
@@ -184,17 +182,15 @@ func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 // encrypted reports whether a file or directory is in an encryption zone (HAS_CRYPT of HdfsFileStatusProto.Flags, Hadoop 3).
 func (i hdfsInfo) encrypted() bool {
 	const hasCrypt = 0x02
-	st, ok := i.Sys().(*hdfs.FileStatus)
-	return ok && st.GetFlags()&hasCrypt != 0
+	return i.status().GetFlags()&hasCrypt != 0
 }
 
 // encryption returns the encryption of a file, nil outside of encryption zones. Directories of a zone have none.
 func (i hdfsInfo) encryption() *dfs.Encryption {
-	st, ok := i.Sys().(*hdfs.FileStatus)
-	if !ok || st.GetFileEncryptionInfo() == nil {
+	e := i.status().GetFileEncryptionInfo()
+	if e == nil {
 		return nil
 	}
-	e := st.GetFileEncryptionInfo()
 	return &dfs.Encryption{Suite: uint64(e.GetSuite()), Protocol: uint64(e.GetCryptoProtocolVersion()), Key: e.GetKey(), IV: e.GetIv(),
 		KeyName: e.GetKeyName(), KeyVersion: e.GetEzKeyVersionName()}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"bulkload/internal/hadoop/dfs"
-
-	"github.com/colinmarc/hdfs/v2"
 )
 
 // blocks reads the bytes of a file from its blocks.
@@ -25,12 +23,11 @@ func (h *HDFS) reader(name string, info hdfsInfo) blocks {
 
 // coding returns the erasure coding policy of a file, or the policy of new files in a directory.
 func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
-	st, ok := i.Sys().(*hdfs.FileStatus)
-	if !ok || st.GetEcPolicy() == nil {
+	policy := i.status().GetEcPolicy()
+	if policy == nil {
 		return p, false
 	}
 	const replication = 0 // the number of the policy that gives a directory below a coded one replicated files
-	policy := st.GetEcPolicy()
 	schema := policy.GetSchema()
 	p = dfs.PolicyOf(policy.GetId(), dfs.Policy{Name: policy.GetName(), Codec: schema.GetCodecName(),
 		Data: int(schema.GetDataUnits()), Parity: int(schema.GetParityUnits()), Cell: int64(policy.GetCellSize())})

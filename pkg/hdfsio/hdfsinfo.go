@@ -57,10 +57,14 @@ func (i hdfsInfo) Mode() fs.FileMode {
 
 // FileID returns the inode number.
 func (i hdfsInfo) FileID() (uint64, bool) {
-	if st, ok := i.Sys().(*hdfs.FileStatus); ok {
-		return st.GetFileId(), st.FileId != nil
-	}
-	return 0, false
+	st := i.status()
+	return st.GetFileId(), st != nil && st.FileId != nil
+}
+
+// status returns the NameNode's description, nil if there is none: its methods then return zero values.
+func (i hdfsInfo) status() *hdfs.FileStatus {
+	st, _ := i.Sys().(*hdfs.FileStatus)
+	return st
 }
 
 const safeMode = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
@@ -145,8 +149,7 @@ func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	var remote hdfs.Error
