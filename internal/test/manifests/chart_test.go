@@ -205,6 +205,8 @@ func TestChartRefuses(t *testing.T) {
 		"hadoop: {configMap: x}\njobs: {a: b}\nonce: {a: {job: a, input: x}}\nkerberos: {principal: p}\n": "kerberos.keytabSecret",
 		"hadoop: {configMap: x}\nnigthly: {}\n":                                                           "nigthly",
 		"hadoop: {configMap: x}\nparts: {phase: merges}\n":                                                "phase",
+		"hadoop: {configMap: x}\njobs: {a: 'family: f'}\nparts: {phase: load, name: b, job: a}\n":         "parts.table",
+		"hadoop: {configMap: x}\njobs: {a: 'tables: [{}]'}\nparts: {phase: load, name: b, job: a}\n":      "a has tables",
 	} {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", values, err, want)
