@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // TestSystemdUnits checks the units with systemd, with the program at the path that they name.
@@ -70,5 +72,30 @@ func TestSystemdUnits(t *testing.T) {
 		t.Errorf("security: %v: %s", err, out)
 	} else {
 		t.Log(lines[len(lines)-1])
+	}
+}
+
+// TestZones checks that the examples start a night and count its date in one time zone: otherwise yesterday may be another day than the night's.
+func TestZones(t *testing.T) {
+	for _, c := range []struct{ starts, counts, in string }{
+		{"systemd/bulkload@.timer", "systemd/bulkload@.service", `(?m)^OnCalendar=.* (\S+/\S+)$|^Environment=TZ=(\S+)$`},
+		{"kubernetes/cronjob.yaml", "kubernetes/cronjob.yaml", `(?m)^  timeZone: (\S+)$|--time-zone=(\S+)`},
+		{"airflow/nightly_bash.py", "airflow/nightly_bash.py", `tz="(.*?)"|in_timezone\('(.*?)'\)`},
+		{"airflow/nightly_operator.py", "airflow/nightly_operator.py", `tz="(.*?)"|in_timezone\('(.*?)'\)`},
+		{"airflow/shares_bash.py", "airflow/shares_bash.py", `tz="(.*?)"|in_timezone\('(.*?)'\)`},
+	} {
+		zone := func(file string, group int) string {
+			b, err := os.ReadFile(root + "/examples/" + file)
+			testcheck.Must(t, err)
+			for _, m := range regexp.MustCompile(c.in).FindAllStringSubmatch(string(b), -1) {
+				if m[group] != "" {
+					return m[group]
+				}
+			}
+			return ""
+		}
+		if starts, counts := zone(c.starts, 1), zone(c.counts, 2); starts == "" || starts != counts {
+			t.Errorf("%s starts in %q, %s counts days in %q", c.starts, starts, c.counts, counts)
+		}
 	}
 }

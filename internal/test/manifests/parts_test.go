@@ -44,6 +44,7 @@ func (p *phases) run(phase string, code int, more ...string) {
 	p.t.Helper()
 	const values = `
 hadoop: {configMap: hadoop-conf}
+timeZone: Asia/Shanghai
 jobs: {check: "table: check\n"}
 parts: {phase: PHASE, name: check-20261120, job: check, input: 'hdfs:///user/tina/check/20261120', count: 2}
 `
@@ -83,9 +84,10 @@ func TestChartPartsRun(t *testing.T) {
 	p.run("load", 7)
 }
 
-// TestChartPartsTable checks that the table of the load is the job file's, unless the values name another, which plan and load then get.
+// TestChartPartsTable checks that the table of the load is the job file's, unless the values name another, which plan and load then get, and that
+// their dates are of the chart's time zone.
 func TestChartPartsTable(t *testing.T) {
-	const values = "hadoop: {configMap: hadoop-conf}\njobs: {check: \"JOB\\n\"}\nparts: {phase: PHASE, name: a, job: check, input: x, table: 'TABLE'}\n"
+	const values = "hadoop: {configMap: hadoop-conf}\ntimeZone: Asia/Shanghai\njobs: {check: \"JOB\\n\"}\nparts: {phase: PHASE, name: a, job: check, input: x, table: 'TABLE'}\n"
 	for _, c := range []struct{ job, table, phase, want string }{
 		{"table: check", "", "plan", ""}, // which reads the job file
 		{"table: check", "", "load", "check"},
@@ -95,7 +97,7 @@ func TestChartPartsTable(t *testing.T) {
 	} {
 		text := strings.NewReplacer("JOB", c.job, "TABLE", c.table, "PHASE", c.phase).Replace(values)
 		args := find[*batch.Job](t, chartObjects(t, text))[0].Spec.Template.Spec.Containers[0].Args
-		if got := arg(args, "--table"); got != c.want {
+		if got := arg(args, "--table"); got != c.want || arg(args, "--time-zone") != "Asia/Shanghai" {
 			t.Errorf("%+v: %q", c, args)
 		}
 	}
