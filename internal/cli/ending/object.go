@@ -124,6 +124,8 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	if p.Start.Parts == 0 { // the directories of a split run are each read in their own way
 		r.Reading = p.Start.Reading
 	}
+	amounts := o.Result.Amounts(p)
+	r.Rejected, r.Filtered = amounts.Rejected, amounts.Filtered
 	if o.Result == nil {
 		return r
 	}
@@ -133,14 +135,10 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	if abs, err := filepath.Abs(r.Job); err == nil && r.Job != "" {
 		r.Job = abs // the reader may run in another directory
 	}
-	if r.Share != nil {
-		r.Rejected, r.Filtered = r.Share.Rejected, r.Share.Filtered
-	}
 	m := r.Result.Manifest
 	if m == nil {
 		return r
 	}
-	r.Rejected, r.Filtered = m.Rejected, m.Filtered
 	if cmd.Name() == "build" {
 		r.Manifest = m
 	}

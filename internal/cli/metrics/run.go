@@ -54,7 +54,7 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by their results: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
 		labels: []string{"outcome"}, report: (*Run).reportExpectations},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", report: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
-	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
+	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run; of the build of a share, rows that it sorted.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
 	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
 	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().HFiles) })},
 	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", report: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
@@ -92,14 +92,7 @@ func (r *Run) result() *result.Result {
 }
 
 // manifest returns the amounts: those of the build if it finished, otherwise the amounts done so far.
-func (r *Run) manifest() *manifest.Manifest {
-	if m := r.result().Manifest; m != nil {
-		return m
-	}
-	p := r.Progress
-	return &manifest.Manifest{Records: moment{Progress: p}.done("read").Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes,
-		Digest: manifest.Digest{Rows: p.HFiles.Rows}}
-}
+func (r *Run) manifest() *manifest.Manifest { return r.result().Amounts(r.Progress) }
 
 func (r *Run) reportExpectations(set func(float64, ...string)) {
 	counts := map[string]int{}

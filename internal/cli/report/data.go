@@ -159,7 +159,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	regions := w.regions
 	var files []manifest.File
 	if m != nil {
-		r.Counts, r.RejectFile, files = m, m.RejectFile, m.Files
+		r.Counts, r.RejectFile, files = o.Result.Amounts(o.Progress), m.RejectFile, m.Files
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // files of earlier attempts too
 			regions = map[int]region{}
@@ -167,8 +167,8 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 				addFile(regions, f.Region, f.Rows, f.Bytes)
 			}
 		}
-	} else if p := o.Progress; sampleOf(p).Read > 0 {
-		r.Counts = &manifest.Manifest{Records: sampleOf(p).Read, Digest: manifest.Digest{Rows: p.HFiles.Rows}, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
+	} else if so := o.Result.Amounts(o.Progress); so.Records > 0 {
+		r.Counts, r.RejectFile = so, so.RejectFile
 	}
 	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits, files)
 	if r.Load != nil {

@@ -96,6 +96,7 @@ type parts struct {
 	behind  progress.PartsWork  // parts that this run did completely
 	ahead   progress.PartsWork  // parts that are neither done nor begun
 	clock   *progress.WaitClock // nil without a gate
+	counted progress.Records    // of the current part
 }
 
 func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Directory) *parts {
@@ -175,6 +176,8 @@ func (p *parts) partSpec(i int) spec.Job {
 func (p *parts) partOptions(i int) RunOptions {
 	o := p.options
 	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
+	p.counted = progress.Records{}
+	o.Events = progress.Tee(o.Events, progress.Events{OnRecords: func(r progress.Records) { p.counted = r }})
 	if i > 0 {
 		o.Snapshot = "" // one snapshot before all parts
 	}
@@ -259,6 +262,10 @@ func (p *parts) failed(ctx context.Context, i int, r *result.Result, err error, 
 		part.Job, _ = p.stateDir(i)
 	}
 	part.Status, part.Error, part.Elapsed = result.PartFailed, err.Error(), took
+	part.Records, part.Rejected, part.Filtered = p.counted.Read, p.counted.Rejected, p.counted.Filtered
+	if bad, ok := errors.AsType[*fail.RejectsError](err); ok {
+		part.RejectFile = bad.File
+	}
 	switch {
 	case ctx.Err() != nil:
 		part.Status = result.PartStopped

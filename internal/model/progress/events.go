@@ -14,6 +14,7 @@ type Events struct {
 	OnTotal   func(phase string, total Amount) // work of a phase, as far as it is known; later calls replace earlier ones
 	OnRows    func(rows, bytes int64)          // read and added to the sort
 	OnSplit   func()                           // an input split was read completely
+	OnRecords func(r Records)                  // pass 1 has ended, with or without an error; later calls of an attempt replace earlier ones
 	OnSpill   func(rows, bytes int64)          // a run was written to disk; bytes on disk
 	OnMerged  func(rows int64)                 // rows that pass 2 read from the sort; negative when a region is written again
 	OnWritten func(bytes int64)                // bytes of HFiles passed to the file system
@@ -87,6 +88,13 @@ type Tasks struct {
 	Failed         int    `json:"failed_attempts"` // each but the last is followed by another attempt
 }
 
+// Records counts the records of pass 1.
+type Records struct {
+	Read     int64 // good and bad
+	Rejected int64 // set aside
+	Filtered int64 // left out by the filter
+}
+
 // Amount is an amount of a phase's work, done or planned. Zero fields are unknown.
 type Amount struct {
 	Rows  int64 `json:"rows,omitempty"`
@@ -103,6 +111,7 @@ func Tee(all ...Events) Events {
 		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.Total(phase, a) }) },
 		OnRows:    func(rows, bytes int64) { each(all, func(e Events) { e.Rows(rows, bytes) }) },
 		OnSplit:   func() { each(all, Events.Split) },
+		OnRecords: func(r Records) { each(all, func(e Events) { e.Records(r) }) },
 		OnSpill:   func(rows, bytes int64) { each(all, func(e Events) { e.spill(rows, bytes) }) },
 		OnMerged:  func(rows int64) { each(all, func(e Events) { e.Merged(rows) }) },
 		OnWritten: func(bytes int64) { each(all, func(e Events) { e.Written(bytes) }) },
@@ -142,6 +151,7 @@ func (e Events) Start(s Start)                 { call(e.OnStart, s) }
 func (e Events) Phase(name string)             { call(e.OnPhase, name) }
 func (e Events) Total(phase string, a Amount)  { call2(e.OnTotal, phase, a) }
 func (e Events) Rows(rows, bytes int64)        { call2(e.OnRows, rows, bytes) }
+func (e Events) Records(r Records)             { call(e.OnRecords, r) }
 func (e Events) spill(rows, bytes int64)       { call2(e.OnSpill, rows, bytes) }
 func (e Events) Written(bytes int64)           { call(e.OnWritten, bytes) }
 func (e Events) Hfile(f HFile)                 { call(e.OnHFile, f) }

@@ -16,6 +16,7 @@ type Progress struct {
 	Spilled  Amount          `json:"spilled"`
 	Written  int64           `json:"written_bytes"` // bytes of HFiles passed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete HFiles
+	Records  Records         `json:"-"`             // of pass 1, of all parts, as far as pass 1 has ended
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
 	Left     Left            `json:"left"`           // current estimate
@@ -56,6 +57,7 @@ type Tracker struct {
 	p      Progress
 	totals map[string]Amount // of phases that have not begun
 	marks  marks             // of the current phase
+	before Records           // of earlier parts
 }
 
 // Progress returns a copy of the current state.
@@ -128,7 +130,7 @@ func (t *Tracker) Events() Events {
 					t.p.Phases = fold(t.p.Phases) // a run of thousands of parts has a few phases
 					t.totals = nil
 				}
-				t.p.Start, t.p.Began = s, t.now()
+				t.p.Start, t.p.Began, t.before = s, t.now(), t.p.Records
 			})
 		},
 		OnPhase: func(name string) {
@@ -152,6 +154,7 @@ func (t *Tracker) Events() Events {
 			})
 		},
 		OnRows:    func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
+		OnRecords: func(r Records) { locked(func() { t.p.Records = t.before.plus(r) }) },
 		OnChecked: func(bytes int64) { done("check", Amount{Bytes: bytes}) },
 		OnMerged:  func(rows int64) { done("write", Amount{Rows: rows}) },
 		OnLoad:    func(_ string, files int) { done("load", Amount{Files: int64(files)}) },

@@ -42,6 +42,10 @@ func (a Amount) plus(b Amount) Amount {
 	return Amount{a.Rows + b.Rows, a.Bytes + b.Bytes, a.Files + b.Files}
 }
 
+func (r Records) plus(o Records) Records {
+	return Records{r.Read + o.Read, r.Rejected + o.Rejected, r.Filtered + o.Filtered}
+}
+
 // PartsWork is work of several parts of a split job.
 type PartsWork struct {
 	Parts int           `json:"parts"`

@@ -195,6 +195,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	var totals sortTotals
 	if reopened {
 		totals = o.resume.Sorted.sortTotals
+		o.Events.Records(totals.counts())
 		if err := ExpectedEarlier(totals.Records, o.Expect); err != nil {
 			return nil, err
 		}
@@ -244,6 +245,7 @@ func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part
 	if err = r.run(ctx, o.Workers); err == nil {
 		err = o.Budget.Finish(in.RecordsOf(part.From, part.To))
 	}
+	o.Events.Records(r.counts())
 	if err != nil {
 		in.AddLine(err)
 		return t, o.ReadError(r.explainSpill(err))

@@ -167,6 +167,9 @@ func WriteManifests(ctx context.Context, tables []Table, m []*manifest.Manifest)
 	return (&Resume{}).replaceManifests(ctx, tables, m)
 }
 
+// CountsOf returns the numbers of records of all parts.
+func CountsOf(parts []*PartRead) progress.Records { return totalsOf(parts).counts() }
+
 // totalsOf returns the sum of the totals of all parts.
 func totalsOf(parts []*PartRead) (t sortTotals) {
 	for _, p := range parts {

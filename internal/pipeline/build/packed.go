@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/partition/extsort"
 )
@@ -50,6 +51,7 @@ func (r packedRows) read(ctx context.Context, sorter *extsort.Sorter) (t sortTot
 	start := time.Now()
 	r.options.Events.Phase("read")
 	got, err := r.src.Read(ctx, sorter, r.options.resume.skip())
+	r.options.Events.Records(progress.Records{Read: got.Records, Rejected: got.Rejected})
 	if err != nil {
 		return t, err
 	}

@@ -85,6 +85,7 @@ type readers struct {
 	got      readCount
 	left     atomic.Int64   // records that the job's filter leaves out
 	own      []atomic.Int64 // by table, records that only the table's own filter leaves out
+	noRow    atomic.Int64   // bad records that the batches have
 
 	counter *expectation.Counter // nil: no expectations
 }
@@ -147,6 +148,16 @@ func (w *readWorker) run(ctx context.Context) error {
 		w.got.splits.Add(1)
 		w.events.Split()
 	}
+}
+
+// counts returns the numbers of records so far, also of a pass that has failed.
+func (r *readers) counts() progress.Records {
+	bad := r.budget.Bad()
+	c := progress.Records{Read: r.got.rows.Load() + bad - r.noRow.Load(), Filtered: r.left.Load()}
+	if !r.budget.None() {
+		c.Rejected = bad
+	}
+	return c
 }
 
 // countFiltered stores the numbers of filtered records in totals.
@@ -239,6 +250,7 @@ func (w *readWorker) leaveOut(b *source.Batch, row int) error {
 
 // bad rejects a record, or returns the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
+	w.noRow.Add(1)
 	return w.budget.Reject(RowError(b, row, err))
 }
 

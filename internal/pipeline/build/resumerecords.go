@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition/extsort"
 )
@@ -34,6 +35,11 @@ type sortTotals struct {
 	FilteredOwn []int64         `json:"filtered_own,omitempty"` // by table, records left out only by its own filter; nil if no table has one
 	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
 	Notes       string          `json:"notes,omitempty"`        // required by decoders of packed rows
+}
+
+// counts returns the numbers of records, for progress.
+func (t sortTotals) counts() progress.Records {
+	return progress.Records{Read: t.Records, Rejected: t.Rejected, Filtered: t.Filtered}
 }
 
 // of returns the totals of one table.

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
 )
 
 // maxSilence is how long the cluster may be unreachable before the command gives up. The application continues then.
@@ -164,6 +165,7 @@ func (f *watcher) judge(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
+	f.Events.Records(build.CountsOf(parts(all)))
 	return judge(all, f.work.Plan)
 }
 

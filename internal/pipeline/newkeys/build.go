@@ -81,6 +81,7 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 		return sortTaker{w}, err
 	}
 	err = r.run(ctx)
+	t.Records, t.Rejected = r.rows, r.bad.Load()
 	used, fileErr := r.reject.finish()
 	if err := errors.Join(err, fileErr); err != nil {
 		return t, err
@@ -88,7 +89,7 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 	if used {
 		t.RejectFile = r.options.RejectFile
 	}
-	t.Records, t.Rejected, t.Sum, t.Notes = r.rows, r.bad.Load(), r.sum, r.names.text()
+	t.Sum, t.Notes = r.sum, r.names.text()
 	if r.options.Budget.Part { // the merge evaluates the budget
 		return t, nil
 	}

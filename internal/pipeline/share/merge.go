@@ -102,6 +102,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		return err
 	}
 	m.rows = sums.Sum
+	m.work.Events.Records(build.CountsOf(m.parts()))
 	if err := build.Judge(m.parts(), m.plan.Job); err != nil {
 		return err
 	}
