@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -164,8 +166,39 @@ func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	if s.spec != nil {
 		errs = append(errs, s.fillSpec(cmd, env))
 	}
+	if zone == time.Local && (s.ByDay && needsZone(ValueOf(cmd, "date")) || ValueOf(cmd, "only-between") != "") {
+		errs = append(errs, checkTZ(env["TZ"]))
+	}
 	return errors.Join(errs...)
 }
+
+// needsZone reports whether a value of --date is another day in another time zone.
+func needsZone(text string) bool {
+	a, errA := parseDay(text, time.UTC, time.Time{})
+	b, errB := parseDay(text, time.FixedZone("", -60), time.Time{})
+	return errA == nil && errB == nil && a != b
+}
+
+// checkTZ returns an error for a value of TZ that is not a time zone: the machine's is then UTC without an error.
+func checkTZ(tz string) error {
+	name := strings.TrimPrefix(tz, ":")
+	var err error
+	if filepath.IsAbs(name) {
+		var data []byte
+		if data, err = os.ReadFile(name); err == nil {
+			_, err = time.LoadLocationFromTZData(name, data)
+		}
+	} else {
+		_, err = time.LoadLocation(name)
+	}
+	if err != nil {
+		return fmt.Errorf("TZ (environment variable): %.40q is not a time zone: name one such as Asia/Shanghai, or give --time-zone", tz)
+	}
+	return nil
+}
+
+// byDay reports whether a text contains the day.
+func byDay(text string) bool { return strings.Contains(text, "{{") && strings.Contains(text, ".Date") }
 
 func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -175,6 +208,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 		}
 		for i := range values {
 			var err error
+			s.ByDay = s.ByDay || byDay(values[i])
 			if values[i], err = s.Day.expand(values[i], env); err != nil {
 				return err
 			}
@@ -189,7 +223,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	if err != nil {
 		return err
 	}
-	s.Dated = s.Dated || ofInputs(f.Name)
+	s.Dated, s.ByDay = s.Dated || ofInputs(f.Name), s.ByDay || byDay(f.Value.String())
 	return f.Value.Set(v)
 }
 
@@ -201,6 +235,7 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	}
 	var errs []error
 	fill := func(flag, text string) string {
+		s.ByDay = s.ByDay || byDay(text)
 		v, err := s.Day.expand(text, env)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s (%s): %w", FieldName(flag), s.originOf(flag), err))

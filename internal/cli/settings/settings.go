@@ -41,6 +41,7 @@ type Settled struct {
 	variables  map[string]string // variables of old names that were set, by the current name
 	renamed    []renameWarning
 	Dated      bool // the inputs contain the day, or another value of a template
+	ByDay      bool // some setting contains the day
 }
 
 type settledKey struct{}
