@@ -30,8 +30,8 @@ func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
 	return root
 }
 
-// TestRecorded checks that a command is recorded with its settings and the day of its inputs, without credentials,
-// and that one that must be started manually has a reason.
+// TestRecorded checks that a command is recorded with its settings and the day of its inputs and of any other text, without
+// credentials, and that one that must be started manually has a reason.
 func TestRecorded(t *testing.T) {
 	t.Setenv("BULKLOAD_STATE", "/state")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -56,6 +56,12 @@ func TestRecorded(t *testing.T) {
 	}
 	if c.Env["BULKLOAD_STATE"] != "/state" || c.Env["HADOOP_CONF_DIR"] != "/conf" || strings.Contains(fmt.Sprint(c.Env), "secret") {
 		t.Errorf("%+v", c.Env)
+	}
+	for _, dated := range [][]string{{"--job-id", `{{ .Date "20060102" }}`}, {"--table", `t_{{ .Date "200601" }}`}, {"--filter", "day = '{{ .Date }}'"}} {
+		args := append([]string{"run", "--input", "in", "--date", "2026-11-20T00:00:00"}, dated...)
+		if c := record([]string{"in"}, args...).recorded(); c.Args[len(c.Args)-1] != "--date=2026-11-20" {
+			t.Errorf("%s: the day is not recorded: %q", dated, c.Args)
+		}
 	}
 	if c := record([]string{"-"}, "run", "--table", "t").recorded(); c.Unfit != "reads a stream" || len(c.Args) != 3 {
 		t.Errorf("%+v", c)

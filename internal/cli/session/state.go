@@ -204,7 +204,7 @@ func (s *Session) recorded() checkpoint.Command {
 			c.Env[name] = value
 		}
 	}
-	if found := settings.Of(s.cmd); found.Dated {
+	if found := settings.Of(s.cmd); found.ByDay {
 		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // so that yesterday keeps its meaning on another day
 	}
 	restart, _ := s.cmd.Flags().GetBool("restart")
