@@ -66,6 +66,29 @@ func CodeOf(ctx context.Context, err error) int {
 	return fail.KindOf(err).ExitCode()
 }
 
+// NotStop returns the errors of a stopped command that the stop did not cause: those of its clean-up, which are joined to the error of the stop.
+func NotStop(err error) []error {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, context.Canceled):
+		return []error{err}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return NotStop(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		var list []error
+		for _, one := range e.Unwrap() {
+			list = append(list, NotStop(one)...)
+		}
+		if errors.Join(e.Unwrap()...).Error() == err.Error() { // else the parts are one message
+			return list
+		}
+	}
+	return nil
+}
+
 // Stopped reports whether an exit code stands for a stop by a signal.
 func Stopped(code int) bool { return code > bySignal }
 

@@ -103,6 +103,9 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	case err == nil:
 	case ending.Stopped(code):
 		p.Console.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
+		for _, e := range ending.NotStop(err) {
+			p.Console.Say(slog.LevelError, "an error after the stop", bounded("after the stop: "+settings.SpokenError(cmd, p.showing(e)).Error(), maxErrorText))
+		}
 	case !errors.Is(err, ending.ErrAlready):
 		p.Console.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), maxErrorText))
 	}

@@ -2,20 +2,28 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/setting"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -48,6 +56,41 @@ func TestTellFailure(t *testing.T) {
 		if err := p.writeResult(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
 		}
+	}
+}
+
+// TestStopWithErrors checks that errors of the clean-up after a stop are said, also where they are wrapped with the stop, and that a stop
+// alone has no error.
+func TestStopWithErrors(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ending.Signal(syscall.SIGTERM))
+	left := &fs.PathError{Op: "unlinkat", Path: "/out/_writing", Err: syscall.EPERM}
+	staged := fail.Errorf(fail.HDFS, "staging is left (see %s)", setting.State)
+	stop := fmt.Errorf("read: %w", context.Cause(ctx))
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"alone":    {stop, nil},
+		"canceled": {errors.Join(context.Canceled, stop), nil},
+		"joined":   {errors.Join(stop, left), []string{left.Error()}},
+		"wrapped":  {fmt.Errorf("directory a: %w", errors.Join(errors.Join(stop, left), context.Canceled, staged)), []string{left.Error(), "staging is left (see --state)"}},
+		"message":  {fmt.Errorf("%w: %w", left, stop), nil},
+	} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+		testcheck.Must(t, err)
+		p := &Program{Console: &ui.Console{File: file}}
+		if code := p.End(ctx, io.Discard, nil, c.err); code != 143 {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+		want := "bulkload: stopped by terminated\n"
+		for _, text := range c.want {
+			want += "bulkload: after the stop: " + text + "\n"
+		}
+		if got, err := os.ReadFile(file.Name()); err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%swant\n%s", name, err, got, want)
+		}
+		testcheck.Must(t, file.Close())
 	}
 }
 
