@@ -193,7 +193,7 @@ func (p *Plan) Settings() map[string]any {
 	return m
 }
 
-// asked returns a checksum of everything that determines the contents of the files.
+// asked returns a checksum of everything that determines the contents of the files. Of the dialect that is what [Plan.Settings] has.
 func (p *Plan) asked() string {
 	sum := sha256.New()
 	e := json.NewEncoder(sum)
@@ -201,7 +201,11 @@ func (p *Plan) asked() string {
 	if p.options.Job != nil {
 		job = p.options.Job.Spec()
 	}
-	for _, part := range []any{p.options.Format, p.Columns(), p.options.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns} {
+	parts := []any{p.options.Format, p.Columns(), p.options.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns, job.Regions, p.jsonPaths()}
+	for _, c := range p.columns {
+		parts = append(parts, []byte(c.family), []byte(c.qualifier))
+	}
+	for _, part := range parts {
 		if err := e.Encode(part); err != nil {
 			panic(err) // texts and numbers always encode
 		}
