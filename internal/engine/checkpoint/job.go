@@ -125,7 +125,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if x := st.Exporting; x != nil && x.Token != "" && !st.Finished {
+	if x := st.Exporting; x != nil && x.Token != "" { // a complete export has no token
 		if err := removeExport(ctx, env, x.Dir, x.Token); err != nil {
 			return err
 		}

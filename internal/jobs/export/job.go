@@ -102,14 +102,21 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	return j.manifest, err
 }
 
-// finished completes an export whose process was killed between its end and the removal of temporary resources. If there is none, the job exports the
-// current table again, to a directory that must be empty.
+// finished completes an export whose process was killed between its end and the removal of temporary resources. If there is none, or if it is to be
+// discarded, the job exports the current table again: to a directory that must be empty.
 func (j *run) finished(ctx context.Context) (done bool, err error) {
 	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.job.Exporting.Token); err != nil {
 		return false, fail.With(fail.HDFS, err)
 	}
 	if j.dir == nil {
 		return false, exportdir.Free(ctx, j.fsys, j.path)
+	}
+	if j.options.State.Restart {
+		j.dir = nil // the job owns it no longer
+		return false, nil
+	}
+	if err := j.checkAsked(); err != nil {
+		return false, err
 	}
 	if j.manifest, err = ReadManifest(ctx, j.fsys, j.path); err != nil {
 		return false, fail.With(fail.HDFS, err)
@@ -134,20 +141,27 @@ func (j *run) tableName() loader.TableName {
 	return j.req.From.Table
 }
 
-// claim claims the directory for the job, and removes files in it that have no record.
-func (j *run) claim(ctx context.Context) error {
-	asked := j.req.Plan.asked()
-	x := j.job.Exporting
-	begun := x != nil && x.Token != ""
-	if begun && x.Asked != asked {
+// checkAsked refuses to continue an export that was begun with other options.
+func (j *run) checkAsked() error {
+	if j.job.Exporting.Asked != j.req.Plan.asked() {
 		return fail.With(fail.Config, setting.Errorf("the export to %s was begun with other columns, format or job: give the same command, or discard it with %s", j.req.To, setting.Restart))
 	}
-	if !begun {
+	return nil
+}
+
+// claim claims the directory for the job, and removes files in it that have no record.
+func (j *run) claim(ctx context.Context) error {
+	x := j.job.Exporting
+	if x != nil && x.Token != "" {
+		if err := j.checkAsked(); err != nil {
+			return err
+		}
+	} else {
 		place, err := j.env.Place(j.req.To)
 		if err != nil {
 			return err
 		}
-		if err := j.record(checkpoint.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: asked}); err != nil {
+		if err := j.record(checkpoint.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: j.req.Plan.asked()}); err != nil {
 			return err
 		}
 		x = j.job.Exporting

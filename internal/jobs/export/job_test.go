@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/exportdir"
 	"bulkload/internal/pipeline/tablesource"
@@ -205,6 +206,48 @@ func TestExportOfAnotherKind(t *testing.T) {
 	testcheck.Must(t, os.RemoveAll(j.to))
 	j.o.State.Restart = false
 	j.whole(j.do(t.Context(), j.plan(Options{})))
+}
+
+// ended exports as far as the end of the job: the directory still has the job's token.
+func (j *exportJob) ended() {
+	j.t.Helper()
+	name := filepath.Join(j.to, exportdir.Writing, "claim")
+	var token []byte
+	j.o.Gate = gate(func() {
+		if b, err := os.ReadFile(name); err == nil {
+			token = b
+		}
+	})
+	j.whole(j.do(j.t.Context(), j.plan(Options{})))
+	j.o.Gate = nil
+	testcheck.Must(j.t, os.MkdirAll(filepath.Dir(name), 0o700))
+	writeOver(j.t, name, token)
+}
+
+// TestExportEndedOfAnotherKind checks that an export that was killed after its end is ended only by the same command: another one is refused, and
+// one that discards it writes new files.
+func TestExportEndedOfAnotherKind(t *testing.T) {
+	j := newExportJob(t)
+	j.ended()
+	for _, o := range []Options{{Format: CSV, Columns: []string{"f:a"}}, {Columns: []string{"f:a"}}, {Choice: choice.Asked{RowPrefix: "3"}}} {
+		if m, err := j.do(t.Context(), j.plan(o)); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "begun with other columns, format or job") {
+			t.Errorf("%+v: %+v, %v", o, m, err)
+		}
+	}
+	j.whole(j.do(t.Context(), j.plan(Options{})))
+	testcheck.Must(t, os.RemoveAll(j.to))
+	for _, o := range []Options{{Format: CSV, Columns: []string{"f:a"}}, {}} {
+		j.ended()
+		j.save("yy")
+		j.o.State.Restart = true
+		m, err := j.do(t.Context(), j.plan(o))
+		if err != nil || m.Digest.Rows != 40 || m.Digest == j.want.Digest || slices.Contains(listed(t, hdfsio.Local{}, j.to), exportdir.Writing) {
+			t.Errorf("%+v: %+v, %v", o, m, err)
+		}
+		j.o.State.Restart = false
+		j.save("x")
+		testcheck.Must(t, os.RemoveAll(j.to))
+	}
 }
 
 // TestExportFails checks that after a permanent error nothing is left, and that the same command starts over.
