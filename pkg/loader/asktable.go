@@ -53,12 +53,16 @@ func (l *load) ends(ctx context.Context, f HFile) (first, last bool, err error) 
 	return first, last, err
 }
 
-func (l *load) hasCells(ctx context.Context, family string, row []byte) (found bool, err error) {
-	req := ScanRequest{
-		Table: l.req.Table, Families: []string{family}, Start: row, Stop: append(row[:len(row):len(row)], 0), MaxRows: 1,
+// cellsOf returns the request for all cells of a row with the load's timestamp.
+func (l *load) cellsOf(family string, row []byte) ScanRequest {
+	return ScanRequest{
+		Table: l.req.Table, Families: []string{family}, Start: row, Stop: After(row), MaxRows: 1,
 		MinTime: l.req.Timestamp, MaxTime: l.req.Timestamp + 1, Raw: true, KeysOnly: true, Versions: allVersions,
 	}
-	err = l.cluster.Scan(ctx, req, func(r Row) error {
+}
+
+func (l *load) hasCells(ctx context.Context, family string, row []byte) (found bool, err error) {
+	err = l.cluster.Scan(ctx, l.cellsOf(family, row), func(r Row) error {
 		for _, c := range r.Cells {
 			found = found || c.Type == CellPut
 		}

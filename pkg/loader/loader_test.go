@@ -368,7 +368,7 @@ func TestAssembler(t *testing.T) {
 				}
 			}
 			if broken {
-				if next := a.resume(); next != nil {
+				if next, read := a.resume(); read {
 					pos = string(next)
 				}
 			}

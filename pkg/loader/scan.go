@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -88,6 +89,18 @@ func PrefixEnd(prefix []byte) []byte {
 	return end
 }
 
+// maxRow is the greatest length of a row key, and of a bound of a scan (HConstants.MAX_ROW_LENGTH).
+const maxRow = math.MaxInt16
+
+// After returns the least row after another one, for ScanRequest.Start and ScanRequest.Stop; nil, the table's end, when there is none. It has
+// no more bytes than HBase takes.
+func After(row []byte) []byte {
+	if len(row) < maxRow {
+		return append(row[:len(row):len(row)], 0)
+	}
+	return PrefixEnd(row)
+}
+
 // Scan passes the rows to fn in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not overwritten:
 // a caller that keeps them keeps the server's whole answer alive, up to ChunkBytes. An error of fn ends the scan and is returned unchanged.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
@@ -116,7 +129,7 @@ func (e callbackError) Error() string { return e.err.Error() }
 var errEnough = callbackError{errors.New("enough rows")}
 
 func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) error {
-	if len(stop) > 0 && bytes.Compare(start, stop) >= 0 && len(start) > 0 && s.req.Table != (TableName{}) {
+	if s.ends(start, stop) {
 		return nil
 	}
 	s.row.most = s.req.RowBytes
@@ -151,7 +164,10 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 			}
 			return ce.err
 		}
-		if next := s.row.resume(); next != nil {
+		if next, read := s.row.resume(); read {
+			if len(next) == 0 || s.ends(next, stop) {
+				return nil // the server takes a range without rows for a row
+			}
 			pos = next
 		}
 		if !repeatable(err) && !expired(err) {
@@ -166,6 +182,11 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 		failures++
 		again = true
 	}
+}
+
+// ends reports whether no row is from pos to stop. Rows of hbase:meta have another order.
+func (s *scan) ends(pos, stop []byte) bool {
+	return len(stop) > 0 && bytes.Compare(pos, stop) >= 0 && len(pos) > 0 && s.req.Table != (TableName{})
 }
 
 // expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
@@ -188,14 +209,14 @@ type assembler struct {
 }
 
 // resume returns where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last emitted
-// one; nil if nothing was read. It drops the row in progress.
-func (a *assembler) resume() []byte {
-	key := bytes.Clone(a.key)
+// one, nil if no row can follow that; and whether anything was read. It drops the row in progress.
+func (a *assembler) resume() (pos []byte, read bool) {
+	pos, read = bytes.Clone(a.key), a.key != nil || a.last != nil
 	a.key, a.size, a.row.Cells = nil, 0, a.row.Cells[:0]
-	if key == nil && a.last != nil {
-		key = append(bytes.Clone(a.last), 0)
+	if pos == nil && read {
+		pos = After(a.last)
 	}
-	return key
+	return pos, read
 }
 
 // flush emits the row in progress, if there is one.

@@ -197,7 +197,7 @@ func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (
 // request returns the scan request for the rows of samples. If rows have times of their own, samples has one element.
 func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 	first, last := samples[0], samples[len(samples)-1]
-	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: append(last.Key[:len(last.Key):len(last.Key)], 0), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
+	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: loader.After(last.Key), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
 		Families: r.manifest.Families(), MinTime: r.manifest.Timestamp, MaxTime: r.manifest.Timestamp + 1, Raw: true}
 	switch {
 	case r.manifest.Stamped && r.manifest.Wide: // cells of one row have many timestamps

@@ -2,9 +2,12 @@ package verify
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
 
@@ -37,6 +40,17 @@ func TestSampleParts(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%d regions, stamped %t: %q, want %q", len(c.regions), c.stamped, got, c.want)
+		}
+	}
+}
+
+// TestSampleRequest checks that the bounds of a request for rows of the greatest length have no more bytes than HBase takes, and include the rows.
+func TestSampleRequest(t *testing.T) {
+	r := &sampleReader{manifest: &manifest.Manifest{}, facts: &cluster.Facts{}}
+	for _, last := range []string{"b", strings.Repeat("b", hfile.MaxRowLen), strings.Repeat("\xff", hfile.MaxRowLen)} {
+		q := r.request([]manifest.Sample{{Key: []byte("a")}, {Key: []byte(last)}})
+		if string(q.Start) != "a" || len(q.Stop) > hfile.MaxRowLen || len(q.Stop) > 0 && string(q.Stop) <= last || len(q.Rows) != 2 {
+			t.Errorf("up to %d bytes: the stop row has %d", len(last), len(q.Stop))
 		}
 	}
 }

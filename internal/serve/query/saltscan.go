@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -134,17 +133,19 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 			return err
 		}
 		if b.batch.bytes >= f.bytes || int64(len(b.batch.rows)) >= ask {
-			b.next = append(bytes.Clone(r.Key), 0)
+			b.next = loader.After(r.Key)
+			b.last = b.next == nil
 			return errFull
 		}
 		return nil
 	})
-	b.last = err == nil && (req.MaxRows == 0 || read < req.MaxRows)
+	b.last = b.last || err == nil && (req.MaxRows == 0 || read < req.MaxRows)
 	if err != nil && err != errFull {
 		b.err = err
 	}
 	if n := len(b.batch.rows); b.next == nil && n > 0 {
-		b.next = append(bytes.Clone(b.batch.rows[n-1].Key), 0)
+		b.next = loader.After(b.batch.rows[n-1].Key)
+		b.last = b.last || b.next == nil
 	}
 	return b
 }

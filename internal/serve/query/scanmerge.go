@@ -63,12 +63,12 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 		if p := o.after; p != nil {
 			at := append(bytes.Clone(head), p.key...)
 			if bytes.Compare(head, p.head) <= 0 {
-				at = append(at, 0) // heads up to this one have returned their row of this key
+				at = loader.After(at) // heads up to this one have returned their row of this key
 			}
 			if bytes.Compare(at, s.next) > 0 {
 				s.next = at
 			}
-			s.last = len(s.stop) > 0 && bytes.Compare(s.next, s.stop) >= 0
+			s.last = at == nil || len(s.stop) > 0 && bytes.Compare(s.next, s.stop) >= 0
 		}
 		m.sources = append(m.sources, s)
 	}

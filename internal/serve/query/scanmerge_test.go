@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 
 	"pgregory.net/rapid"
@@ -46,6 +48,9 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 	}
 	n := t.scans.Add(1)
 	given := int64(0)
+	if len(req.Start) > hfile.MaxRowLen || len(req.Stop) > hfile.MaxRowLen {
+		return errors.New("a bound is longer than a row key") // HBase refuses it
+	}
 	for _, r := range t.rows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -164,6 +169,39 @@ func TestMergePages(t *testing.T) {
 			t.Fatalf("%d scans at a time", table.most.Load())
 		}
 	})
+}
+
+// TestMergeLongestRows reads rows of the greatest length, in batches and pages of one row: none is read twice or left out, and no bound is longer.
+func TestMergeLongestRows(t *testing.T) {
+	long := strings.Repeat("x", hfile.MaxRowLen-1)
+	keys := []string{"a" + long, "a" + long[1:], "a" + long[1:] + "\xff", "b" + long, "b\xff", strings.Repeat("\xff", hfile.MaxRowLen), "\xff" + long}
+	odd := func(r loader.Row) bool { return len(r.Key)%2 == 1 }
+	for _, heads := range [][]string{{""}, {"a", "b", "\xff"}} {
+		var r keyrange.Rows
+		for _, h := range heads {
+			r.Heads = append(r.Heads, []byte(h))
+		}
+		for _, limit := range []int64{0, 1} {
+			for _, keep := range []func(loader.Row) bool{nil, odd} {
+				table := newMemoryTable(keys...)
+				got := map[string]int{}
+				o := mergeOptions{limit: limit, memory: 1, workers: 2, keep: keep}
+				for range len(keys) + 1 {
+					m := newMerge(table, loader.ScanRequest{}, r, o)
+					testcheck.Must(t, m.run(t.Context(), func(row loader.Row) error { got[string(row.Key)]++; return nil }))
+					if !m.more {
+						break
+					}
+					o.after = &position{bytes.Clone(m.end.head), bytes.Clone(m.end.key)}
+				}
+				for _, k := range keys {
+					if want := 1; keep != nil && len(k)%2 == 0 && got[k] != 0 || (keep == nil || len(k)%2 == 1) && got[k] != want {
+						t.Errorf("heads %q, limit %d, filter %t: a row of %d bytes from %q is read %d times", heads, limit, keep != nil, len(k), k[:1], got[k])
+					}
+				}
+			}
+		}
+	}
 }
 
 // TestMergeStops ends a merge early, by the caller and by a failing scan: the error is returned and no scan is left.
