@@ -60,7 +60,12 @@ func (c *Cluster) firstRegion(ctx context.Context, table TableName, method strin
 }
 
 // onRegion calls the server of the region that has a row, as often as [Cluster.retry] does.
-func (c *Cluster) onRegion(ctx context.Context, what string, at *locator, row []byte, call func(*link, Region) error) error {
+func (c *Cluster) onRegion(ctx context.Context, what string, at *locator, row []byte, call func(*link, Region) error) (err error) {
+	defer func() {
+		if err != nil {
+			at.unanswered(ctx)
+		}
+	}()
 	return c.retry(ctx, what, func(attempt int) error {
 		r, err := at.locate(ctx, row, attempt > 0)
 		if err != nil {

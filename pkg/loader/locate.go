@@ -81,6 +81,15 @@ func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
 	return regions, len(regions) > 0 && (len(old) == 0 || &old[0] != &regions[0])
 }
 
+// drop removes a list of regions, unless another has replaced it.
+func (m *regionMap) drop(table TableName, old []Region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if regions := m.known[table]; len(regions) > 0 && len(old) > 0 && &old[0] == &regions[0] {
+		delete(m.known, table)
+	}
+}
+
 // locator finds the regions of one scan's rows. It remembers the list that the last region came from: only that list can have proved to be
 // stale.
 type locator struct {
@@ -107,3 +116,14 @@ func (l *locator) locate(ctx context.Context, row []byte, again bool) (Region, e
 	}
 	return r, nil
 }
+
+// unanswered drops the list of regions if the caller's time has ended before the server in it answered: the next caller reads it again. A
+// caller may have less time than a connect or a call takes to fail, and would find the server of a host that is gone in it for ever.
+func (l *locator) unanswered(ctx context.Context) {
+	if late(ctx) {
+		l.regions.drop(l.table, l.used)
+	}
+}
+
+// late reports whether a context has ended by its deadline.
+func late(ctx context.Context) bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }

@@ -21,7 +21,7 @@ func metaRegion(server string) Region {
 
 // scanMeta scans [start, stop) of hbase:meta. After a failed call it looks up the server again; each row is still passed to fn only once,
 // as in any scan.
-func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) error {
+func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) (err error) {
 	s := &scan{
 		cluster: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
 		locate: func(ctx context.Context, _ []byte, again bool) (Region, error) {
@@ -32,6 +32,11 @@ func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family strin
 			return metaRegion(server), err
 		},
 	}
+	defer func() {
+		if err != nil && !s.answered && late(ctx) {
+			c.forget()
+		}
+	}()
 	return s.run(ctx, start, stop, fn)
 }
 

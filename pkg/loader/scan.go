@@ -103,9 +103,14 @@ func After(row []byte) []byte {
 
 // Scan passes the rows to fn in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not overwritten:
 // a caller that keeps them keeps the server's whole answer alive, up to ChunkBytes. An error of fn ends the scan and is returned unchanged.
-func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
+func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) (err error) {
 	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}
 	s := &scan{cluster: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
+	defer func() {
+		if err != nil && !s.answered {
+			at.unanswered(ctx)
+		}
+	}()
 	return s.run(ctx, req.Start, req.Stop, fn)
 }
 
@@ -116,8 +121,9 @@ type scan struct {
 	what    string
 	locate  func(ctx context.Context, row []byte, again bool) (Region, error)
 
-	rows int64 // passed to fn so far
-	row  assembler
+	rows     int64 // passed to fn so far
+	answered bool  // by the server of the last region
+	row      assembler
 }
 
 // callbackError is an error of the caller's function, which must not be mistaken for one of the servers.
@@ -147,6 +153,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 	again := false
 	started, failures, rows := time.Now(), 0, int64(0)
 	for {
+		s.answered = false
 		region, err := s.locate(ctx, pos, again)
 		if err == nil {
 			err = s.region(ctx, region, pos, stop)

@@ -54,6 +54,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 			}
 			return err
 		}
+		s.answered = true
 		resp, block := next.resp.(*pb.ScanResponse), next.block
 		id = resp.GetScannerId()
 		read.add(resp, block)

@@ -1,0 +1,101 @@
+package loader
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/proto"
+)
+
+// testTable is a table of the stubs.
+var testTable = TableName{"default", "t"}
+
+// TestRegionsOfAGoneServerAreReadAgain checks that callers whose own deadline is shorter than a connect leave a server whose host is gone, once
+// one of them got no answer, in a get and in a scan, whose first region may have answered.
+func TestRegionsOfAGoneServerAreReadAgain(t *testing.T) {
+	get := func(ctx context.Context, c *Cluster) error {
+		_, err := c.Rows(ctx, testTable, [][]byte{[]byte("x")})
+		return err
+	}
+	scan := func(ctx context.Context, c *Cluster) error {
+		return c.Scan(ctx, ScanRequest{Table: testTable, Prompt: true}, func(Row) error { return nil })
+	}
+	for name, tt := range map[string]struct {
+		call     func(ctx context.Context, c *Cluster) error
+		was, now []Region
+	}{
+		"get":                     {get, onServers("gone:1"), onServers("good:1")},
+		"scan":                    {scan, onServers("gone:1"), onServers("good:1")},
+		"scan of the next region": {scan, onServers("good:1", "gone:1"), onServers("good:1", "good:1")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := stubCluster(Config{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}})
+			defer c.Close()
+			var reads atomic.Int32
+			c.regions.read = func(context.Context, TableName) ([]Region, error) {
+				reads.Add(1)
+				return tt.now, nil
+			}
+			c.regions.put(testTable, tt.was)
+			serveStub(t, c, "good:1", region.RegionClient, nothing)
+			failed := 0
+			for range 20 {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				if tt.call(ctx, c) != nil {
+					failed++
+				}
+				cancel()
+			}
+			if failed != 1 || reads.Load() != 1 {
+				t.Errorf("%s: %d of 20 calls failed, the regions were read %d times; want 1 and 1", name, failed, reads.Load())
+			}
+		})
+	}
+}
+
+// TestRegionsOfASlowServerAreKept checks that the list of regions is kept if the server has answered a part of the scan, and if the caller
+// ends the call for reasons of its own. A newer list is kept in any case.
+func TestRegionsOfASlowServerAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stubCluster(Config{})
+		defer c.Close()
+		calls := 0
+		serveStub(t, c, "slow:1", region.RegionClient, func(c hrpc.Call) error {
+			if calls++; calls > 1 {
+				return errSilent
+			}
+			c.NewResponse().(*pb.ScanResponse).MoreResultsInRegion = proto.Bool(true)
+			return nil
+		})
+		kept := onServers("slow:1")
+		c.regions.put(testTable, kept)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Scan(ctx, ScanRequest{Table: testTable}, func(Row) error { return nil }); err == nil || !late(ctx) {
+			t.Fatalf("the scan ended with %v", err)
+		}
+		at := &locator{regions: &c.regions, table: testTable, used: kept}
+		gone, stop := context.WithCancel(t.Context())
+		stop()
+		at.unanswered(gone)
+		if got, ok := c.regions.newer(testTable, nil); !ok || &got[0] != &kept[0] {
+			t.Errorf("the regions were dropped: %v", got)
+		}
+		newer := onServers("other:1")
+		c.regions.put(testTable, newer)
+		at.unanswered(ctx)
+		if got, ok := c.regions.newer(testTable, nil); !ok || &got[0] != &newer[0] {
+			t.Errorf("the newer regions were dropped: %v", got)
+		}
+	})
+}
