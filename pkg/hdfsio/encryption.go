@@ -156,7 +156,7 @@ func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 		z.Root, z.Key, err = h.dfs.Zone(ctx, name)
 		return err
 	})
-	if javaClass(err) != "" && !errors.Is(err, fs.ErrPermission) {
+	if javaClass(err) != "" && !transient(err) && !errors.Is(err, fs.ErrPermission) {
 		return z, nil // a router, or an older NameNode, that knows no zones
 	}
 	if !errors.Is(err, fs.ErrPermission) {

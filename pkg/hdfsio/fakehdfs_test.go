@@ -21,6 +21,8 @@ type fakeHDFS struct {
 	listener net.Listener
 	size     int
 	blocks   []fakeBlock
+	secret   bool                                  // data are encrypted
+	refuse   func(method string, calls int) string // the class of an exception for the method's call of this number; nil, "": none
 
 	mu    sync.Mutex
 	id    uint64         // of the file
@@ -56,7 +58,9 @@ func newFakeHDFS(t testing.TB, blocks ...fakeBlock) (*HDFS, *fakeHDFS) {
 }
 
 func (f *fakeHDFS) serve(c net.Conn) {
-	if _, err := io.ReadFull(c, make([]byte, 7)); err != nil {
+	const sasl = 0xdf
+	head := make([]byte, 7) // "hrpc", version, service class, authentication
+	if _, err := io.ReadFull(c, head); err != nil || head[6] == sasl {
 		return
 	}
 	for {
@@ -74,16 +78,45 @@ func (f *fakeHDFS) serve(c net.Conn) {
 				id = uint64(protowire.DecodeZigZag(number))
 			}
 		})
-		if _, err := c.Write(testdfs.JoinFrame(frames.AppendNumber(frames.AppendNumber(nil, 1, id), 2, 0), f.answer(method))); err != nil {
+		header := frames.AppendNumber(nil, 1, id)
+		answer, class := f.answer(method)
+		if class == "" {
+			answer = testdfs.JoinFrame(frames.AppendNumber(header, 2, 0), answer)
+		} else {
+			answer = testdfs.JoinFrame(frames.AppendBytes(frames.AppendBytes(frames.AppendNumber(header, 2, 1), 4, class), 5, "refused"))
+		}
+		if _, err := c.Write(answer); err != nil {
 			return
 		}
 	}
 }
 
-func (f *fakeHDFS) answer(method string) []byte {
+// refusing sets refuse.
+func (f *fakeHDFS) refusing(refuse func(method string, calls int) string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = refuse
+}
+
+// count returns the number of calls of a method.
+func (f *fakeHDFS) count(method string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[method]
+}
+
+// answer returns the answer to a call, or the class of an exception.
+func (f *fakeHDFS) answer(method string) (answer []byte, class string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls[method]++
+	if f.refuse != nil {
+		class = f.refuse(method, f.calls[method])
+	}
+	return f.response(method), class
+}
+
+func (f *fakeHDFS) response(method string) []byte {
 	var m []byte
 	switch method {
 	case "getFileInfo":
@@ -97,23 +130,31 @@ func (f *fakeHDFS) answer(method string) []byte {
 				m = frames.AppendNumber(m, protowire.Number(field), v)
 			}
 		}
-		return frames.AppendBytes(nil, 1, m)
+		return frames.AppendBytes(nil, 1, frames.AppendNumber(m, 6, protowire.EncodeBool(f.secret)))
+	case "addBlock":
+		return frames.AppendBytes(nil, 1, f.located(0, 0))
 	case "getBlockLocations":
 		m = frames.AppendNumber(m, 1, uint64(f.size))
 		at := 0
 		for i, b := range f.blocks {
-			id := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, []byte("pool")), 2, uint64(i)), 3, 1001)
-			located := frames.AppendNumber(frames.AppendBytes(nil, 1, frames.AppendNumber(id, 4, uint64(len(b.data)))), 2, uint64(at))
-			for _, n := range b.nodes {
-				located = frames.AppendBytes(located, 3, n.info())
-			}
-			token := frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(nil, 1, ""), 2, ""), 3, ""), 4, "")
-			m = frames.AppendBytes(m, 2, frames.AppendBytes(frames.AppendNumber(located, 4, 0), 5, token))
+			m = frames.AppendBytes(m, 2, f.located(i, at))
 			at += len(b.data)
 		}
 		return frames.AppendBytes(nil, 1, frames.AppendNumber(frames.AppendNumber(m, 3, 0), 5, 1))
 	}
 	return nil
+}
+
+// located returns the LocatedBlockProto of a block, which begins at an offset of the file.
+func (f *fakeHDFS) located(i, at int) []byte {
+	b := f.blocks[i]
+	id := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, []byte("pool")), 2, uint64(i)), 3, 1001)
+	located := frames.AppendNumber(frames.AppendBytes(nil, 1, frames.AppendNumber(id, 4, uint64(len(b.data)))), 2, uint64(at))
+	for _, n := range b.nodes {
+		located = frames.AppendBytes(located, 3, n.info())
+	}
+	token := frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(nil, 1, ""), 2, ""), 3, ""), 4, "")
+	return frames.AppendBytes(frames.AppendNumber(located, 4, 0), 5, token)
 }
 
 // fakeDataNode serves blocks like a DataNode, unless spoil changes its responses.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/hadoop/kms"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -122,6 +123,12 @@ func transient(err error) bool {
 		return true
 	}
 	return slices.Contains(passing, javaClass(err))
+}
+
+// byNameNode reports whether a NameNode failed reading or writing a block, not a DataNode.
+func byNameNode(err error) bool {
+	_, is := errors.AsType[*dfs.NameNodeError](err)
+	return is
 }
 
 // Unavailable reports whether an error says that HDFS was not in service, as in safe mode, during a failover, or without a DataNode that

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/hadoop/dfs"
 )
 
-// readAttempts is the number of attempts of a read without a byte of progress. Each attempt already tries every replica.
+// readAttempts is the number of attempts of a read that DataNodes fail without a byte of progress. Each attempt already tries every replica.
 const readAttempts = 6
 
 // damagedAttempts is the same for a block that every DataNode has sent damaged: a bad disk stays bad, but
@@ -139,7 +139,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may return more
 	pauses := retry.Policy{First: 250 * time.Millisecond, Most: 4 * time.Second}
 	for attempt := 1; ; attempt++ {
-		n, err := r.r.ReadAt(r.ctx, p, r.off)
+		n, err := r.readBlocks(p)
 		if err == nil {
 			r.crypt.apply(p[:n], p[:n], r.off)
 			r.off += int64(n)
@@ -151,12 +151,27 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 		if e, damaged := errors.AsType[*dfs.BlockError](err); damaged && attempt >= damagedAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d no datanode has good bytes: %w (remove damaged replicas, which `hdfs fsck %s -files -blocks -locations` lists, or write the file again)", r.off, (*BlockError)(e), r.name))
 		}
-		if answered(err) || errors.Is(err, dfs.ErrReplaced) || attempt == readAttempts {
+		_, ended := errors.AsType[*fs.PathError](err) // waiting for a NameNode
+		if ended || !transient(err) || errors.Is(err, dfs.ErrReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
 		r.hdfs.options.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
 		if err := pauses.Sleep(r.ctx, attempt); err != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
+		}
+	}
+}
+
+// readBlocks reads from the blocks. While no NameNode can be reached, or none is active, it repeats that as any other call.
+func (r *hdfsStream) readBlocks(p []byte) (int, error) {
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		n, err := r.r.ReadAt(r.ctx, p, r.off)
+		if !byNameNode(err) || !transient(err) {
+			return n, err
+		}
+		if err := r.hdfs.pause(r.ctx, began, tries, "read", r.name, err); err != nil {
+			return 0, err
 		}
 	}
 }

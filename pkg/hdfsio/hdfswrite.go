@@ -126,26 +126,38 @@ func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 	return n, err
 }
 
-// nextBlock begins a block. The NameNode may temporarily refuse it until the previous block has been reported.
-func (w *hdfsWriter) nextBlock() (err error) {
+// nextBlock begins a block. The NameNode may temporarily refuse it until the previous block has been reported, and none may be active.
+func (w *hdfsWriter) nextBlock() error {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		given, err := w.file.AddBlock(w.ctx, w.last, w.hdfs.avoided(), w.near)
-		if err == nil {
-			w.given = given
-			break
-		}
+		err := w.askBlock()
 		wait, again := pauses.Next(began, tries)
-		if javaClass(err) != notReplicatedYet && !transient(err) || !again {
-			return err
-		}
-		if err := retry.Sleep(w.ctx, wait); err != nil {
+		switch {
+		case javaClass(err) == notReplicatedYet && again:
+			if err := retry.Sleep(w.ctx, wait); err != nil {
+				return err
+			}
+		case byNameNode(err) && transient(err):
+			if err := w.hdfs.pause(w.ctx, began, tries-1, "write", w.name, err); err != nil {
+				return err
+			}
+		default:
 			return err
 		}
 	}
-	w.blocks++
-	w.block, err = w.file.WriteBlock(w.ctx, w.given)
+}
+
+// askBlock asks the NameNode for the next block and begins to write it. If no NameNode serves that, it may be repeated.
+func (w *hdfsWriter) askBlock() error {
+	given, err := w.file.AddBlock(w.ctx, w.last, w.hdfs.avoided(), w.near)
+	if err != nil {
+		return &dfs.NameNodeError{Err: err}
+	}
+	w.given = given
+	if w.block, err = w.file.WriteBlock(w.ctx, given); err == nil {
+		w.blocks++
+	}
 	return err
 }
 

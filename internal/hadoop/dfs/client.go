@@ -265,6 +265,18 @@ func (e *RemoteError) Message() string   { return e.e.Message }
 func (e *RemoteError) Error() string     { return fmt.Sprintf("%s call failed (%s)", e.method, e.e.Class) }
 func (e *RemoteError) Unwrap() error     { return e.e }
 
+// NameNodeError is the error of a NameNode call that reading or writing a block needs. It says nothing about a DataNode.
+type NameNodeError struct{ Err error }
+
+func (e *NameNodeError) Error() string { return e.Err.Error() }
+func (e *NameNodeError) Unwrap() error { return e.Err }
+
+// ofNameNode reports whether an error is a [NameNodeError].
+func ofNameNode(err error) bool {
+	_, is := errors.AsType[*NameNodeError](err)
+	return is
+}
+
 // meanings are the Go errors that correspond to exceptions.
 var meanings = map[string]error{
 	"java.io.FileNotFoundException":                         fs.ErrNotExist,

@@ -67,11 +67,11 @@ func (c *Client) address(n DataNode) string {
 	return net.JoinHostPort(host, strconv.FormatUint(n.port, 10))
 }
 
-// dial connects to a DataNode that has, or will get, a block.
+// dial connects to a DataNode that has, or will get, a block. A [NameNodeError] is not about the DataNode.
 func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
 	d, err := c.Defaults(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &NameNodeError{err}
 	}
 	address := c.address(n)
 	nc, err := (&net.Dialer{Timeout: c.options.DialTimeout}).DialContext(ctx, "tcp", address)
@@ -226,7 +226,7 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted boo
 	case encrypted:
 		key, err := c.dataKey(ctx)
 		if err != nil {
-			return nil, err
+			return nil, &NameNodeError{err}
 		}
 		o = datatransfer.Options{Key: key, QualityKey: c.options.DataKey, UnknownKey: c.forgetKey}
 	case c.options.Login == nil || len(c.options.Data) == 0 && privileged(nc.RemoteAddr()):

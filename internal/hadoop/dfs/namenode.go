@@ -27,10 +27,11 @@ type knownDefaults struct {
 	at time.Time
 }
 
-// defaultsFor is how long the defaults are cached.
-const defaultsFor = time.Minute
+// defaultsFor is how long the defaults are cached, as in Hadoop's own clients: each new connection to a DataNode needs them, also while no
+// NameNode answers.
+const defaultsFor = time.Hour
 
-// Defaults returns the response of getServerDefaults, cached for up to a minute.
+// Defaults returns the response of getServerDefaults, cached for up to an hour.
 func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 	c.mu.Lock()
 	k := c.defaults

@@ -57,7 +57,8 @@ func (c *Client) OpenWritten(name string, b Block) *Reader {
 }
 
 // ReadAt reads at least one byte at an offset before the end of the file. Each replica is tried once, those on DataNodes
-// that failed recently after the others. After an error the next call tries all replicas again.
+// that failed recently after the others. After an error the next call tries all replicas again. An error of the NameNode
+// is a [NameNodeError].
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	for {
 		if !r.stream.reaches(off - r.block.Offset) {
@@ -120,7 +121,7 @@ func (r *Reader) connect(ctx context.Context, off int64) error {
 				r.stream = stream{from, off - r.block.Offset}
 				return nil
 			}
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || ofNameNode(err) {
 				return err
 			}
 			if stale = !r.fresh && errors.Is(err, datatransfer.ErrToken); stale {
@@ -146,7 +147,7 @@ func (r *Reader) locate(ctx context.Context, off int64) error {
 	if i < 0 {
 		l, err := r.client.Locate(ctx, r.name, off, min(r.size-off, prefetch))
 		if err != nil {
-			return err
+			return &NameNodeError{err}
 		}
 		if err := r.compare(ctx, l); err != nil {
 			return err
@@ -177,10 +178,13 @@ func (r *Reader) compare(ctx context.Context, l Located) error {
 // unchanged returns an error unless the file still has the inode number and at least the given size.
 func (c *Client) unchanged(ctx context.Context, name string, id uint64, size int64) error {
 	s, err := c.status(ctx, name)
-	if err == nil && (s.id != id || s.length < size) {
-		err = ErrReplaced
+	if err != nil {
+		return &NameNodeError{err}
 	}
-	return err
+	if s.id != id || s.length < size {
+		return ErrReplaced
+	}
+	return nil
 }
 
 // failure records that a DataNode failed.

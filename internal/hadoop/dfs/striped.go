@@ -150,7 +150,7 @@ func (r *StripedReader) anyLost() bool {
 
 // final reports whether an error concerns more than one DataNode.
 func (r *StripedReader) final(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || !r.fresh && errors.Is(err, datatransfer.ErrToken))
+	return err != nil && (ctx.Err() != nil || ofNameNode(err) || !r.fresh && errors.Is(err, datatransfer.ErrToken))
 }
 
 // enter sets r.group to the group that contains a byte of the file.
@@ -163,7 +163,7 @@ func (r *StripedReader) enter(ctx context.Context, off int64) error {
 	if i < 0 {
 		l, err := r.client.Locate(ctx, r.name, off, min(r.size-off, prefetch))
 		if err != nil {
-			return err
+			return &NameNodeError{err}
 		}
 		if err := r.client.unchanged(ctx, r.name, r.id, r.size); err != nil {
 			return err

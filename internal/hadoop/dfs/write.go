@@ -54,8 +54,12 @@ type BlockWriter struct {
 }
 
 // WriteBlock starts writing a block of the file. The context bounds the life of the writer, which must be closed or aborted.
+// After a [NameNodeError] the call may be repeated.
 func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 	p, err := f.client.dial(ctx, b.Nodes[0], b)
+	if ofNameNode(err) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write to datanode %w", err)
 	}
