@@ -193,7 +193,8 @@ type visit struct {
 }
 
 // glob adds the files that match the elements of a pattern, level by level, ordered by name. Hidden names match only an element that begins
-// with the same character. ** matches any number of directories, including none, and follows no links.
+// with the same character. ** matches any number of directories, including none, and follows
+// links, as [expansion.dir] does.
 func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bool, error) {
 	v := visit{dir, len(elements)}
 	if e.visited[v] {
@@ -229,8 +230,11 @@ func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bo
 func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, elements []string, deep bool) (bool, error) {
 	name, child := entry.Name(), path.Join(dir, entry.Name())
 	if deep {
-		if !entry.IsDir() || HiddenKind(name) != "" || e.pruned(name) {
+		if HiddenKind(name) != "" || e.pruned(name) {
 			return false, nil
+		}
+		if entry, err := e.follow(ctx, child, entry); err != nil || !entry.IsDir() {
+			return false, err
 		}
 		return e.glob(ctx, child, elements)
 	}

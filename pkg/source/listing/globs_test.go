@@ -65,6 +65,29 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
+// TestPatternsFollowLinks checks that each kind of pattern finds the files below a directory that is a link, as the directory itself does, and refuses
+// a link to a directory above it and one that leads nowhere.
+func TestPatternsFollowLinks(t *testing.T) {
+	dir := tree(t, map[string]string{"data/2025/a.csv": "a\n1\n", "disk2/2026/q1/b.csv": "a\n2\n"})
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("disk2/2026", "data/2026")
+	for _, input := range []string{"data", "data/**", "data/*/**", "data/**/*.csv", "data/**/2026/**/*.csv", "data/{2025/*,*/q1/*}"} {
+		files, _, err := List(t.Context(), disk, []string{dir + "/" + input}, &Options{})
+		if want := 2 - strings.Count(input, "2026"); err != nil || len(files) != want {
+			t.Errorf("%s: %d files of %d, %v", input, len(files), want, err)
+		}
+	}
+	link("data", "disk2/2026/back")
+	wantRefused(t, "a loop", openError(t, Options{}, dir, "data/**/*.csv"), "data/2026/back is a link to")
+	link("nowhere", "data/2025/lost")
+	wantError(t, "a link to nowhere", openError(t, Options{}, dir, "data/**/*.csv"), "data/2025/lost", "no such file")
+}
+
 // TestOneFileTwiceIsRefused checks that a file that is listed twice is an error with both names: by links, other spellings, and overlapping inputs. A
 // single pattern may match a file in several ways.
 func TestOneFileTwiceIsRefused(t *testing.T) {
