@@ -10,7 +10,6 @@ import (
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
@@ -73,10 +72,10 @@ other files.`,
 			if err != nil {
 				return err
 			}
-			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.Events()}
-			defer limits.hold(cmd.Context(), env, &work)()
+			asked := settings.JobSpec(cmd)
+			o.Events = s.Events()
+			defer limits.hold(cmd.Context(), env, &o.WorkOptions)()
 			o.Unreplicated, o.LoadConcurrency = replicate == "no", limits.calls
-			o.Uploads, o.Gate, o.Events = work.Uploads, work.Gate, work.Events
 			o.Replace, o.MaxDeletes, o.ReplaceRejected = asked.Replace, asked.MaxDeletes, asked.ReplaceRejected
 			o.Into, o.Splits = fresh.into, fresh.splitsOfFiles(env, args[0], points)
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], o)

@@ -187,8 +187,9 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 	if err := ownState(env, &o.job.State); err != nil {
 		return err
 	}
-	work := o.workOptions(session.LogEvents(env.Log))
-	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.job.State, Staging: o.job.Staging, PlanTo: o.job.PlanTo})
+	plan := rekey.RunOptions{PlanTo: o.job.PlanTo}
+	plan.WorkOptions, plan.State, plan.Staging = o.workOptions(session.LogEvents(env.Log)), o.job.State, o.job.Staging
+	r, err := rekey.Run(cmd.Context(), env, o.request, plan)
 	if err != nil || !g.ForPeople() {
 		return err
 	}

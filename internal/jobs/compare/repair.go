@@ -255,7 +255,9 @@ func (p *repair) load(ctx context.Context) error {
 		p.done.Found = p.found.result.Found
 	}
 	s := job.Staged{Env: p.env, Cluster: p.cluster, Facts: p.facts, Dir: p.dir, Files: job.StagedFiles(p.files), Journal: p.job}
-	if err := s.Load(ctx, job.LoadOptions{Gate: p.options.Gate, Uploads: p.options.Uploads, Events: p.options.Events}, r); err != nil {
+	o := job.LoadOptions{}
+	o.Gate, o.Uploads, o.Events = p.options.Gate, p.options.Uploads, p.options.Events
+	if err := s.Load(ctx, o, r); err != nil {
 		return err
 	}
 	p.job.EndPrepared(ctx, p.env, p.cluster, p.options.Events)

@@ -206,7 +206,7 @@ func TestKindsOfWorkAskTheirGate(t *testing.T) {
 		p := newProgram(t, "")
 		dir := p.builtDir(false, programRegions)
 		jobtest.AsksGate(t, func(gate progress.Gate, e progress.Events) error {
-			_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{Verify: "full", Gate: gate, Events: e, State: checkpoint.Options{Dir: p.state}})
+			_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Gate: gate, Events: e}, State: checkpoint.Options{Dir: p.state}}, Verify: "full"})
 			return err
 		}, "upload", "load")
 	})

@@ -174,10 +174,9 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 			return nil, err
 		}
 	}
-	way := loadWay{stage: j.options.Stage, maxFiles: maxFiles(j.env, j.options.MaxFiles), calls: j.options.LoadConcurrency, gate: j.options.Gate,
-		shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
+	way := loadWay{shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
 		publish: func() { j.copying.Go(func() { j.job.Publish(ctx, j.stage.Dir, j.options.Events) }) }}
-	rows, err := loadFiles(ctx, j.cluster, t.facts, t.stage, b, way, j.job, j.options.Events, r)
+	rows, err := j.loadFiles(ctx, t.facts, t.stage, b, way, r)
 	j.copying.Wait() // if there was nothing to load
 	if err != nil {
 		j.job.Fail(ctx, err) // so that the copy includes the failure

@@ -120,15 +120,14 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	if err := j.saltOn(ctx, d); err != nil {
 		return r, err
 	}
-	state := j.options.State
-	state.Restart = false // the files are new, so are their loads
+	o := LoadOptions{RunOptions: j.options, Verify: j.spec.Verify, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
+		Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected}
+	o.State.Restart, o.Splits, o.Events = false, nil, e // the files are new, so are their loads; the tables exist
 	for i, t := range j.spec.Targets() {
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
 			continue // no rows
 		}
-		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.options.Staging, Stage: j.options.Stage, MaxFiles: j.options.MaxFiles, Snapshot: j.options.Snapshot, KeepSnapshots: j.options.KeepSnapshots,
-			LoadConcurrency: j.options.LoadConcurrency, CompactAfter: j.options.CompactAfter, Quiet: j.options.Quiet, Uploads: j.options.Uploads, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
-			Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: state, Gate: j.options.Gate, Events: e})
+		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)
 		if one != nil {
 			table := result.Table{Table: one.Table, Index: t.Index, Regions: one.Regions, LoadTime: one.LoadTime, Verify: one.Verify, VerifyTime: one.VerifyTime}
 			r.Tables, r.Jobs = append(r.Tables, table), append(r.Jobs, one.Job)
@@ -154,7 +153,8 @@ func (j *clustersRun) discardLoads(ctx context.Context) error {
 			continue
 		}
 		for _, t := range j.spec.Targets() {
-			o := LoadOptions{Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: j.options.State, Gate: j.options.Gate, discard: true}
+			o := LoadOptions{Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, discard: true}
+			o.State, o.Gate = j.options.State, j.options.Gate
 			_, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)
 			if kind := fail.KindOf(err); err != nil && (ctx.Err() != nil || kind == fail.Busy || kind == fail.Check) {
 				return fmt.Errorf("cluster %s: %w", d, err)

@@ -33,7 +33,7 @@ func TestCompactAfter(t *testing.T) {
 	}
 	load := func(how string) {
 		t.Helper()
-		_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{Verify: "full", State: checkpoint.Options{Dir: t.TempDir()}, CompactAfter: how})
+		_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: t.TempDir()}, CompactAfter: how}, Verify: "full"})
 		testcheck.Must(t, err)
 	}
 	load("")

@@ -79,7 +79,7 @@ func TestEncryptedFamily(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Must(t, os.Mkdir(filepath.Join(dir, "g"), 0o700))
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "g", "0123456789abcdef0123456789abcdef"), file, 0o600))
-	_, err = LoadDir(t.Context(), env, name.String(), dir, LoadOptions{State: checkpoint.Options{Dir: t.TempDir()}})
+	_, err = LoadDir(t.Context(), env, name.String(), dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}})
 	refused("an encrypted file", err, fail.Input, "encrypted hfile")
 }
 

@@ -118,7 +118,7 @@ func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) 
 		return nil, err
 	}
 	if !j.proven {
-		if err := proveStaged(ctx, j.stage, b.manifest, j.job, j.options.Gate, j.options.Events); err != nil {
+		if err := j.proveStaged(ctx, j.stage, b.manifest); err != nil {
 			return nil, err
 		}
 		j.proven = true

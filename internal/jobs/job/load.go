@@ -8,9 +8,7 @@ import (
 	"io"
 	"path"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -24,39 +22,20 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// LoadOptions are the options of [LoadDir].
+// LoadOptions are the options of [LoadDir]: those of a run that do not concern its build, and these.
 type LoadOptions struct {
-	Verify  string // full, if the directory has a manifest, or off
-	Staging string // directory on HDFS for uploaded files, default [staging.Base]
-	Stage   loader.Stage
-	// Snapshot and KeepSnapshots: see [RunOptions].
-	Snapshot      string
-	KeepSnapshots int
-	// MaxFiles is the maximum number of files for one family of a region, default the configuration's, else 32. More files are merged.
-	MaxFiles int
-	// LoadConcurrency is the number of regions of the whole table that load concurrently, default 2 per region server, 8 while they are fast.
-	LoadConcurrency int
-	// CompactAfter: see [RunOptions].
-	CompactAfter string
-	// Quiet: see [RunOptions].
-	Quiet   bool
-	Uploads upload.Options
+	RunOptions
+	Verify string // full, if the directory has a manifest, or off
 	// TrustFiles skips the reading of all files before the first is loaded: damaged files are loaded unchanged.
 	TrustFiles bool
 	// Unreplicated excludes the load from replication to peers.
 	Unreplicated bool
 	// PhoenixIndexes is ignore to load a table that has Phoenix indexes. Default: the load is refused.
 	PhoenixIndexes string
-	// Replace makes the table hold exactly the contents of the directory, which needs a manifest. MaxDeletes and ReplaceRejected: see [spec.Spec]. Into
-	// and Splits: see [RunOptions].
+	// Replace makes the table hold exactly the contents of the directory, which needs a manifest. MaxDeletes and ReplaceRejected: see [spec.Spec].
 	Replace         bool
 	MaxDeletes      string
 	ReplaceRejected bool
-	Into            string
-	Splits          fresh.Splits
-	State           checkpoint.Options
-	Gate            progress.Gate // the load waits here between its steps, default: no gate
-	Events          progress.Events
 
 	discard bool // only discards an earlier load of the directory, with State.Restart, unless that has finished
 }

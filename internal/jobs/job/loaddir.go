@@ -44,10 +44,7 @@ type dirLoad struct {
 // nothing unless there are new files in the directory. With Replace it also takes
 // the steps of a replacing run.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
-	d := &dirLoad{options: o, given: dir}
-	d.started = time.Now()
-	d.env, d.run.options.Events, d.run.options.Gate = env, o.Events, o.Gate
-	d.run.options.Snapshot, d.run.options.KeepSnapshots, d.run.options.State = o.Snapshot, o.KeepSnapshots, o.State
+	d := &dirLoad{run: run{env: env, options: o.RunOptions, started: time.Now()}, options: o, given: dir}
 	name, err := d.target(table)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -23,7 +22,7 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	if d.old, err = loader.ParseTableName(table); err != nil {
 		return name, fail.With(fail.Config, err)
 	}
-	if d.fresh, err = inPlaceOf(RunOptions{WorkOptions: build.WorkOptions{Events: d.options.Events}, Into: d.options.Into, Splits: d.options.Splits}, d.spec); err != nil {
+	if d.fresh, err = inPlaceOf(d.options.RunOptions, d.spec); err != nil {
 		return name, err
 	}
 	if d.fresh != nil {

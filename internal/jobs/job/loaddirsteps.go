@@ -236,11 +236,11 @@ func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
 	r := d.result
 	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
 	d.stage.out.Uploads = upload.NewLimiter(d.options.Uploads)
-	way := loadWay{stage: d.options.Stage, maxFiles: maxFiles(d.env, d.options.MaxFiles), calls: d.options.LoadConcurrency, gate: d.options.Gate, shared: true, proven: d.proven, local: d.options.Unreplicated}
+	way := loadWay{shared: true, local: d.options.Unreplicated}
 	if !d.at.Local() {
 		way.cuts = d.cuts()
 	}
-	return loadFiles(ctx, d.cluster, d.facts, d.stage, files, way, d.job, d.options.Events, r)
+	return d.loadFiles(ctx, d.facts, d.stage, files, way, r)
 }
 
 // verifyRows compares the table with the manifest of the directory.

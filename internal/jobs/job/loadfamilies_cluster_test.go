@@ -112,7 +112,7 @@ func TestLoadConflictIsRefused(t *testing.T) {
 	// Which value HBase shows without the check.
 	for _, most := range []int{32, 1} {
 		table := jobtest.FreshTableAt(t, env, nil, nil)
-		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off", TrustFiles: true, MaxFiles: most}); err != nil {
+		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{RunOptions: RunOptions{MaxFiles: most}, Verify: "off", TrustFiles: true}); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("at most %d files: %.60s", most, seen(table))

@@ -24,17 +24,12 @@ import (
 
 // loadWay describes how files are loaded into HBase.
 type loadWay struct {
-	stage    loader.Stage
-	maxFiles int // 0: the loader's default
-	calls    int // concurrent calls to regions; 0: the loader's default
-	gate     progress.Gate
-	shared   bool   // others may have written cells with the job's timestamp: it was given, not assigned to this job
-	proven   bool   // every file has just been read completely
-	root     string // path of HBase's directory; empty: unknown
-	local    bool   // the load is not replicated to peers
-	cuts     string // path of the directory for cut or merged files; empty: that of the files
-	before   func() // waits for publish and other prerequisites of the load; nil: none
-	publish  func() // begins to copy the journal, which then records the load, next to the files; nil: it has no copy
+	shared  bool   // others may have written cells with the job's timestamp: it was given, not assigned to this job
+	root    string // path of HBase's directory; empty: unknown
+	local   bool   // the load is not replicated to peers
+	cuts    string // path of the directory for cut or merged files; empty: that of the files
+	before  func() // waits for publish and other prerequisites of the load; nil: none
+	publish func() // begins to copy the journal, which then records the load, next to the files; nil: it has no copy
 }
 
 // maxFiles returns the maximum number of files for a family of a region, by default
@@ -48,7 +43,8 @@ func maxFiles(env *cluster.Env, given int) int {
 
 // loadFiles loads the files into HBase, each exactly once. Files that the journal
 // knows to be loaded are not sent again; unknown outcomes are resolved.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
+func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b *built, way loadWay, r *result.Result) (*loaded, error) {
+	log, e := j.job, j.options.Events
 	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
 	if len(m.Files) == 0 && !log.Loading {
 		e.Note("nothing to load: the input has no rows")
@@ -57,8 +53,8 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	if err := expired(facts, m, fail.Check); err != nil {
 		return nil, err
 	}
-	if !way.proven {
-		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
+	if !j.proven {
+		if err := j.proveStaged(ctx, st, m); err != nil {
 			return nil, err
 		}
 	}
@@ -70,9 +66,9 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), facts.FamilyOf, m.Timestamp, log.Check)
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
-	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.options.Gate
 	l := &journaledLoad{log: log, events: e, way: way, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: j.options.Stage, MaxFiles: maxFiles(j.env, j.options.MaxFiles), Calls: j.options.LoadConcurrency, Gate: j.options.Gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local, Repeatable: log.History.Undo != nil}
 	if log.History.Replace != nil {
 		req.Timestamp = 0 // files with delete markers have no cells of the timestamp
@@ -99,7 +95,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
 	e.Total("load", progress.Amount{Files: int64(len(req.Files))})
-	_, err := c.Load(ctx, req)
+	_, err := j.cluster.Load(ctx, req)
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {

@@ -78,11 +78,11 @@ func TestReplaceByShares(t *testing.T) {
 		t.Errorf("a load that was refused has changed the table: %s, before %s", after, before)
 	}
 	l.nothingLeft()
-	r, err := l.load(dir, LoadOptions{Events: progress.Events{OnPhase: func(name string) {
+	r, err := l.load(dir, LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Events: progress.Events{OnPhase: func(name string) {
 		if name == "load" {
 			l.admin("split", l.table, "k0257")
 		}
-	}}})
+	}}}}})
 	testcheck.Must(t, err)
 	if x := r.Replace; x == nil || x.Rows != 1000 || x.Deleted != 20 || x.Changed != 30 || x.Markers == 0 || x.Limit != "5%" || r.Verify.Mode != "full" {
 		t.Errorf("%+v, %+v", x, r.Verify)
@@ -147,7 +147,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 		return rows(i)
 	})
 	beside := l.local(unreplaced)
-	r, err := LoadDir(t.Context(), l.env, l.table, beside, LoadOptions{Verify: "full", State: checkpoint.Options{Dir: l.state}})
+	r, err := LoadDir(t.Context(), l.env, l.table, beside, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: l.state}}, Verify: "full"})
 	if err != nil || r.Replace != nil {
 		t.Fatalf("a load that replaces nothing: %+v, %v", r, err)
 	}
@@ -168,8 +168,8 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 		"trusted":        {beside, LoadOptions{TrustFiles: true}, fail.Config, "`trust_files`"},
 		"done without":   {beside, LoadOptions{}, fail.Config, "without `replace`"},
 		"no limit":       {beside, LoadOptions{MaxDeletes: "many"}, fail.Config, "max_deletes"},
-		"into itself":    {beside, LoadOptions{Into: l.table}, fail.Config, "name another one"},
-		"splits alone":   {beside, LoadOptions{Splits: splitAt("k")}, fail.Config, "`into`"},
+		"into itself":    {beside, LoadOptions{RunOptions: RunOptions{Into: l.table}}, fail.Config, "name another one"},
+		"splits alone":   {beside, LoadOptions{RunOptions: RunOptions{Splits: splitAt("k")}}, fail.Config, "`into`"},
 		"damaged":        {l.damaged(), LoadOptions{}, fail.Input, "nothing of"},
 		"its own rows":   {l.ownRows(), LoadOptions{}, fail.Config, "by its own rows"},
 	} {
@@ -182,7 +182,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 		t.Errorf("loads that were refused have changed the table: %s, before %s", after, before)
 	}
 	l.must(l.export("more.csv", rows)) // five more rows
-	_, err = l.load(beside, LoadOptions{State: checkpoint.Options{Restart: true}})
+	_, err = l.load(beside, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Restart: true}}})
 	refused(t, err, fail.Check, "cells are newer than the job's timestamp", "build the files again")
 	r, err = l.load(l.local(unreplaced), LoadOptions{})
 	if err != nil || r.Replace.Deleted != 5 {
@@ -258,7 +258,7 @@ func TestFreshTableByShares(t *testing.T) {
 	if r, err := into(dir, LoadOptions{}); err != nil || !r.Already || r.Fresh == nil {
 		t.Errorf("once more: %+v %v", r, err)
 	}
-	_, err = into(dir, LoadOptions{State: checkpoint.Options{Restart: true}})
+	_, err = into(dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Restart: true}}})
 	refused(t, err, fail.Check, "readers may use it")
 	if d, err := l.drop(); err != nil || l.exists(l.old) || !l.exists(l.new) {
 		t.Fatalf("%+v %v", d, err)
@@ -270,7 +270,7 @@ func TestFreshTableByShares(t *testing.T) {
 	dir = l.local(third)
 	m, err := manifest.Read(t.Context(), hdfsio.Local{}, dir)
 	testcheck.Must(t, err)
-	r, err = into(dir, LoadOptions{MaxDeletes: "100%", Splits: func(context.Context, int) ([][]byte, error) { return m.Splits(), nil }})
+	r, err = into(dir, LoadOptions{RunOptions: RunOptions{Splits: func(context.Context, int) ([][]byte, error) { return m.Splits(), nil }}, MaxDeletes: "100%"})
 	if err != nil || r.Fresh.Before != nil || r.Regions != len(m.Splits())+1 {
 		t.Fatalf("%+v %v", r, err)
 	}

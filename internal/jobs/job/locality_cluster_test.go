@@ -99,7 +99,7 @@ func TestLocality(t *testing.T) {
 		s.Inputs, s.Regions = []string{p.input}, 12
 		_, err := build.Directory(t.Context(), p.env, jobtest.Resolve(t, s), jobtest.Family, [][]byte{all[3], all[7]}, dir, build.WorkOptions{})
 		testcheck.Must(t, err)
-		_, err = LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{Verify: "full", State: checkpoint.Options{Dir: t.TempDir()}})
+		_, err = LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}, Verify: "full"})
 		testcheck.Must(t, err)
 		wantAll("copied and cut")
 	})

@@ -38,11 +38,11 @@ func TestLostOwnerKeepsStaging(t *testing.T) {
 	testcheck.Must(t, err)
 	for _, lost := range []bool{false, true} {
 		theirs, taken := filepath.Join(to.Path, "f", "theirs"), false
-		o := LoadOptions{Gate: takenOver(func() {
+		o := LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Gate: takenOver(func() {
 			taken = lost
 			testcheck.Must(t, os.MkdirAll(filepath.Dir(theirs), 0o755))
 			testcheck.Must(t, os.WriteFile(theirs, []byte("x"), 0o600))
-		})}
+		})}}}
 		owned := func(context.Context) error {
 			if taken {
 				return errTakenOver

@@ -73,7 +73,7 @@ func TestStoragePolicies(t *testing.T) {
 			s.Regions = programRegions
 			_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, [][]byte{all[1]}, dir, build.WorkOptions{})
 			testcheck.Must(t, err)
-			_, err = LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "full", Events: events, State: checkpoint.Options{Dir: t.TempDir()}})
+			_, err = LoadDir(t.Context(), env, table, dir, LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Events: events}, State: checkpoint.Options{Dir: t.TempDir()}}, Verify: "full"})
 			testcheck.Must(t, err)
 			judge("load")
 		})

@@ -408,7 +408,7 @@ func TestTrustedFilesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := jobtest.FreshTable(t, env, 3, nil)
-	o := LoadOptions{Verify: "off", TrustFiles: true, Events: progress.Events{OnChecked: func(int64) { t.Error("a file is read before the load") }}}
+	o := LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Events: progress.Events{OnChecked: func(int64) { t.Error("a file is read before the load") }}}}, Verify: "off", TrustFiles: true}
 	if _, err := LoadDir(t.Context(), env, table, dir, o); err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/setting"
 )
 
 // proveStaged checks the files of a run that are about to be loaded. If the load
 // has begun, it checks the files that are still at their sources.
-func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *checkpoint.Job, gate progress.Gate, e progress.Events) error {
+func (j *run) proveStaged(ctx context.Context, st *stage, m *manifest.Manifest) error {
+	log := j.job
 	var work []filecheck.Target
 	if !log.Loading {
 		for _, f := range m.Files {
@@ -33,7 +33,7 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == checkpoint.FileSent})
 		}
 	}
-	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
+	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: j.options.Gate, Events: j.options.Events}).All(ctx, work)
 	if errors.Is(err, fs.ErrNotExist) && log.Loading && log.History.Undo == nil { // an undo writes them again
 		return fail.With(fail.HDFS, setting.Errorf("files to be loaded were removed: %w: put them back into %s, or load all again with %s", err, st.Location, setting.Restart))
 	}

@@ -8,7 +8,6 @@ import (
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -30,7 +29,7 @@ func TestRemovedFilesNameTheWay(t *testing.T) {
 	if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	err = proveStaged(t.Context(), st, &manifest.Manifest{}, log, nil, progress.Events{})
+	err = (&run{job: log}).proveStaged(t.Context(), st, &manifest.Manifest{})
 	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "files to be loaded were removed") || !strings.Contains(err.Error(), setting.Restart.String()) {
 		t.Errorf("files that were removed give %v", err)
 	}
@@ -50,7 +49,7 @@ func TestDamagedMarkersNameNoRestart(t *testing.T) {
 		log := &checkpoint.Job{History: checkpoint.NewHistory()}
 		testcheck.Must(t, log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}))
 		log.History.Undo = u
-		err = proveStaged(t.Context(), st, &manifest.Manifest{}, log, nil, progress.Events{})
+		err = (&run{job: log}).proveStaged(t.Context(), st, &manifest.Manifest{})
 		if fail.KindOf(err) != fail.Load || strings.Contains(err.Error(), setting.Restart.String()) == (u != nil) {
 			t.Errorf("damaged files give %v", err)
 		}

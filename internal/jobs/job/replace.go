@@ -105,7 +105,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	}
 	err := j.refuseExport(b.manifest, j.previousTable())
 	if err == nil && !j.proven { // before the snapshot, to keep the time from the snapshot to the load short
-		if err = proveStaged(ctx, j.stage, b.manifest, j.job, j.options.Gate, j.options.Events); err == nil {
+		if err = j.proveStaged(ctx, j.stage, b.manifest); err == nil {
 			j.proven = true
 		}
 	}
@@ -177,7 +177,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		done.Replace.Bytes += f.Size
 	}
 	b.markers = files
-	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.job, j.options.Gate, j.options.Events)
+	return done, j.proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)})
 }
 
 // exported returns the job's HFiles.

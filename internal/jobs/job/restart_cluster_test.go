@@ -72,7 +72,7 @@ func TestRestartLooksFirst(t *testing.T) {
 	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, spec.Spec{Table: table, Key: "id", Inputs: []string{in}}), jobtest.Family, nil, dir, build.WorkOptions{})
 	testcheck.Must(t, err)
 	load := func(restart bool) (*result.Result, error) {
-		return LoadDir(t.Context(), env, table, dir, LoadOptions{State: checkpoint.Options{Dir: r.state, Restart: restart}, Verify: "full"})
+		return LoadDir(t.Context(), env, table, dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: r.state, Restart: restart}}, Verify: "full"})
 	}
 	loaded, err := load(false)
 	testcheck.Must(t, err)

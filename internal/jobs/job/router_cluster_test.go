@@ -62,7 +62,7 @@ func TestRouter(t *testing.T) {
 	if err := run(local, router+"/mounted/jobs"); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "every file would be copied") {
 		t.Errorf("staging by the router: %v", err)
 	}
-	_, err = LoadDir(t.Context(), env, table, router+"/mounted", LoadOptions{State: checkpoint.Options{Dir: t.TempDir()}})
+	_, err = LoadDir(t.Context(), env, table, router+"/mounted", LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}})
 	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "it would copy each file while its region is locked") {
 		t.Errorf("HFiles by the router: %v", err)
 	}

@@ -38,7 +38,7 @@ type Staged struct {
 // records progress and unknown outcomes in the journal. After a crash the same call resumes, with the files of the journal. It fills in r. It ignores
 // Verify and Staging of the options.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
-	j := &run{env: s.Env, cluster: s.Cluster, job: s.Journal, facts: s.Facts}
+	j := &run{env: s.Env, options: o.RunOptions, cluster: s.Cluster, job: s.Journal, proven: s.Proven}
 	if s.Made != nil {
 		if err := j.recreated(ctx, s.Made, s.Facts, fail.Check); err != nil {
 			return err
@@ -49,11 +49,11 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
 	var copying sync.WaitGroup
 	defer copying.Wait()
-	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
+	way := loadWay{shared: true, local: o.Unreplicated}
 	if s.Copied {
 		way.before, way.publish = copying.Wait, func() { copying.Go(func() { s.Journal.Publish(ctx, s.Dir, o.Events) }) }
 	}
-	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
+	if _, err := j.loadFiles(ctx, s.Facts, st, &built{manifest: m}, way, r); err != nil || s.Made == nil {
 		return err
 	}
 	return j.checkUnchanged(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families), m)

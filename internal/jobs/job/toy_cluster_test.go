@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -77,7 +78,7 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 		}
 	}
 	s := Staged{Env: env, Cluster: c, Facts: facts, Dir: dir, Files: StagedFiles(files), Journal: st}
-	if err := s.Load(ctx, LoadOptions{Events: e}, r); err != nil {
+	if err := s.Load(ctx, LoadOptions{RunOptions: RunOptions{WorkOptions: build.WorkOptions{Events: e}}}, r); err != nil {
 		return r, err
 	}
 	st.EndPrepared(ctx, env, c, e)

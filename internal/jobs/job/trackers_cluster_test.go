@@ -29,7 +29,7 @@ func TestTrackerChanges(t *testing.T) {
 			dir := p.builtDir(false, programRegions)
 			load := func() string {
 				t.Helper()
-				_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{Verify: "full", State: checkpoint.Options{Dir: t.TempDir()}})
+				_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{RunOptions: RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}, Verify: "full"})
 				testcheck.Must(t, err)
 				return run("digest", p.table)
 			}

@@ -559,7 +559,7 @@ func TestRekeyAsksItsGate(t *testing.T) {
 	to, err := loader.ParseTableName(w.new)
 	testcheck.Must(t, err)
 	jobtest.AsksGate(t, func(gate progress.Gate, e progress.Events) error {
-		_, err := rekey.Run(t.Context(), w.env, rekey.Request{From: from, To: to, Key: newKey}, rekey.RunOptions{WorkOptions: build.WorkOptions{Gate: gate, Events: e}, State: checkpoint.Options{Dir: w.state}})
+		_, err := rekey.Run(t.Context(), w.env, rekey.Request{From: from, To: to, Key: newKey}, rekey.RunOptions{RunOptions: job.RunOptions{WorkOptions: build.WorkOptions{Gate: gate, Events: e}, State: checkpoint.Options{Dir: w.state}}})
 		return err
 	}, "read", "write", "load")
 }

@@ -7,10 +7,9 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/pipeline/build"
-	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
@@ -36,16 +35,8 @@ type Request struct {
 
 // RunOptions are the options of [Run].
 type RunOptions struct {
-	build.WorkOptions
-	State           checkpoint.Options
-	Staging         string // directory on HDFS, default [staging.Base]
-	Keep            bool   // keep the staging directory of a successful run
-	Stage           loader.Stage
-	MaxFiles        int // maximum for one family of a region, default the configuration's, else 32
-	LoadConcurrency int // regions that load concurrently, default 2 per region server, 8 while they are fast
-	// YARN has the settings for building the files on YARN. Default: built locally.
-	YARN   *mapreduce.Settings
-	PlanTo string // file for a plan for shares, without building or loading; empty: the whole job
+	job.RunOptions        // those of snapshots, new tables and compactions have no effect
+	PlanTo         string // file for a plan for shares, without building or loading; empty: the whole job
 }
 
 // resolved is a valid request with its parsed texts.

@@ -131,7 +131,7 @@ func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 		}
 	}
 	s := job.Staged{Env: j.env, Cluster: j.cluster, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Copied: true, Journal: j.job, Made: j.job.Plan.Made}
-	err := s.Load(ctx, job.LoadOptions{Stage: j.options.Stage, MaxFiles: j.options.MaxFiles, LoadConcurrency: j.options.LoadConcurrency, Uploads: j.options.Uploads, Gate: j.options.Gate, Events: j.options.Events}, j.result)
+	err := s.Load(ctx, job.LoadOptions{RunOptions: j.options.RunOptions}, j.result)
 	if err != nil {
 		j.job.Fail(ctx, err) // so that the copy includes the failure
 		ctx, cancel := cleanup.Context(ctx)

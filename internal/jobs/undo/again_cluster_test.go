@@ -67,7 +67,7 @@ func TestUndoneLoadOfADirectory(t *testing.T) {
 	n := newNights(t, 1, "ROW")
 	before, dir := n.name()+"-before", n.files(1)
 	without := n.digest()
-	o := job.LoadOptions{State: checkpoint.Options{Dir: n.state}, Snapshot: before}
+	o := job.LoadOptions{RunOptions: job.RunOptions{State: checkpoint.Options{Dir: n.state}, Snapshot: before}}
 	load := func() (string, error) {
 		r, err := job.LoadDir(t.Context(), n.env, n.table, dir, o)
 		if r == nil {

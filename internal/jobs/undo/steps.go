@@ -194,7 +194,8 @@ func (t *target) loadFiles(ctx context.Context) error {
 		return err
 	}
 	s := job.Staged{Env: u.env, Cluster: u.cluster, Facts: t.facts, Dir: dir, Files: job.StagedFiles(u.job.Undo.Markers[t.number]), Journal: u.job}
-	o := job.LoadOptions{Stage: u.options.Stage, LoadConcurrency: u.options.LoadConcurrency, Unreplicated: t.local, Gate: u.options.Gate, Events: u.options.Events}
+	o := job.LoadOptions{Unreplicated: t.local}
+	o.Stage, o.LoadConcurrency, o.Gate, o.Events = u.options.Stage, u.options.LoadConcurrency, u.options.Gate, u.options.Events
 	return s.Load(ctx, o, &result.Result{})
 }
 
