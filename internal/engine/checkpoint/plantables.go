@@ -28,12 +28,17 @@ func (p PlanRecord) Formats() (formats []string) {
 	return formats
 }
 
-// Of returns the plan of a table, 0 is the first. A further table's has the fields that it shares with the first.
-func (p PlanRecord) Of(table int) PlanRecord {
+// At returns the record of a table, 0 is the first. A further table's lacks the fields that it shares with the first.
+func (p *PlanRecord) At(table int) *PlanRecord {
 	if table == 0 {
 		return p
 	}
-	t := p.Tables[table-1]
+	return &p.Tables[table-1]
+}
+
+// Of returns the plan of a table, 0 is the first. A further table's has the fields that it shares with the first.
+func (p PlanRecord) Of(table int) PlanRecord {
+	t := *p.At(table)
 	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs
 	return t
 }

@@ -67,7 +67,7 @@ func (j *run) checkStillThere(ctx context.Context, t *target, m *manifest.Manife
 		if err := progress.Pass(ctx, j.options.Gate); err != nil {
 			return err
 		}
-		_, err = (&loaded{manifest: m, facts: t.facts}).verify(ctx, j.cluster, mode, j.options.Events, r)
+		err = j.verify(ctx, &loaded{manifest: m, facts: t.facts}, mode, r)
 	case (mode == "sample" || mode == "files") && len(m.Samples) > 0:
 		_, err = verify.Sample(ctx, j.cluster, t.facts, m)
 	}

@@ -126,17 +126,12 @@ func (f *filling) load(ctx context.Context, b *built) (err error) {
 	return nil
 }
 
-func (f *filling) verify(ctx context.Context) (*verified, error) {
-	j := f.run
+func (f *filling) verify(ctx context.Context) error {
 	defer f.report()
-	v, err := j.verify(ctx, f.target, f.rows, f.result)
-	if err == nil {
-		err = j.replaced(ctx, f.rows.manifest, v)
+	if err := f.run.verifySame(ctx, f.target, f.rows, f.result); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return v, j.job.Record(checkpoint.EventVerified, v.verification)
+	return f.run.recordVerified(ctx, f.rows.manifest, f.result)
 }
 
 // report copies the state of a further table to the job's result.
@@ -147,24 +142,24 @@ func (f *filling) report() {
 	}
 }
 
-// verify compares a table with its manifest. Concurrently it checks that the table is still the one of the plan: if it is not, only that is reported.
-func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
+// verifySame compares a table with its manifest. Concurrently it checks that the table is still the one of the plan: if it is not, only that is reported.
+func (j *run) verifySame(ctx context.Context, t *target, rows *loaded, r *result.Result) error {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	same := make(chan error, 1)
 	go func() {
-		err := j.checkUnchanged(ctx, j.madeOf(t), t.facts.Name.String(), t.Families(), rows.manifest)
+		err := j.checkUnchanged(ctx, j.job.Plan.At(t.number).Made, t.facts.Name.String(), t.Families(), rows.manifest)
 		if err != nil {
 			cancel(err)
 		}
 		same <- err
 	}()
-	v, err := rows.verify(reading, j.cluster, j.spec.Verify, j.options.Events, r)
+	err := j.verify(reading, rows, j.spec.Verify, r)
 	if other := <-same; other != nil {
 		r.Verify, r.VerifyTime = nil, 0
-		return nil, other
+		return other
 	}
-	return v, err
+	return err
 }
 
 // load loads the files of a table.

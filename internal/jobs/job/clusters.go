@@ -143,15 +143,15 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 	if err := j.openInput(ctx); err != nil {
 		return err
 	}
-	families := old.Families
-	if len(families) == 0 {
-		families = []spec.Family{old.Family}
-	}
-	now, err := j.planRecord(ctx, families)
+	now, err := j.planRecord(ctx)
 	if err != nil {
 		return err
 	}
-	now.Table, now.Tables = old.Table, j.askedTables(now)
+	if now.Table, now.Family = old.Table, old.Family; now.Mapping != nil {
+		if now.Families = old.Families; len(now.Families) == 0 {
+			now.Families = []spec.Family{old.Family}
+		}
+	}
 	for i, was := range old.Tables[:min(len(old.Tables), len(now.Tables))] {
 		t := &now.Tables[i]
 		if name, err := loader.ParseTableName(t.Table); err == nil {

@@ -191,7 +191,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := &run{env: env, spec: jobtest.Resolve(t, s), job: &checkpoint.Job{}, input: k}
-		p, err := j.planRecord(t.Context(), []spec.Family{jobtest.Family})
+		p, err := j.planRecord(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

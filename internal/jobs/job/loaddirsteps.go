@@ -246,14 +246,10 @@ func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
 // verifyRows compares the table with the manifest of the directory.
 func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
 	rows.manifest = d.manifest
-	seen, err := rows.verify(ctx, d.cluster, d.options.Verify, d.options.Events, d.result)
-	if err == nil {
-		err = d.replaced(ctx, d.manifest, seen)
-	}
-	if err != nil {
+	if err := d.verify(ctx, rows, d.options.Verify, d.result); err != nil {
 		return err
 	}
-	return d.job.Record(checkpoint.EventVerified, seen.verification)
+	return d.recordVerified(ctx, d.manifest, d.result)
 }
 
 // sameTable checks again, after all files are loaded, that the table is the recorded one.
@@ -293,7 +289,7 @@ func (d *dirLoad) earlierResult(ctx context.Context, table string) error {
 	}
 	if err = d.recreated(ctx, d.job.Plan.Made, d.facts, fail.Verify); err == nil && d.verifies() {
 		r.Manifest = d.manifest
-		_, err = (&loaded{manifest: d.manifest, facts: d.facts}).verify(ctx, d.cluster, d.options.Verify, d.options.Events, r)
+		err = d.verify(ctx, &loaded{manifest: d.manifest, facts: d.facts}, d.options.Verify, r)
 	}
 	if err != nil && fail.KindOf(err) == fail.Verify {
 		return fail.With(fail.Verify, setting.Errorf("this load was done at %s, but: %w (%s loads it again)", d.job.FinishedAt.Format(time.RFC3339), err, setting.Restart))

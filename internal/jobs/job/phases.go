@@ -3,18 +3,17 @@ package job
 import (
 	"context"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/verify"
 	"bulkload/pkg/loader"
 )
 
 // The phases of a job are types, each made from the one before: only built files
-// can be loaded, only a loaded table can be verified, and only a verified job is
-// done.
+// can be loaded, and only a loaded table can be verified.
 
 // built is a job whose HFiles are complete and whose row counts match. It is made
 // by run.build, and by LoadDir for files that it has read.
@@ -31,18 +30,18 @@ type loaded struct {
 	stores   *verify.Stores // nil if only rows are compared
 }
 
-// verified is a job whose table was compared with its manifest, to the extent of the verification mode.
-type verified struct {
-	verification *result.Verification
+// verify compares a loaded table with the files that were written, to the extent of the mode. The findings are in
+// the result, also if there is an error.
+func (j *run) verify(ctx context.Context, l *loaded, mode string, r *result.Result) error {
+	return verify.Table(ctx, j.cluster, l.facts, mode, l.manifest, l.stores, j.options.Events, r)
 }
 
-// verify compares the table with the files that were written. The findings are in
-// the result, also if there is an error.
-func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e progress.Events, r *result.Result) (*verified, error) {
-	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, l.stores, e, r); err != nil {
-		return nil, err
+// recordVerified ends the verification of a table, which the result has: it also compares the table with an export that replaces its rows.
+func (j *run) recordVerified(ctx context.Context, m *manifest.Manifest, r *result.Result) error {
+	if err := j.replaced(ctx, m, r.Verify); err != nil {
+		return err
 	}
-	return &verified{r.Verify}, nil
+	return j.job.Record(checkpoint.EventVerified, r.Verify)
 }
 
 // storesReadable refuses a job that is to be verified by its files if these cannot be read.

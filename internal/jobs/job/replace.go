@@ -206,11 +206,11 @@ func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 
 // replaced verifies that readers see exactly the rows of the export, and deletes
 // the snapshot.
-func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
+func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *result.Verification) error {
 	if j.job.History.Replace == nil {
 		return nil
 	}
-	if got := v.verification; got.Mode != "off" && !got.Expired {
+	if v.Mode != "off" && !v.Expired {
 		var rows, cells atomic.Int64
 		err := j.cluster.ScanParallel(ctx, loader.ScanRequest{Table: j.facts.Name, KeysOnly: true}, countWorkers, func(_ int, r loader.Row) error {
 			rows.Add(1)

@@ -64,11 +64,7 @@ type run struct {
 // plan makes the job's plan, or uses that of the journal if inputs and table have
 // not changed.
 func (j *run) plan(ctx context.Context) error {
-	families, err := j.spec.ApplyToAll(j.facts.Families)
-	if err != nil {
-		return err
-	}
-	for i, family := range families {
+	for i, family := range j.targets[0].families {
 		if table := j.facts.Families[i]; family.Overrides(table) {
 			j.options.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
@@ -80,11 +76,16 @@ func (j *run) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := j.planRecord(ctx, families)
+	now, err := j.planRecord(ctx)
 	if err != nil {
 		return err
 	}
-	j.recordTables(&now)
+	for i, t := range j.targets {
+		p := now.At(i)
+		if p.Table, p.Family = t.Table, t.families[0]; p.Mapping != nil {
+			p.Families = t.families
+		}
+	}
 	if old := j.job.History.Plan; old != nil {
 		if err := j.samePlan(now); err != nil {
 			return err
@@ -92,33 +93,22 @@ func (j *run) plan(ctx context.Context) error {
 		if err := j.sameTables(ctx); err != nil {
 			return err
 		}
-		if j.work, err = old.BuildPlan(families[0], salt); err != nil {
-			return err
+		for i, t := range j.targets {
+			if t.plan, err = old.Of(i).BuildPlan(t.families[0], salt); err != nil {
+				return err
+			}
 		}
-		if err := j.planAgain(old); err != nil {
-			return err
-		}
+		j.work = j.targets[0].plan
 		if err := j.sameReplication(); err != nil {
 			return err
 		}
 		return j.moveStaging(ctx, *j.job.History.Plan)
 	}
-	if j.work, err = cells.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
+	if err := j.planTables(ctx, &now); err != nil {
 		return err
 	}
-	j.work.WarnKey(j.options.Events)
-	if now.Staging, err = j.choosePlace(ctx); err != nil {
-		return err
-	}
-	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
-		return err
-	}
-	if err := j.planTables(ctx, now.Tables); err != nil {
-		return err
-	}
-	now.Modulus, now.Timestamp = j.work.Modulus, j.work.Timestamp
-	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
-	now.Splits = rowkey.Keys(j.facts.Splits)
+	now.Timestamp, now.Given, now.Replicate = j.work.Timestamp, j.spec.Timestamp != 0, j.spec.Replicate
+	now.Splits = rowkey.Keys(j.facts.Splits) // null without split points, as in other versions
 	if err := freshTimestamp(ctx, j.cluster, &now, j.options.State.Dir, setting.Textf("give a later %s, or none", setting.Timestamp), j.options.Events); err != nil {
 		return err
 	}
@@ -178,17 +168,17 @@ func (j *run) sameTables(ctx context.Context) error {
 		kind = fail.Verify
 	}
 	for _, t := range j.targets {
-		if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
+		if err := j.recreated(ctx, j.job.Plan.At(t.number).Made, t.facts, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// planRecord returns the record of the plan, as far as it is known before planning.
-func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
+// planRecord returns the record of the plan, as far as it is known without the tables.
+func (j *run) planRecord(ctx context.Context) (checkpoint.PlanRecord, error) {
 	if j.input == nil {
-		return j.lostPlanRecord(ctx, families)
+		return j.lostPlanRecord(ctx)
 	}
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
@@ -200,10 +190,7 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 		formats = append(formats, checkpoint.FormatOf(f))
 	}
 	p := checkpoint.Asked(j.spec, formats)
-	p.Job, p.Table, p.Family, p.Columns = j.job.ID, j.spec.Table, families[0], j.input.Source.Columns()
-	if p.Mapping != nil {
-		p.Families = families
-	}
+	p.Job, p.Columns, p.Tables = j.job.ID, j.input.Source.Columns(), checkpoint.AskedTables(j.spec, formats)
 	for i, f := range files {
 		r := checkpoint.InputRecordOf(f)
 		r.Place, r.Format = places[f.Input](f.Name), formats[i]
@@ -215,7 +202,7 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 // steps returns the steps of a run: one build of all tables, then the load and the verification of each.
 func (j *run) steps() []checkpoint.Step {
 	var files []*built
-	done := make([]*verified, len(j.targets))
+	fills := make([]*filling, len(j.targets))
 	steps := []checkpoint.Step{
 		{Name: "begin the attempt", Run: func(context.Context) (err error) {
 			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
@@ -228,9 +215,10 @@ func (j *run) steps() []checkpoint.Step {
 	}
 	for i, t := range j.targets {
 		f := &filling{run: j, target: t}
+		fills[i] = f
 		steps = append(steps,
 			checkpoint.Step{Name: "load " + t.Table, Gate: i > 0, Run: func(ctx context.Context) error { return f.load(ctx, files[i]) }},
-			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: func(ctx context.Context) (err error) { done[i], err = f.verify(ctx); return err }})
+			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: f.verify})
 	}
 	for _, t := range j.targets {
 		steps = append(steps, checkpoint.Step{Name: "ask for compactions of " + t.Table, Run: func(ctx context.Context) error {
@@ -239,7 +227,7 @@ func (j *run) steps() []checkpoint.Step {
 		}})
 	}
 	steps = append(steps, checkpoint.Step{Name: "give the tables back", Run: j.giveBack}, checkpoint.Step{Name: "delete older snapshots", Run: j.dropOlder})
-	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
+	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, fills) }})
 }
 
 // buildPublished builds the files, and copies the journal next to them. HBase is not called before the copy exists.
@@ -253,8 +241,8 @@ func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
 }
 
 // end records that the job is done, and removes temporary files. Every table must be verified.
-func (j *run) end(ctx context.Context, all []*verified) error {
-	if i := slices.Index(all, nil); i >= 0 {
+func (j *run) end(ctx context.Context, all []*filling) error {
+	if i := slices.IndexFunc(all, func(f *filling) bool { return f.result == nil || f.result.Verify == nil }); i >= 0 {
 		return fail.Errorf(fail.Unexpected, "table %s is not verified", j.targets[i].Table)
 	}
 	j.job.EndPrepared(ctx, j.env, j.cluster, j.options.Events)

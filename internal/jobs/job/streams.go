@@ -9,7 +9,6 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/pipeline/streams"
@@ -90,13 +89,10 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 }
 
 // lostPlanRecord returns the plan of a job whose streams are not read again, with the columns and formats of the journal. It lists all other inputs.
-func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
+func (j *run) lostPlanRecord(ctx context.Context) (checkpoint.PlanRecord, error) {
 	old := *j.job.History.Plan
 	p := old.Asked(j.spec)
-	p.Job, p.Table, p.Family = j.job.ID, j.spec.Table, families[0]
-	if p.Mapping != nil {
-		p.Families = families
-	}
+	p.Job = j.job.ID
 	for i := range j.spec.Inputs {
 		place := j.streams.Place(i)
 		if at := slices.IndexFunc(old.Inputs, func(f checkpoint.InputRecord) bool { return f.CRC32C != nil && f.Place == place }); at >= 0 {

@@ -67,10 +67,11 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 
 // plan records the plan, or compares it with the recorded one.
 func (b *streamJob) plan(j *run) error {
-	now, err := j.planRecord(b.t.Context(), []spec.Family{jobtest.Family})
+	now, err := j.planRecord(b.t.Context())
 	if err != nil {
 		return err
 	}
+	now.Table, now.Family = j.spec.Table, jobtest.Family
 	if old := j.job.History.Plan; old != nil {
 		return old.Same(now)
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
@@ -77,50 +78,27 @@ func (j *run) specTargets() []spec.Target {
 	return list
 }
 
-// recordTables adds further tables to the record of the plan, as far as they are known before planning.
-func (j *run) recordTables(now *checkpoint.PlanRecord) {
-	now.Tables = j.askedTables(*now)
-	for i := range now.Tables {
-		p, t := &now.Tables[i], j.targets[i+1]
-		p.Table, p.Family = t.Table, t.families[0]
-		if p.Mapping != nil {
-			p.Families = t.families
-		}
-	}
-}
-
-// askedTables returns the further tables as the job file describes them.
-func (j *run) askedTables(now checkpoint.PlanRecord) []checkpoint.PlanRecord {
-	if j.input == nil {
-		now = *j.job.History.Plan
-	}
-	return checkpoint.AskedTables(j.spec, now.Formats())
-}
-
-// planTables plans the further tables, and completes their records. The first table is already planned.
-func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (err error) {
-	j.targets[0].plan = j.work
-	for i := range records {
-		r, t := &records[i], j.targets[i+1]
-		if t.plan, err = cells.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
+// planTables plans the tables of a new job, and completes their records.
+func (j *run) planTables(ctx context.Context, now *checkpoint.PlanRecord) (err error) {
+	at := time.Now().UnixMilli()
+	for i, t := range j.targets {
+		if t.plan, err = cells.NewPlan(t.Job, now.Columns, t.families[0], t.facts.Splits, at, t.families[1:]...); err != nil && i > 0 {
 			return fmt.Errorf("table %s: %w", t.Table, err)
+		} else if err != nil {
+			return err
 		}
 		t.plan.WarnKey(j.options.Events)
-		if r.Made, err = j.tableRecord(ctx, t.facts); err != nil {
-			return err
-		}
-		r.Modulus, r.Splits = t.plan.Modulus, append([]rowkey.Key{}, rowkey.Keys(t.facts.Splits)...)
 	}
-	return nil
-}
-
-// planAgain restores the plans of further tables from the journal.
-func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
-	j.targets[0].plan = j.work
-	for i, t := range j.targets[1:] {
-		if t.plan, err = old.Of(1+i).BuildPlan(t.families[0], j.work.Salt); err != nil {
+	j.work = j.targets[0].plan
+	if now.Staging, err = j.choosePlace(ctx); err != nil {
+		return err
+	}
+	for i, t := range j.targets {
+		p := now.At(i)
+		if p.Made, err = j.tableRecord(ctx, t.facts); err != nil {
 			return err
 		}
+		p.Modulus, p.Splits = t.plan.Modulus, append([]rowkey.Key{}, rowkey.Keys(t.facts.Splits)...)
 	}
 	return nil
 }
@@ -161,16 +139,4 @@ func (j *run) buildTables() []build.Table {
 		}
 	}
 	return list
-}
-
-// madeOf returns the plan's record that identifies a table.
-func (j *run) madeOf(t *target) *checkpoint.TableRecord {
-	p := j.job.History.Plan
-	switch {
-	case t.number == 0:
-		return p.Made
-	case t.number <= len(p.Tables):
-		return p.Tables[t.number-1].Made
-	}
-	return nil
 }
