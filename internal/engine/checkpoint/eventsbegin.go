@@ -92,7 +92,7 @@ func (h *History) attempt(r journal.Record, a AttemptRecord) error {
 	return nil
 }
 
-func (h *History) submit(s SubmissionRecord) {
+func (h *History) submit(s build.SubmissionRecord) {
 	h.Submission = &s
 	if len(s.Weights) > 0 {
 		h.Weights = s.Weights

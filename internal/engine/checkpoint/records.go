@@ -208,17 +208,6 @@ type RewrittenRecord struct {
 	Children []loader.HFile `json:"children"`
 }
 
-// SubmissionRecord is a YARN job.
-type SubmissionRecord struct {
-	Tag         string `json:"tag"` // tag of the application
-	Dir         string `json:"dir"` // directory of the YARN job, a URI in the staging directory
-	Application string `json:"application,omitempty"`
-	Maps        int    `json:"maps"`
-	Reduces     int    `json:"reduces"`
-	// Weights are the estimated bytes of each region, used to distribute regions over reduce tasks.
-	Weights []int64 `json:"weights,omitempty"`
-}
-
 // EndedRecord describes the end of a YARN job without output.
 type EndedRecord struct {
 	Tag string `json:"tag"`

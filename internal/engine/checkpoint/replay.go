@@ -37,7 +37,7 @@ type History struct {
 	Plan         *PlanRecord
 	Attempts     []Attempt
 	phase        string                          // phase that follows the finished steps
-	Submission   *SubmissionRecord               // the YARN job whose output has not been taken yet; nil: none
+	Submission   *build.SubmissionRecord         // the YARN job whose output has not been taken yet; nil: none
 	Weights      []int64                         // weights of the regions in YARN jobs; nil: there was none
 	Prepared     map[string]string               // HBase's staging directories that may exist, with their tables
 	Snapshot     string                          // snapshot that was taken

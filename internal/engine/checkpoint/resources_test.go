@@ -31,7 +31,7 @@ func TestResources(t *testing.T) {
 	step(EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "r"}, "snapshot r y", stream, table)
 	step(EventPlan, PlanRecord{Table: "t", Staging: "hdfs://nn/s", Tables: []PlanRecord{{Table: "x"}}}, "snapshot r y", staging, stream, table)
 	step(EventSpill, build.SpillRecord{Dir: "/tmp/spill"}, "snapshot r y", staging, spill, stream, table)
-	step(EventSubmitting, SubmissionRecord{Tag: "tag"}, "snapshot r y", staging, spill, stream, "yarn tag ", table)
+	step(EventSubmitting, build.SubmissionRecord{Tag: "tag"}, "snapshot r y", staging, spill, stream, "yarn tag ", table)
 	step(EventEnded, EndedRecord{Tag: "tag"}, "snapshot r y", staging, spill, stream, table)
 	step(EventReadSnapshot, ReadSnapshotRecord{Place: "y"}, staging, spill, stream, table)
 	step(EventQuiet, QuietRecord{Table: "t", Was: map[string]string{"SPLIT_ENABLED": "", "MERGE_ENABLED": "true"}}, staging, "quiet MERGE_ENABLED, SPLIT_ENABLED t", spill, stream, table)

@@ -68,7 +68,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
-	submitted := j.yarn().Submission() // the record clears the submission
+	submitted := j.job.Submission // the record clears the submission
 	if err := j.job.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}

@@ -20,21 +20,6 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// submissions records YARN jobs in a job's journal.
-type submissions struct{ st *checkpoint.Job }
-
-func (s submissions) Submitting(m mapreduce.Submission) error {
-	return s.st.Record(checkpoint.EventSubmitting, checkpoint.SubmissionRecord(m))
-}
-
-func (s submissions) Submitted(m mapreduce.Submission) error {
-	return s.st.Record(checkpoint.EventSubmitted, checkpoint.SubmissionRecord(m))
-}
-
-func (s submissions) Ended(m mapreduce.Submission, how string) error {
-	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
-}
-
 // OnYARN runs the YARN jobs of a job.
 type OnYARN struct {
 	Env     *cluster.Env
@@ -42,18 +27,24 @@ type OnYARN struct {
 	Events  progress.Events
 }
 
-// Submission returns the YARN job that an earlier attempt has submitted, nil if there is none.
-func (y OnYARN) Submission() *mapreduce.Submission {
-	if y.Journal.Submission == nil {
-		return nil
-	}
-	s := mapreduce.Submission(*y.Journal.Submission)
-	return &s
+// Submitting implements [mapreduce.Journal].
+func (y OnYARN) Submitting(s mapreduce.Submission) error {
+	return y.Journal.Record(checkpoint.EventSubmitting, s)
+}
+
+// Submitted implements [mapreduce.Journal].
+func (y OnYARN) Submitted(s mapreduce.Submission) error {
+	return y.Journal.Record(checkpoint.EventSubmitted, s)
+}
+
+// Ended implements [mapreduce.Journal].
+func (y OnYARN) Ended(s mapreduce.Submission, how string) error {
+	return y.Journal.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: how})
 }
 
 // SameEngine refuses to build locally if a build on YARN has begun.
 func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
-	s := y.Submission()
+	s := y.Journal.Submission
 	if s == nil || asked != nil || y.Journal.Finished {
 		return nil
 	}
@@ -63,7 +54,7 @@ func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 
 // End ends the job's YARN job before the checkpoint is discarded.
 func (y OnYARN) End(ctx context.Context) error {
-	s := y.Submission()
+	s := y.Journal.Submission
 	if s == nil {
 		return nil
 	}
@@ -73,7 +64,7 @@ func (y OnYARN) End(ctx context.Context) error {
 // Build builds the HFiles of all tables with a YARN job, and writes their manifests. rejects and filtered are the local files for bad records and for
 // records that the filter drops; empty for none.
 func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects, filtered string) ([]*manifest.Manifest, *result.YARN, error) {
-	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects, Filtered: filtered}
+	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: y, Begun: y.Journal.Submission, Samples: samplesPerRegion, Rejects: rejects, Filtered: filtered}
 	a, err := e.Build(ctx, plan, stageIn(st).out, st.Location)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +74,7 @@ func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(conte
 			return nil, nil, err
 		}
 	}
-	return a.Manifests, onYARN(y.Submission(), a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
+	return a.Manifests, onYARN(y.Journal.Submission, a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
 }
 
 // Drop removes the files of a YARN job next to its HFiles, after these were taken.

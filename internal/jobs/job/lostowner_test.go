@@ -70,7 +70,7 @@ func TestRefusedAttemptKeepsApplication(t *testing.T) {
 		log := &checkpoint.Job{History: checkpoint.NewHistory()}
 		testcheck.Must(t, log.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t", Staging: l.URI()}))
 		if submitted {
-			testcheck.Must(t, log.Record(checkpoint.EventSubmitted, checkpoint.SubmissionRecord{Tag: "x", Dir: l.URI() + "/_yarn", Application: "application_1_1"}))
+			testcheck.Must(t, log.Record(checkpoint.EventSubmitted, build.SubmissionRecord{Tag: "x", Dir: l.URI() + "/_yarn", Application: "application_1_1"}))
 		}
 		j := &run{job: log, result: &result.Result{}, stage: &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}}
 		j.takeBack(t.Context(), j.earlier())

@@ -66,8 +66,8 @@ func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*m
 		rejects = j.buildOptions().RejectFile
 	}
 	m, onYARN, err := j.yarn().Build(ctx, *j.options.YARN, j.sharePlan, []build.Table{{Plan: p.Build(j.source), Out: out}}, j.dir, rejects, "")
-	if s := j.yarn().Submission(); s != nil && fail.KindOf(err) == fail.BadRows && j.yarn().End(ctx) == nil { // another attempt submits it again
-		err = errors.Join(err, j.job.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: "its rows are refused"}))
+	if s := j.job.Submission; s != nil && fail.KindOf(err) == fail.BadRows && j.yarn().End(ctx) == nil { // another attempt submits it again
+		err = errors.Join(err, j.yarn().Ended(*s, "its rows are refused"))
 		j.yarn().Drop(ctx, s)
 	}
 	if err != nil {

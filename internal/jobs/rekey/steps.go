@@ -94,7 +94,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		}
 		return nil, err
 	}
-	submitted := j.yarn().Submission() // the record clears the submission
+	submitted := j.job.Submission // the record clears the submission
 	if err := j.job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}

@@ -99,3 +99,14 @@ func (w WrittenRecord) samples() (list []manifest.Sample) {
 type SpillRecord struct {
 	Dir string `json:"dir"`
 }
+
+// SubmissionRecord is a job on YARN that builds the files.
+type SubmissionRecord struct {
+	Tag         string `json:"tag"`                   // of the application, unique
+	Dir         string `json:"dir"`                   // of the YARN job, a URI in the staging directory
+	Application string `json:"application,omitempty"` // empty until it is known
+	Maps        int    `json:"maps"`
+	Reduces     int    `json:"reduces"`
+	// Weights are the estimated bytes of each region, by which regions were packed into reduces.
+	Weights []int64 `json:"weights,omitempty"`
+}

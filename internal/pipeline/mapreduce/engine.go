@@ -47,14 +47,7 @@ func (s Settings) Validate() error {
 }
 
 // Submission is the journal's record of a job.
-type Submission struct {
-	Tag         string // of the application, unique
-	Dir         string // of the job, a URI
-	Application string // empty until it is known
-	Maps        int
-	Reduces     int
-	Weights     []int64 // estimated bytes of each region, by which regions were packed into reduces
-}
+type Submission = build.SubmissionRecord
 
 // Journal records the progress of submissions. Each call returns when the record is on disk.
 type Journal interface {
