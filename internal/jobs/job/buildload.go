@@ -169,8 +169,7 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 			return nil, err
 		}
 	}
-	way := loadWay{shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait,
-		publish: func() { j.copying.Go(func() { j.job.Publish(ctx, j.stage.Dir, j.options.Events) }) }}
+	way := loadWay{shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, local: j.spec.Replicate == "no", copyTo: j.stage.Dir}
 	rows, err := j.loadFiles(ctx, t.facts, t.stage, b, way, r)
 	j.copying.Wait() // if there was nothing to load
 	if err != nil {

@@ -213,13 +213,9 @@ func sameSalt(t spec.Target, facts *cluster.Facts, was int) error {
 	}
 	n, err := t.SaltModulus(facts.Splits)
 	if err == nil && n != was {
-		err = otherSalt(t.Table, n, was)
+		err = fail.With(fail.Check, setting.Errorf("table %s has %d salts there, and the keys are built for %d: %s names the number for all clusters", t.Table, n, was, setting.SaltBuckets))
 	}
 	return err
-}
-
-func otherSalt(table string, n, was int) error {
-	return fail.With(fail.Check, setting.Errorf("table %s has %d salts there, and the keys are built for %d: %s names the number for all clusters", table, n, was, setting.SaltBuckets))
 }
 
 // sum adds the totals of the clusters to the result: the longest times, and the first verification.

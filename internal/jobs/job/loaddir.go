@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -108,6 +109,7 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.out.FS, err = d.env.FS(d.at); err != nil {
 		return err
 	}
+	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
 	read := manifest.Read
 	if d.options.TrustFiles {
 		read = manifest.ReadUnchecked

@@ -113,7 +113,6 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 	if err := expired(d.facts, &d.all, fail.Check); err != nil { // before files are uploaded
 		return nil, hdfsio.Location{}, err
 	}
-	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
 	return d.plan(ctx)
 }
 
@@ -212,13 +211,10 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		d.all = *d.manifest
 	}
 	if d.at.Local() {
-		dir, err := d.job.Stage(ctx, d.env, p.Staging)
-		if err != nil {
+		if d.stage, err = d.stagedBefore(ctx); err != nil {
 			return err
 		}
-		d.stage = stageIn(dir)
 	} else {
-		d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
 		if err := d.onlyKnown(ctx); err != nil {
 			return err
 		}

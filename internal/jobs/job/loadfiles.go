@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -24,12 +25,10 @@ import (
 
 // loadWay describes how files are loaded into HBase.
 type loadWay struct {
-	shared  bool   // others may have written cells with the job's timestamp: it was given, not assigned to this job
-	root    string // path of HBase's directory; empty: unknown
-	local   bool   // the load is not replicated to peers
-	cuts    string // path of the directory for cut or merged files; empty: that of the files
-	before  func() // waits for publish and other prerequisites of the load; nil: none
-	publish func() // begins to copy the journal, which then records the load, next to the files; nil: it has no copy
+	shared bool         // others may have written cells with the job's timestamp: it was given, not assigned to this job
+	local  bool         // the load is not replicated to peers
+	cuts   string       // path of the directory for cut or merged files; empty: that of the files
+	copyTo *staging.Dir // has a copy of the journal, which has to record the load before HBase is called; nil: there is no copy
 }
 
 // maxFiles returns the maximum number of files for a family of a region, by default
@@ -45,7 +44,7 @@ func maxFiles(env *cluster.Env, given int) int {
 // knows to be loaded are not sent again; unknown outcomes are resolved.
 func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b *built, way loadWay, r *result.Result) (*loaded, error) {
 	log, e := j.job, j.options.Events
-	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
+	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: hbaseRoot(j.env), Counted: log.History.Replace != nil}}
 	if len(m.Files) == 0 && !log.Loading {
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil
@@ -58,17 +57,15 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 			return nil, err
 		}
 	}
-	if way.before != nil {
-		way.before()
-	}
+	j.copying.Wait()
 	e.Phase("load")
 	start := time.Now()
 	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), facts.FamilyOf, m.Timestamp, log.Check)
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.options.Gate
-	l := &journaledLoad{log: log, events: e, way: way, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: j.options.Stage, MaxFiles: maxFiles(j.env, j.options.MaxFiles), Calls: j.options.LoadConcurrency, Gate: j.options.Gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
+	l := &journaledLoad{run: j, regions: map[string]bool{}}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: j.options.Stage, MaxFiles: maxFiles(j.env, j.options.MaxFiles), Calls: j.options.LoadConcurrency, Gate: j.options.Gate, Token: log.Token, Events: l.hooks(ctx, way.copyTo), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local, Repeatable: log.History.Undo != nil}
 	if log.History.Replace != nil {
 		req.Timestamp = 0 // files with delete markers have no cells of the timestamp
@@ -143,19 +140,19 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, moved b
 
 // journaledLoad records the events of a load in the journal.
 type journaledLoad struct {
-	log      *checkpoint.Job
-	events   progress.Events
-	way      loadWay
+	run      *run
 	regions  map[string]bool
 	replaced []string // paths on HDFS
 }
 
-func (l *journaledLoad) hooks() loader.Events {
+// hooks returns the events. The journal is copied to a directory, if that is not nil, when HBase is about to be called.
+func (l *journaledLoad) hooks(ctx context.Context, copyTo *staging.Dir) loader.Events {
+	log, e := l.run.job, l.run.options.Events
 	return loader.Events{
 		OnPrepared: func(token string) error {
-			err := l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
-			if err == nil && l.way.publish != nil {
-				l.way.publish()
+			err := log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+			if err == nil && copyTo != nil {
+				l.run.copying.Go(func() { log.Publish(ctx, copyTo, e) })
 			}
 			return err
 		},
@@ -164,62 +161,60 @@ func (l *journaledLoad) hooks() loader.Events {
 			for _, g := range groups {
 				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
 			}
-			err := l.log.Record(checkpoint.EventSending, s)
-			if l.way.before != nil {
-				l.way.before()
-			}
+			err := log.Record(checkpoint.EventSending, s)
+			l.run.copying.Wait()
 			return err
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true
-			l.events.Load(r.Encoded, len(files))
-			return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
+			e.Load(r.Encoded, len(files))
+			return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
+			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
 		},
 		OnFencing: func(f loader.HFile, to string) error {
-			return l.log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: f, To: to})
+			return log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: f, To: to})
 		},
 		OnFenced: func(was string, f loader.HFile) error {
-			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: f, From: was})
+			return log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: f, From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
-			l.events.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
+			e.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
-				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
+				return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
 			}
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
+			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
 			l.replaced = append(l.replaced, pathOf(parent.Path))
-			return l.log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
+			return log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
 			for _, p := range parents {
 				l.replaced = append(l.replaced, pathOf(p.Path))
 			}
-			return l.log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
+			return log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
 		},
-		OnRefused: func(e *loader.RefusedError) error {
+		OnRefused: func(refused *loader.RefusedError) error {
 			var files []loader.HFile
-			for _, f := range e.Files {
+			for _, f := range refused.Files {
 				if f.Place == loader.PlaceSource {
 					files = append(files, f.File)
 				}
 			}
-			if len(files) < len(e.Files) {
+			if len(files) < len(refused.Files) {
 				return nil // the outcome of the others stays unknown
 			}
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: files})
+			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: refused.Region.Encoded, Reason: refused.Error(), Files: files})
 		},
-		OnUnknown: func(e *loader.UnknownOutcomeError) error {
-			l.events.Warn("an answer was lost, resolving the outcome of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
-			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: e.Files})
+		OnUnknown: func(u *loader.UnknownOutcomeError) error {
+			e.Warn("an answer was lost, resolving the outcome of the files", "region", u.Region.Encoded, "server", u.Region.Server, "error", u.Err)
+			return log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: u.Region.Encoded, Server: u.Region.Server, Reason: u.Err.Error(), Files: u.Files})
 		},
-		OnCleaning: l.log.Check,
+		OnCleaning: log.Check,
 		OnCleaned: func(token string) error {
-			return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
+			return log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
 		},
 	}
 }

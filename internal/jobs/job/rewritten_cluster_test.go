@@ -61,7 +61,7 @@ func TestFilesModeAfterRewrites(t *testing.T) {
 func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 	t.Parallel()
 	log := &checkpoint.Job{History: checkpoint.NewHistory()}
-	hooks := (&journaledLoad{log: log, regions: map[string]bool{}}).hooks()
+	hooks := (&journaledLoad{run: &run{job: log}, regions: map[string]bool{}}).hooks(t.Context(), nil)
 	region := loader.Region{Encoded: "ab"}
 	was := loader.HFile{Family: "f", Path: "hdfs://nn/s/f/0", First: rowkey.Key("a"), Last: rowkey.Key("b"), Size: 5, FileID: 3}
 	now := was

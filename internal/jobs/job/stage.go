@@ -37,7 +37,7 @@ func stageIn(d *staging.Dir) *stage {
 
 // stagedBefore returns the staging directory of the plan, which it creates if necessary.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
-	dir, err := j.job.Stage(ctx, j.env, j.job.History.Plan.Staging)
+	dir, err := j.job.Stage(ctx, j.env, j.job.Plan.Staging)
 	if err != nil {
 		return nil, err
 	}

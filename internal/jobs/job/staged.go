@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"sync"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -47,11 +46,10 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	st := stageIn(s.Dir)
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
-	var copying sync.WaitGroup
-	defer copying.Wait()
+	defer j.copying.Wait()
 	way := loadWay{shared: true, local: o.Unreplicated}
 	if s.Copied {
-		way.before, way.publish = copying.Wait, func() { copying.Go(func() { s.Journal.Publish(ctx, s.Dir, o.Events) }) }
+		way.copyTo = s.Dir
 	}
 	if _, err := j.loadFiles(ctx, s.Facts, st, &built{manifest: m}, way, r); err != nil || s.Made == nil {
 		return err
