@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -26,6 +27,20 @@ func TestProviderParses(t *testing.T) {
 	const parse = "import ast, sys\nfor name in sys.argv[1:]: ast.parse(open(name).read(), name)"
 	if out, err := exec.CommandContext(t.Context(), python, append([]string{"-c", parse}, files...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestProviderTries runs the provider's own tests, which need no Airflow.
+func TestProviderTries(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	cmd := exec.CommandContext(t.Context(), python, jobtest.Absolute(t, root+"/python/airflow-provider-bulkload/tests/test_operators.py"))
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

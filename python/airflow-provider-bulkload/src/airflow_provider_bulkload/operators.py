@@ -32,9 +32,11 @@ from airflow_provider_bulkload.triggers import BulkloadTrigger
 ALREADY = 99  # the job was done by an earlier run
 # What a retry cannot fix: usage, an unfit table, bad rows, input missing or changed, verification.
 FATAL = {2, 3, 4, 5, 8}
+STOPPED = {129, 130, 143}  # by SIGHUP, SIGINT or SIGTERM
 # The program stops within 15 s of a SIGTERM and resolves the outcome of calls in flight first. To kill it
 # earlier is safe, the next try resumes all the same, but has to resolve the outcome then.
 STOP_SECONDS = 20
+SIGNALS = {s.value: s.name for s in signal.Signals}
 LINEAGE = "lineage.jsonl"
 LOOK_SECONDS = 0.2  # how often a task that waits itself looks at its program
 
@@ -79,6 +81,10 @@ class BulkloadBaseOperator(BaseOperator):
         raise NotImplementedError
 
     def execute(self, context: Any) -> dict[str, Any] | None:
+        return self._begin(context)
+
+    def _begin(self, context: Any) -> dict[str, Any] | None:
+        """Has the program work, and waits for it or defers the task."""
         run = self._open(context)
         if not self.deferrable or run.exit_code is not None:
             return self._finish(run, context)
@@ -88,10 +94,12 @@ class BulkloadBaseOperator(BaseOperator):
             directory=str(run.directory), host=socket.gethostname(), pid=run.pid, program=self.hook.program,
             env=self._added(), deadline=time.time() + limit.total_seconds() if limit else None, poll_seconds=self.poll_seconds))
 
-    def resume(self, context: Any, event: dict[str, Any]) -> dict[str, Any]:
+    def resume(self, context: Any, event: dict[str, Any]) -> dict[str, Any] | None:
         """Takes the outcome of a program for which a trigger has waited."""
         run = Run(event["directory"])
         if event["late"]:
+            if run.exit_code is None and not run.alive:
+                self.log.warning("bulkload is not on this host: if it still works elsewhere, it continues")
             self._run = run
             self.on_kill()
             raise AirflowTaskTimeout(f"bulkload took longer than execution_timeout, {self.execution_timeout}")
@@ -111,13 +119,21 @@ class BulkloadBaseOperator(BaseOperator):
         return {**self.hook.env, **state, **(self.env or {})}
 
     def _open(self, context: Any) -> Run:
-        """Starts the program, or finds the one that an earlier try of the task has left running."""
+        """Starts the program, or finds the one that an earlier try of the task has left running, or its success.
+
+        The directory of a process is named by the task, the DAG's run and the command, and goes when a try takes the
+        outcome: what is found there is this task's, and no try has heard of it.
+        """
         ti, hook = context["ti"], self.hook
         argv = [hook.program, *self.command(), *self.args, "--output=json"]
         name = "\0".join(map(str, (ti.dag_id, ti.run_id, ti.task_id, ti.map_index, *argv)))
         run = Run(hook.work_dir / (re.sub(r"[^\w.-]+", "_", ti.task_id) + "-" + hashlib.sha256(name.encode()).hexdigest()[:16]))
         if run.alive:
             self.log.info("process %d of an earlier try is still running", run.pid)
+            run.join()
+            return run
+        if run.exit_code in (0, ALREADY):
+            self.log.info("an earlier try has started the program, and has not taken its outcome")
             return run
         parent = lineage.parent(ti)
         if parent and self.sends_lineage and self.openlineage == "task":
@@ -126,7 +142,7 @@ class BulkloadBaseOperator(BaseOperator):
         run.start(argv, {**os.environ, "BULKLOAD_LOG_FORMAT": "json", **parent, **self._added()})
         return run
 
-    def _finish(self, run: Run, context: Any, again: bool = False) -> dict[str, Any]:
+    def _finish(self, run: Run, context: Any, again: bool = False) -> dict[str, Any] | None:
         """Follows the program to its end."""
         self._run = run
         try:
@@ -138,6 +154,10 @@ class BulkloadBaseOperator(BaseOperator):
             raise
         relay(run, self.log)
         code, result, last = run.exit_code, run.result(), message(run.last("stderr"))[1]
+        if code in STOPPED and run.joined and self._run is run:  # which on_kill takes away
+            self.log.info("bulkload was stopped with an earlier try: the same command resumes")
+            self._run = None
+            return self._begin(context)
         self._event = lineage.final_event(run.directory / LINEAGE)
         self._run = None
         run.remove()
@@ -155,8 +175,8 @@ class BulkloadBaseOperator(BaseOperator):
         ended = f"ended with exit code {code}"
         if code is None:
             ended = "has ended without an exit code"
-        elif code > 128 and not result:
-            ended = f"was killed by {signal.Signals(code - 128).name}"
+        elif code - 128 in SIGNALS and not result:
+            ended = f"was killed by {SIGNALS[code - 128]}"
         text = f"bulkload {ended}: {result.get('error') or last or 'it gave no reason'}"
         raise (AirflowFailException if code in FATAL else AirflowException)(text)
 

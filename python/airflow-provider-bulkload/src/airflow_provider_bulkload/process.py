@@ -81,6 +81,15 @@ class Run:
             pass
         return True
 
+    def join(self) -> None:
+        """Notes that another try waits for the program than the one that has started it."""
+        with contextlib.suppress(OSError):  # the files go when the other one takes the outcome
+            (self.directory / "joined").touch()
+
+    @property
+    def joined(self) -> bool:
+        return (self.directory / "joined").exists()
+
     def stop(self) -> None:
         """Sends one SIGTERM. The program ends within 15 s; a second one would end it at once."""
         if self.alive:

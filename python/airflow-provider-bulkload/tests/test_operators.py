@@ -1,0 +1,239 @@
+"""Tests of the operators without Airflow: of its classes there are stand-ins, and of the program too."""
+
+import importlib
+import json
+import logging
+import os
+import pathlib
+import stat
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+# The program: it counts its starts, and ends as the plan says for each of them, by an exit code. The word "wait" before it waits for a line in
+# the pipe, or for SIGTERM.
+PROGRAM = """#!{python}
+import json, os, pathlib, signal, sys
+here = pathlib.Path({here!r})
+starts = len((here / "starts").read_text().split()) + 1 if (here / "starts").exists() else 1
+(here / "starts").write_text("x " * starts)
+plan = json.loads((here / "plan").read_text())[starts - 1].split()
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+print("start", starts, file=sys.stderr, flush=True)
+if plan[0] == "wait":
+    (here / "pipe").read_text()
+if plan[-1] in ("0", "99"):
+    print(json.dumps({{"start": starts}}), flush=True)
+os._exit(int(plan[-1]))
+"""
+
+
+class Deferred(Exception):
+    """What a task raises that gives its slot back."""
+
+
+def airflow_modules():
+    """The modules of Airflow 3 that the provider imports."""
+
+    class BaseOperator:
+        execution_timeout = None
+
+        def __init__(self, *, task_id, **kwargs):
+            self.task_id, self.outlets = task_id, kwargs.get("outlets")
+            self.log = logging.getLogger("task")
+
+        def defer(self, *, trigger, method_name):
+            raise Deferred(trigger.serialize()[1]["directory"], method_name)
+
+    class Plain:
+        def __init__(self, *args, **kwargs):
+            self.log = logging.getLogger("task")
+
+    def module(name, **members):
+        found = types.ModuleType(name)
+        vars(found).update(members)
+        return found
+
+    def failure(name, base=Exception):
+        return type(name, (base,), {})
+
+    base = failure("AirflowException")
+    errors = {name: failure(name, base) for name in ("AirflowFailException", "AirflowSkipException", "AirflowTaskTimeout")}
+    conf = types.SimpleNamespace(getboolean=lambda *_, fallback: fallback)
+    plain = {name: type(name, (Plain,), {}) for name in ("Asset", "BaseHook", "BaseOperatorLink", "BaseSensorOperator", "PokeReturnValue")}
+    return {m.__name__: m for m in (
+        module("airflow"), module("airflow.configuration", conf=conf), module("airflow.sdk", BaseOperator=BaseOperator, **plain),
+        module("airflow.sdk.exceptions", AirflowException=base, **errors), module("airflow.triggers"),
+        module("airflow.triggers.base", BaseTrigger=type("BaseTrigger", (Plain,), {}), TriggerEvent=Plain))}
+
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "src"))
+with mock.patch.dict(sys.modules, airflow_modules()):
+    operators = importlib.import_module("airflow_provider_bulkload.operators")
+
+
+class Listener(logging.Handler):
+    """Calls a function, once, when the log has a text."""
+
+    def __init__(self, text, then):
+        super().__init__()
+        self.text, self.then = text, then
+
+    def emit(self, record):
+        if self.text in record.getMessage() and self.then:
+            then, self.then = self.then, None
+            then()
+
+
+class Tries(unittest.TestCase):
+    """Several tries of one task on one host."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = pathlib.Path(directory.name)
+        self.program = self.dir / "bulkload"
+        self.program.write_text(PROGRAM.format(python=sys.executable, here=str(self.dir)))
+        self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
+        os.mkfifo(self.dir / "pipe")
+        patch = mock.patch.dict(os.environ, {"AIRFLOW_HOME": str(self.dir / "airflow")})
+        patch.start()
+        self.addCleanup(patch.stop)
+        logging.getLogger("task").setLevel(logging.INFO)
+        self.tries = 0
+
+    def plan(self, *ends):
+        (self.dir / "plan").write_text(json.dumps(ends))
+
+    def starts(self):
+        return len((self.dir / "starts").read_text().split())
+
+    def attempt(self, run_id="scheduled__2026-11-20", **more):
+        """The operator and the context of the task's next try."""
+        self.tries += 1
+        ti = types.SimpleNamespace(dag_id="d", run_id=run_id, task_id="load", map_index=-1, try_number=self.tries, xcom_push=mock.Mock())
+        return operators.BulkloadRunOperator(task_id="load", program=str(self.program), **{"date": "20261120", **more}), {"ti": ti}
+
+    def when(self, text, then):
+        """Has a function called when the log has a text."""
+        log = logging.getLogger("task")
+        listener = Listener(text, then)
+        log.addHandler(listener)
+        self.addCleanup(log.removeHandler, listener)
+
+    def dies(self, **more):
+        """A try whose worker dies while the program works."""
+        op, context = self.attempt(**more)
+        return op._open(context)
+
+    def ended(self, **more):
+        """A try whose worker dies, and whose program ends later."""
+        run = self.dies(**more)
+        run._shell.wait()
+        self.assertIsNotNone(run.exit_code)
+
+    def release(self):
+        (self.dir / "pipe").write_text("\n")
+
+    def execute(self, **more):
+        op, context = self.attempt(**more)
+        return op.execute(context)
+
+    def test_stopped_with_the_try_before(self):
+        """A program that a signal for an earlier try ends is started again, once."""
+        for code in ("129", "130", "143"):
+            with self.subTest(code):
+                self.setUp()
+                self.plan("wait " + code, "0")
+                self.dies()
+                self.when("of an earlier try is still running", self.release)
+                self.assertEqual(self.execute(), {"start": 2})
+
+    def test_stopped_twice(self):
+        """One that is stopped again fails the try: the next one is Airflow's to start."""
+        self.plan("wait 143", "143", "0")
+        self.dies()
+        self.when("of an earlier try is still running", self.release)
+        with self.assertRaisesRegex(operators.AirflowException, "ended with exit code 143|was killed by SIGTERM"):
+            self.execute()
+        self.assertEqual(self.starts(), 2)
+
+    def test_failed_with_the_try_before(self):
+        """One that fails by itself is not started again by the try that has waited for it."""
+        self.plan("wait 7", "0")
+        self.dies()
+        self.when("of an earlier try is still running", self.release)
+        with self.assertRaisesRegex(operators.AirflowException, "exit code 7"):
+            self.execute()
+        self.assertEqual(self.starts(), 1)
+
+    def test_killed_itself(self):
+        """A try that is killed while it waits starts nothing: Airflow 3 calls on_kill from a signal handler, and the task continues."""
+        self.plan("wait 0", "0")
+        self.dies()
+        op, context = self.attempt()
+        self.when("start 1", op.on_kill)
+        with self.assertRaisesRegex(operators.AirflowException, "ended with exit code 143|was killed by SIGTERM"):
+            op.execute(context)
+        self.assertEqual(self.starts(), 1)
+
+    def test_stopped_and_deferred(self):
+        """A deferred try that gets such an outcome defers again, with a new process."""
+        self.plan("wait 143", "0")
+        first = self.dies()
+        op, context = self.attempt(deferrable=True)
+        with self.assertRaises(Deferred):
+            op.execute(context)
+        self.release()
+        first._shell.wait()
+        op, _ = self.attempt(deferrable=True)
+        with self.assertRaises(Deferred) as deferred:
+            op.resume(context, {"directory": str(first.directory), "late": False})
+        self.assertEqual(deferred.exception.args, (str(first.directory), "resume"))
+        op, _ = self.attempt(deferrable=True)
+        self.assertEqual(op.resume(context, {"directory": str(first.directory), "late": False}), {"start": 2})
+
+    def test_outcome_of_a_dead_worker(self):
+        """A success that no try has heard of is the outcome of the next one, and of no further one."""
+        for code in ("0", "99"):
+            for deferrable in (False, True):
+                with self.subTest(code, deferrable=deferrable):
+                    self.setUp()
+                    self.plan(code, "0")
+                    self.ended()
+                    self.assertEqual(self.execute(deferrable=deferrable), {"start": 1})
+                    self.assertEqual(self.execute(), {"start": 2})  # the task was cleared
+
+    def test_outcome_of_others(self):
+        """A failure is no outcome of a later try, nor is that of another command or of another run of the DAG."""
+        self.plan("7", "0", "0", "0")
+        self.ended()
+        self.assertEqual(self.execute(), {"start": 2})
+        self.ended()
+        self.assertEqual(self.execute(run_id="manual"), {"start": 4})
+        self.plan("0", "0", "0", "0", "0")
+        self.assertEqual(self.execute(date="20261121"), {"start": 5})
+
+    def test_no_signal(self):
+        """An exit code above 128 that is no signal's is given as it is."""
+        for code, want in (("255", "ended with exit code 255: start 1"), ("137", "was killed by SIGKILL: start 1")):
+            self.setUp()
+            self.plan(code)
+            with self.assertRaisesRegex(operators.AirflowException, want):
+                self.execute()
+
+    def test_late_elsewhere(self):
+        """A task that is late, and resumes where its program is not, says that the program was not stopped."""
+        elsewhere = operators.Run(self.dir / "run")
+        elsewhere.directory.mkdir()
+        (elsewhere.directory / "pids").write_text(f"{os.getpid()} {os.getpid()}")
+        op, context = self.attempt()
+        with self.assertLogs("task", "WARNING") as log, self.assertRaises(operators.AirflowTaskTimeout):
+            op.resume(context, {"directory": str(elsewhere.directory), "late": True})
+        self.assertIn("is not on this host", log.output[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
