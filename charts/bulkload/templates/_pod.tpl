@@ -112,7 +112,8 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{/* The spec of a Job: root is the chart's context, args the command, job the name of the job file, shared whether the volume of parts is mounted. */}}
+{{/* The spec of a Job: root is the chart's context, args the command, job the name of the job file, shared whether the volume of parts is mounted,
+rejects the claim for records that are set aside, if any. */}}
 {{- define "bulkload.job" -}}
 {{- $root := .root -}}
 {{- with $root -}}
@@ -185,6 +186,10 @@ template:
           - name: shared
             mountPath: /shared
           {{- end }}
+          {{- if $.rejects }}
+          - name: rejects
+            mountPath: /rejects
+          {{- end }}
     volumes:
       {{- include "bulkload.volumes" . | nindent 6 }}
       - name: spill
@@ -194,6 +199,11 @@ template:
       - name: shared
         persistentVolumeClaim:
           claimName: {{ .Values.parts.claim }}
+      {{- end }}
+      {{- with $.rejects }}
+      - name: rejects
+        persistentVolumeClaim:
+          claimName: {{ . }}
       {{- end }}
 {{- end }}
 {{- end }}

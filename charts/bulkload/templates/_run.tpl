@@ -1,4 +1,4 @@
-{{/* The arguments of a load, as a list in YAML: root, job, input, more. */}}
+{{/* The arguments of a load, as a list in YAML: root, name, job, input, more. */}}
 {{- define "bulkload.run" -}}
 - run
 - --output=json
@@ -10,7 +10,11 @@
 {{- end }}
 - --state={{ .root.Values.state }}
 - --spill-dir=/spill
+{{- if .root.Values.rejects.claim }}
+- {{ printf "--reject-file=/rejects/%s-%s-{{ .Date }}.jsonl" .root.Release.Name .name | quote }}
+{{- else }}
 - {{ "--reject-file=/spill/rejects-{{ .Date }}.jsonl" | quote }}
+{{- end }}
 - --memory={{ .root.Values.memory }}
 {{- range .more }}
 - {{ . | quote }}

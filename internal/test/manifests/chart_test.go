@@ -58,6 +58,7 @@ const asExamples = `
 image: {tag: 1.0.0}
 hadoop: {configMap: hadoop-conf, user: tina}
 timeZone: Asia/Shanghai
+rejects: {claim: bulkload-rejects}
 jobs: {check: "table: check\n"}
 nightly:
   check:

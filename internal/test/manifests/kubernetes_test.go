@@ -124,6 +124,9 @@ func TestJob(t *testing.T) {
 	if spill.EmptyDir == nil || spill.EmptyDir.SizeLimit == nil || spill.EmptyDir.SizeLimit.Cmp(c.Resources.Limits[core.ResourceEphemeralStorage]) > 0 {
 		t.Errorf("spill %+v in a limit of %v", spill, c.Resources.Limits)
 	}
+	if v := volumeOf(pod, arg(c.Args, "--reject-file")); v.PersistentVolumeClaim == nil {
+		t.Errorf("records that are set aside go with the pod: they are on %+v", v)
+	}
 	memory := c.Resources.Limits[core.ResourceMemory]
 	budget, ok := strings.CutSuffix(arg(c.Args, "--memory"), "B")
 	least := resource.MustParse(budget)
@@ -131,7 +134,11 @@ func TestJob(t *testing.T) {
 	if !ok || memory.Cmp(least) < 0 {
 		t.Errorf("memory limit %v for --memory %s", &memory, budget)
 	}
+	claims := find[*core.PersistentVolumeClaim](t, objects(t, "config.yaml"))
 	for _, m := range pod.Volumes {
+		if p := m.PersistentVolumeClaim; p != nil && !slices.ContainsFunc(claims, func(c *core.PersistentVolumeClaim) bool { return c.Name == p.ClaimName }) {
+			t.Errorf("claim %s is not in config.yaml", p.ClaimName)
+		}
 		if m.ConfigMap != nil && !slices.ContainsFunc(find[*core.ConfigMap](t, objects(t, "config.yaml")), func(c *core.ConfigMap) bool { return c.Name == m.ConfigMap.Name }) {
 			t.Errorf("config map %s is not in config.yaml", m.ConfigMap.Name)
 		}
@@ -140,6 +147,16 @@ func TestJob(t *testing.T) {
 	if !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.SecurityContext.RunAsNonRoot {
 		t.Errorf("security context %+v %+v", s, pod.SecurityContext)
 	}
+}
+
+// volumeOf returns the volume of a file in the only container of a pod.
+func volumeOf(pod core.PodSpec, file string) (v core.Volume) {
+	for _, m := range pod.Containers[0].VolumeMounts {
+		if i := slices.IndexFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == m.Name }); i >= 0 && strings.HasPrefix(file, m.MountPath+"/") && !m.ReadOnly {
+			v = pod.Volumes[i]
+		}
+	}
+	return v
 }
 
 // TestCronJob checks that the CronJob's Job is the Job, except for the parts that change every night.
