@@ -29,6 +29,11 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s has changed since it was listed (%s): what was read of it cannot be used", e.Object, e.What)
 }
 
+// An OutOfReachError reports that a store did not answer, or was not in service, in any of the tries.
+type OutOfReachError struct{ error }
+
+func (e *OutOfReachError) Unwrap() error { return e.error }
+
 func final(err error) bool {
 	_, last := errors.AsType[finalError](err)
 	_, changed := errors.AsType[*ChangedError](err)

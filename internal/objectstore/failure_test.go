@@ -175,6 +175,9 @@ func TestUnreachable(t *testing.T) {
 	if err == nil || tries != 3 || !strings.Contains(err.Error(), "s3://b/x at h: connection refused (see the network, and the address that `endpoint` gives)") {
 		t.Errorf("%d tries: %v", tries, err)
 	}
+	if _, ok := errors.AsType[*OutOfReachError](err); !ok {
+		t.Errorf("%T: %v", err, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Stat(ctx, "/x"); !errors.Is(err, context.Canceled) {

@@ -116,8 +116,11 @@ func (s *Store) do(ctx context.Context, what string, r func() *request, use func
 		if !s.answered.Load() {
 			most = s.patience.first
 		}
-		if final(err) || answered && !a.transient() || try >= most {
+		if final(err) || answered && !a.transient() {
 			return s.explain(q, err)
+		}
+		if try >= most {
+			return &OutOfReachError{s.explain(q, err)}
 		}
 		s.log.Warn("a request to an object store is repeated", "object", q.what, "offset", q.from, "try", try, "error", bare(err))
 		if !answered && !lost && s.answered.Load() {

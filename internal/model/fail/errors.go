@@ -2,11 +2,13 @@ package fail
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"syscall"
 
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
@@ -51,8 +53,8 @@ func KindOf(err error) Kind {
 }
 
 // With marks an error with a kind unless it already has one. The kind of some errors differs from k: a full local disk is [HDFS] always; a damaged
-// block of an input, and an encryption key of an input that is temporarily unavailable, are [HDFS] too, since the input exists and is read again
-// after the repair; a server that requires another login than the configuration has is [Check].
+// block of an input, an encryption key of an input that is temporarily unavailable, and a file system of inputs that is out of reach are [HDFS] too,
+// since the same command reads the input after the repair; a server that requires another login than the configuration has is [Check].
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -69,7 +71,7 @@ func With(k Kind, err error) error {
 	if k != Config && OtherSecurity(err) {
 		k = Check // until the configuration is that of the cluster
 	}
-	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == Input {
+	if _, ok := errors.AsType[*hdfsio.BlockError](err); k == Input && (ok || outOfReach(err)) {
 		k = HDFS
 	}
 	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
@@ -84,6 +86,17 @@ func With(k Kind, err error) error {
 		k = Check // until the permission is granted
 	}
 	return &Error{Kind: k, Err: err}
+}
+
+// outOfReach reports whether an error is due to HDFS or an object store that does not answer or is not in service. A host that does not
+// exist is a mistake in its name.
+func outOfReach(err error) bool {
+	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
+		return false
+	}
+	_, connection := errors.AsType[*net.OpError](err)
+	_, store := errors.AsType[*objectstore.OutOfReachError](err)
+	return connection || store || hdfsio.Unavailable(err)
 }
 
 // OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration

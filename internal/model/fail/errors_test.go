@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/hadoop/kms"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
@@ -90,6 +92,9 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
 		{"a key that is refused", &hdfsio.KeyError{Err: kms.ErrDenied}, map[Kind]Kind{HDFS: Check}},
 		{"a KMS out of reach", &hdfsio.KeyError{Err: io.EOF}, map[Kind]Kind{Input: HDFS}},
+		{"a NameNode out of reach", &hdfsio.UnmetError{Addresses: []string{"nn:1"}, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, map[Kind]Kind{Input: HDFS}},
+		{"a host that does not exist", &hdfsio.UnmetError{Addresses: []string{"nn:1"}, Err: &net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}}, nil},
+		{"an object store out of reach", &objectstore.OutOfReachError{}, map[Kind]Kind{Input: HDFS}},
 		{"a server without Kerberos", hadooprpc.ErrSimple, elsewhere},
 		{"a server of HBase without Kerberos", hbaserpc.ErrSimple, elsewhere},
 		{"a NameNode with Kerberos", hdfsio.ErrSecured, elsewhere},

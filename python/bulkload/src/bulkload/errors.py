@@ -54,7 +54,7 @@ class InputError(BulkloadError):
 
 
 class HDFSError(BulkloadError):
-    """Exit code 6: HDFS or the local disk refused a write or a read."""
+    """Exit code 6: HDFS, an object store or the local disk was out of reach, or refused a write or a read."""
 
     kind, retry = "hdfs", True
 
