@@ -33,6 +33,8 @@ type Program struct {
 	session  *Session // session of a command that works on a job
 	held     any      // result of any other command
 	holder   io.Writer
+	prepared bool   // the settings are known
+	place    string // the file of --result-file, once it may be written
 }
 
 // Add registers the flags.
@@ -50,7 +52,10 @@ func (p *Program) Prepare(cmd *cobra.Command) error {
 	}); err != nil {
 		return fail.Usage(err)
 	}
-	return p.logs.check()
+	if err := p.logs.check(); err != nil {
+		return err
+	}
+	return p.beginResult(cmd)
 }
 
 // Logger returns the log, which goes to standard error; standard output is for results.
@@ -122,22 +127,26 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 // final error.
 func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	object := p.JSON() || wantsJSON(p.Args)
-	file, jobs := resultFile(cmd)
-	if !jobs || err == nil && p.session == nil {
-		if err == nil || !object {
-			return p.release()
-		}
+	file, jobs := p.resultFile(cmd)
+	var told error
+	switch {
+	case jobs && (err != nil || p.session != nil):
+	case err != nil && object:
 		return p.writeFailure(w, cmd, err, code)
+	default:
+		told = p.release()
+		if object = false; file == "" || !p.prepared { // else a command without a job, such as run --drop-old
+			return told
+		}
 	}
 	line, e := json.Marshal(p.object(cmd, err, code))
 	if e != nil {
 		return e
 	}
 	line = append(line, '\n')
-	var told error
 	if file != "" {
 		if e := durable.Replace(file, line); e != nil {
-			told = settings.AboutFlags(fmt.Errorf("--result-file: %w", e), "result-file")
+			told = errors.Join(told, settings.AboutFlags(fmt.Errorf("--result-file: %w", e), "result-file"))
 		}
 	}
 	if object {
@@ -192,27 +201,4 @@ func fieldsOf(v any) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	return fields, json.Unmarshal(b, &fields)
-}
-
-// wantsJSON reports whether the arguments request JSON, for a command that failed before or while it parsed them.
-func wantsJSON(args []string) bool {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.ParseErrorsAllowlist.UnknownFlags = true
-	f.Usage = func() {} // the command's usage is printed already
-	output := f.String("output", "", "")
-	_ = f.Parse(args) // errors in the arguments are reported already
-	return *output == "json"
-}
-
-// resultFile returns the value of --result-file, and whether the command has that flag: run, build, merge, load and
-// rekey do.
-func resultFile(cmd *cobra.Command) (string, bool) {
-	if cmd == nil {
-		return "", false
-	}
-	f := cmd.Flags().Lookup("result-file")
-	if f == nil {
-		return "", false
-	}
-	return f.Value.String(), true
 }

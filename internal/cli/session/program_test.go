@@ -26,6 +26,7 @@ import (
 	"bulkload/pkg/setting"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
 )
 
 // TestAsksJSON checks that the flag is found in arguments that could not be parsed.
@@ -34,6 +35,35 @@ func TestAsksJSON(t *testing.T) {
 		"run -- --output json": false, "run --output": false, "": false} {
 		if got := wantsJSON(strings.Fields(args)); got != want {
 			t.Errorf("%q: %t", args, got)
+		}
+	}
+}
+
+// TestResultWithoutAJob checks that a command that works on no job, such as one that drops an old table, leaves the result of its own in the place of
+// an earlier one, and its output as it is.
+func TestResultWithoutAJob(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.json")
+	for _, failure := range []error{nil, errors.New("no")} {
+		testcheck.Must(t, os.WriteFile(file, []byte(`{"schema":1,"status":"already","exit_code":0}`), 0o600))
+		stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+		testcheck.Must(t, err)
+		defer stderr.Close()
+		p := &Program{Console: &ui.Console{File: stderr}}
+		var out bytes.Buffer
+		root := testCommand(p, func(*cobra.Command) { err = p.Print(&out, map[string]int{"dropped": 1}, nil) })
+		root.SetArgs([]string{"run", "--table", "t:x", "--output", "json", "--result-file", file})
+		cmd, e := root.ExecuteContextC(t.Context())
+		testcheck.Must(t, errors.Join(err, e))
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("the result of an earlier command is there: %v", err)
+		}
+		code := p.End(t.Context(), &out, cmd, failure)
+		want := map[bool]string{true: `{"schema":1,"status":"done","exit_code":0,`, false: `{"schema":1,"status":"failed","exit_code":1,"error":"no",`}[failure == nil]
+		if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), want) || !strings.Contains(string(text), `"table":"t:x"`) {
+			t.Errorf("%d, %v: %s", code, err, text)
+		}
+		if failure == nil && out.String() != `{"dropped":1}`+"\n" {
+			t.Errorf("the output is %s", out.String())
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestPublished(t *testing.T) {
 	for _, failed := range []bool{false, true} {
 		dir := t.TempDir()
 		file := func(name string) string { return filepath.Join(dir, name) }
-		testcheck.Must(t, os.WriteFile(file("result.json"), []byte("of an earlier run"), 0o600))
+		testcheck.Must(t, os.WriteFile(file("result.json"), []byte(`{"schema":1,"status":"done","exit_code":0}`), 0o600))
 		text, err := os.Create(file("log"))
 		testcheck.Must(t, err)
 		defer text.Close()
@@ -46,7 +46,7 @@ func TestPublished(t *testing.T) {
 		p := &Program{Args: args, Console: &ui.Console{File: text}, Version: "v1"}
 		var s *Session
 		root := testCommand(p, func(cmd *cobra.Command) {
-			w := &Watch{result: file("result.json"), report: file("report.html"), progress: "lines", telemetryFlags: telemetryFlags{metricsFile: file("run.prom"), metricLabels: []string{"team=a"}, lineage: file("events.jsonl")}}
+			w := &Watch{report: file("report.html"), progress: "lines", telemetryFlags: telemetryFlags{metricsFile: file("run.prom"), metricLabels: []string{"team=a"}, lineage: file("events.jsonl")}}
 			s, err = p.Begin(cmd, p.Logger(), lineage.Subject{Command: "run", Spec: spec.Spec{Table: "t:x", Inputs: []string{"in"}}, Env: &cluster.Env{Conf: &hdfsio.Conf{}}}, w)
 		})
 		root.SetArgs(args)

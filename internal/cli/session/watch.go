@@ -1,13 +1,10 @@
 package session
 
 import (
-	"fmt"
-
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
@@ -15,7 +12,6 @@ import (
 
 // Watch selects the targets of a job's reports, besides the log.
 type Watch struct {
-	result  string // a file
 	report  string // off: none
 	records bool   // the report shows bad records
 	telemetryFlags
@@ -41,7 +37,7 @@ func (w *Watch) AddLoad(f *pflag.FlagSet) {
 // AddResult registers the flags of a command that has a result and a view, but no other reports.
 func (w *Watch) AddResult(f *pflag.FlagSet) {
 	w.resultOnly = true
-	settings.Bind(f, settings.To{"result-file": &w.result, "progress": &w.progress})
+	settings.Bind(f, settings.To{"result-file": new(string), "progress": &w.progress})
 }
 
 // observe adds the observers that the flags select. It detects wrong flags before any work begins. A live view is the last
@@ -53,11 +49,6 @@ func (w *Watch) observe(s *Session) error {
 			return err
 		}
 		s.observers = append(s.observers, r)
-	}
-	if w.result != "" { // remove the file of an earlier run: it must not be taken for the result of a run that is killed
-		if err := removeOld(w.result); err != nil {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
-		}
 	}
 	s.observers = append(s.observers, &stateWriter{session: s}) // after the report, whose path it records
 	if !w.resultOnly {

@@ -125,7 +125,7 @@ var table = []Entry{
 	{Flag: "report", Path: "html", Usage: "write the report.html into this local file too; off: write none (default: next to the journal, in the job's state directory)"},
 	{Flag: "report", Of: "inspect", Own: true, Path: "html", Usage: "with --profile: write it as one HTML page into this local file"},
 	{Flag: "report-records", Usage: "show the beginning of bad records in the report; they are data: by default it shows only their places and reasons"},
-	{Flag: "result-file", Path: "file", Usage: "write the result, the object of --output json, to this local file at the end; an existing file is removed first"},
+	{Flag: "result-file", Path: "file", Usage: "write the result, the object of --output json, to this local file at the end; the result of an earlier command is removed first"},
 	{Flag: "progress", Default: "auto", Values: []string{"auto", "live", "lines", "off"}, Usage: "live: a view that is redrawn; lines: a log line every 30 s; off; or auto: live if standard error is a terminal"},
 	{Flag: "metrics-file", Path: "prom", Usage: "at the end, also after a failure: write metrics of this run for node_exporter's textfile collector, FILE.prom"},
 	{Flag: "metrics-push", Usage: "at the end, also after a failure: push these metrics to a Pushgateway, http://host:9091 (with user and password: in the environment, BULKLOAD_METRICS_PUSH)"},

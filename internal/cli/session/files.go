@@ -1,0 +1,157 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// endFiles are the settings of files that a command writes at its end, and recordFiles those of records, which are compared with the inputs as
+// these are opened.
+func endFiles() []string    { return []string{"result-file", "report", "metrics-file", "openlineage"} }
+func recordFiles() []string { return []string{"reject-file", "filtered-file", "duplicates-file"} }
+
+// checkFiles refuses a file that a command would write at its end if it is an input, the job file, or the file of another setting.
+func checkFiles(cmd *cobra.Command) error {
+	spec, flags := settings.JobSpec(cmd), endFiles()
+	for i, flag := range flags {
+		value := settings.ValueOf(cmd, flag)
+		file := localPath(value)
+		if file == "" || flag == "report" && value == "off" {
+			continue
+		}
+		refuse := func(format string, args ...any) error {
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s %s "+format, append([]any{flag, value}, args...)...), flag))
+		}
+		for _, other := range slices.Concat(flags[i+1:], recordFiles()) {
+			if localPath(settings.ValueOf(cmd, other)) == file {
+				return refuse("is also --%s: give each a file of its own", other)
+			}
+		}
+		for _, other := range append([]string{settings.ValueOf(cmd, "job"), settings.ValueOf(cmd, "config"), spec.InputsFrom}, cmd.Flags().Args()...) {
+			if localPath(other) == file {
+				return refuse("is a file that this command reads: name another")
+			}
+		}
+		for _, in := range spec.Inputs {
+			if holds(localPath(in), file) {
+				return refuse("is an input, of %s: name another", settings.MaskURLs(in))
+			}
+		}
+	}
+	return nil
+}
+
+// holds reports whether an input is a file, or a directory or a pattern that has it.
+func holds(input, file string) bool {
+	if input == "" || input == file {
+		return input == file
+	}
+	if _, err := os.Stat(file); err != nil || strings.HasPrefix(filepath.Base(file), "_") || strings.HasPrefix(filepath.Base(file), ".") {
+		return false
+	}
+	match, err := filepath.Match(input, file)
+	return err == nil && match || strings.HasPrefix(file, strings.TrimSuffix(input, "/")+"/")
+}
+
+// localPath returns the absolute name of a local file, where its symbolic links lead, or "" for what is none.
+func localPath(name string) string {
+	name = strings.TrimPrefix(name, "file://")
+	if name == "" || name == "-" || strings.Contains(name, "://") {
+		return ""
+	}
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return ""
+	}
+	if to, err := filepath.EvalSymlinks(file); err == nil {
+		return to
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		return filepath.Join(dir, filepath.Base(file))
+	}
+	return file
+}
+
+// beginResult removes the result of an earlier command: it must not be taken for the result of one that is killed.
+func (p *Program) beginResult(cmd *cobra.Command) error {
+	p.prepared = true
+	if err := checkFiles(cmd); err != nil {
+		return err
+	}
+	file := settings.ValueOf(cmd, "result-file")
+	if file == "" {
+		return nil
+	}
+	err := removable(file)
+	if err == nil {
+		p.place = file
+		err = removeOld(file)
+	}
+	if err != nil {
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
+	}
+	return nil
+}
+
+// removable returns an error for a regular file that is not the result of an earlier command, and is not empty.
+func removable(name string) error {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil // removeOld judges it
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, len(resultBegins))
+	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head, []byte(resultBegins)) {
+		return fmt.Errorf("%s is there, and is not a result of an earlier command: name another, or remove it", name)
+	}
+	return nil
+}
+
+// resultBegins is the beginning of every result.
+const resultBegins = `{"schema":1,"status":"`
+
+// resultFile returns the local file for the result, "" if there is none, and whether the command has --result-file. A command that failed before
+// its settings were known replaces only the result of an earlier one.
+func (p *Program) resultFile(cmd *cobra.Command) (string, bool) {
+	if cmd == nil {
+		return "", false
+	}
+	f := cmd.Flags().Lookup("result-file")
+	if f == nil || p.prepared {
+		return p.place, f != nil
+	}
+	name := cmp.Or(f.Value.String(), argument(p.Args, f.Name), os.Getenv(settings.Variable(f.Name)))
+	if strings.Contains(name, "{{") || removable(name) != nil {
+		return "", true
+	}
+	return name, true
+}
+
+// wantsJSON reports whether the arguments request JSON, for a command that failed before or while it parsed them.
+func wantsJSON(args []string) bool { return argument(args, "output") == "json" }
+
+// argument returns the value of a flag in arguments that may have errors.
+func argument(args []string, flag string) string {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsAllowlist.UnknownFlags = true
+	f.Usage = func() {} // the command's usage is printed already
+	value := f.String(flag, "", "")
+	_ = f.Parse(args) // errors in the arguments are reported already
+	return *value
+}
