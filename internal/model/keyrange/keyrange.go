@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strings"
 
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
@@ -92,10 +91,10 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
 		return r, err
 	}
-	if r.Lo, err = k.bound(k.From, modulus, lo, fixed); err != nil {
+	if r.Lo, err = k.bound(k.From, modulus, lo, fixed, ""); err != nil {
 		return r, err
 	}
-	if r.Hi, err = k.bound(k.To, modulus, hi, fixed); err != nil {
+	if r.Hi, err = k.bound(k.To, modulus, hi, fixed, ""); err != nil {
 		return r, err
 	}
 	if r.Lo != nil && r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 {
@@ -109,21 +108,26 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 }
 
 // Beginning returns the rows whose original key begins with values of its first
-// columns; the last value may be a prefix of a value.
+// columns; the last value may be a prefix of a value, unless the key is made of
+// complete values.
 func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	bound, err := k.Bind(k.Prefix, values)
 	if err != nil {
 		return Rows{}, err
 	}
-	fixed := map[string]string{}
-	for _, c := range k.Columns()[:max(len(values)-1, 0)] {
-		fixed[c] = bound[c]
+	fixed, partial := map[string]string{}, ""
+	for i, c := range k.Columns()[:len(values)] {
+		if i == len(values)-1 {
+			partial = c
+		} else {
+			fixed[c] = bound[c]
+		}
 	}
 	var r Rows
 	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
 		return r, err
 	}
-	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed); err != nil {
+	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed, partial); err != nil {
 		return r, err
 	}
 	r.Hi = loader.PrefixEnd(r.Lo) // nil after bytes of 0xFF too, whose rows end with the head's
@@ -200,64 +204,6 @@ func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
 	}
 	head, err := Bytes(k.Head, modulus, fixed)
 	return [][]byte{head}, fail.With(fail.Config, err)
-}
-
-// bound returns the bytes of a bound of the original key; nil without values.
-func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string) ([]byte, error) {
-	if len(values) == 0 {
-		return nil, nil
-	}
-	var parts []keygen.Expr
-	used := map[string]string{}
-	for _, p := range k.Rest {
-		columns := keygen.Columns(p)
-		if !MadeOf(p, values) {
-			for _, c := range columns {
-				if _, ok := values[c]; ok && !has(used, c) {
-					return nil, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.Spec, columns, c)
-				}
-			}
-			break
-		}
-		if !MadeOf(p, fixed) && !keepsOrder(p) {
-			if MadeOf(p, used) {
-				break // the parts before bound the same values
-			}
-			return nil, k.noRange(p)
-		}
-		parts = append(parts, p)
-		for _, c := range columns {
-			used[c] = values[c]
-		}
-	}
-	for c := range values {
-		if !has(used, c) {
-			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
-		}
-	}
-	// Constant bytes after the last value would exclude longer values that begin with
-	// it and whose next byte is less.
-	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
-		parts = parts[:len(parts)-1]
-	}
-	b, err := Bytes(parts, modulus, values)
-	if err != nil {
-		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
-	}
-	return b, nil
-}
-
-// NoRangeError reports that the rows of a range of values are spread over the
-// table.
-type NoRangeError struct{ Err error }
-
-func (e *NoRangeError) Error() string { return e.Err.Error() }
-func (e *NoRangeError) Unwrap() error { return e.Err }
-
-// noRange explains why a range of values is not a range of keys.
-func (k Key) noRange(p keygen.Expr) error {
-	columns := keygen.Columns(p)
-	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is not a range of row keys, because %s does not keep the order: %s", k.Spec, strings.Join(columns, ", "), p, k.Else)}
 }
 
 func has(m map[string]string, name string) bool {

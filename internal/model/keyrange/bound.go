@@ -1,0 +1,105 @@
+package keyrange
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
+)
+
+// bound returns the bytes of a bound of the original key; nil without values. The value of the column partial may be incomplete.
+func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string, partial string) ([]byte, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	var parts []keygen.Expr
+	used := map[string]string{}
+	var cut keygen.Expr // has only some of the incomplete value
+	for _, p := range k.Rest {
+		columns := keygen.Columns(p)
+		if !MadeOf(p, values) {
+			for _, c := range columns {
+				if _, ok := values[c]; ok && !has(used, c) {
+					return nil, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.Spec, columns, c)
+				}
+			}
+			break
+		}
+		if !MadeOf(p, fixed) && !keepsOrder(p) {
+			if MadeOf(p, used) {
+				break // the parts before bound the same values
+			}
+			return nil, k.noRange(p)
+		}
+		parts = append(parts, p)
+		for _, c := range columns {
+			used[c] = values[c]
+		}
+		if slices.Contains(columns, partial) {
+			begin, all := beginning(p, values[partial])
+			if begin == nil {
+				return nil, k.noPrefix(p)
+			}
+			parts[len(parts)-1], cut = begin, nil
+			if all {
+				break
+			}
+			cut = p
+		}
+	}
+	for c := range values {
+		if !has(used, c) {
+			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
+		}
+	}
+	if cut != nil {
+		return nil, k.noPrefix(cut)
+	}
+	// Constant bytes after the last value would exclude longer values that begin with
+	// it and whose next byte is less.
+	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
+		parts = parts[:len(parts)-1]
+	}
+	b, err := Bytes(parts, modulus, values)
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
+	}
+	return b, nil
+}
+
+// beginning returns the part whose bytes begin the bytes of p for all values that begin with the given one, nil if there is none, and whether it has
+// all of the given value.
+func beginning(p keygen.Expr, value string) (_ keygen.Expr, all bool) {
+	c, ok := p.(keygen.Call)
+	switch {
+	case !ok || c.Func == "hex":
+		return p, true
+	case c.Func != "substr": // from the first character on, see keepsOrder
+		return nil, false
+	case len(c.Ints) == 1 || utf8.RuneCountInString(value) <= c.Ints[1]:
+		return c.Args[0], true
+	}
+	return p, false
+}
+
+// NoRangeError reports that the rows of a range of values are spread over the
+// table.
+type NoRangeError struct{ Err error }
+
+func (e *NoRangeError) Error() string { return e.Err.Error() }
+func (e *NoRangeError) Unwrap() error { return e.Err }
+
+// noRange explains why a range of values is not a range of keys.
+func (k Key) noRange(p keygen.Expr) error {
+	columns := keygen.Columns(p)
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is not a range of row keys, because %s does not keep the order: %s", k.Spec, strings.Join(columns, ", "), p, k.Else)}
+}
+
+// noPrefix explains why a prefix of a value is not a prefix of keys.
+func (k Key) noPrefix(p keygen.Expr) error {
+	columns := keygen.Columns(p)
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a prefix of %s is not a prefix of row keys, because %s is made of the complete value: give complete values with %s and %s", k.Spec, strings.Join(columns, ", "), p, k.From, k.To)}
+}
