@@ -168,6 +168,15 @@ type dateOp struct {
 }
 
 func compileDate(c *compiler, call Call) (op, error) {
+	d, err := newDateOp(call)
+	if err == nil {
+		d.in, err = c.input(call.Args[:1], false)
+	}
+	return d, err
+}
+
+// newDateOp returns the conversion of a date without its input.
+func newDateOp(call Call) (*dateOp, error) {
 	to, err := datesOf(call.Args[2:])
 	if err != nil {
 		return nil, err
@@ -176,10 +185,9 @@ func compileDate(c *compiler, call Call) (op, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := c.input(call.Args[:1], false)
-	d := &dateOp{millisNumber: millisNumber{in: in, from: &Dates{layout: l, zone: to.zone}}, to: to}
+	d := &dateOp{millisNumber: millisNumber{from: &Dates{layout: l, zone: to.zone}}, to: to}
 	d.plain = l.unit == 0 && to.layout.unit == 0 && !l.offset() && !to.layout.offset()
-	return d, err
+	return d, nil
 }
 
 func (d *dateOp) append(dst []byte, fields [][]byte) ([]byte, error) {

@@ -1,6 +1,7 @@
 package keyrange
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,8 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	}
 	var parts []keygen.Expr
 	used := map[string]string{}
-	var cut keygen.Expr // has only some of the incomplete value
+	var cut keygen.Expr  // has only some of the incomplete value
+	var last keygen.Expr // the last part that is not fixed and has a column
 	for _, p := range k.Rest {
 		columns := keygen.Columns(p)
 		if !MadeOf(p, values) {
@@ -33,6 +35,13 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 				break // the parts before bound the same values
 			}
 			return nil, k.noRange(p)
+		}
+		if partial == "" && len(columns) > 0 && !MadeOf(p, fixed) {
+			more := last != nil && keygen.Columns(last)[0] != columns[0]
+			if err := k.exact(what, last, values, more); err != nil && (more || !errors.Is(err, keygen.ErrCut)) {
+				return nil, err
+			}
+			last = p
 		}
 		parts = append(parts, p)
 		for _, c := range columns {
@@ -58,6 +67,9 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	if cut != nil {
 		return nil, k.noPrefix(cut)
 	}
+	if err := k.exact(what, last, values, false); err != nil {
+		return nil, err
+	}
 	// Constant bytes after the last value would exclude longer values that begin with
 	// it and whose next byte is less.
 	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
@@ -68,6 +80,28 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
 	}
 	return b, nil
+}
+
+// exact refuses a value for which the keys of a part, nil for none, do not divide the rows as the values do. more is set if values of other columns
+// follow it.
+func (k Key) exact(what setting.Name, p keygen.Expr, values map[string]string, more bool) error {
+	if p == nil {
+		return nil
+	}
+	column := keygen.Columns(p)[0]
+	err := keygen.CheckBound(p, []byte(values[column]), more)
+	hint := setting.Textf("give a value that it keeps completely")
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, keygen.ErrClock):
+		hint = setting.Textf("give a time before or after it")
+	case errors.Is(err, keygen.ErrNegative):
+		hint = k.Else
+	case more:
+		hint = setting.Textf("give values only up to %s, and one that it keeps completely", column)
+	}
+	return &NoRangeError{fail.Errorf(fail.Config, "%s: key %s: the bound is not exact, because %s %w: %s", what, k.Spec, p, err, hint)}
 }
 
 // beginning returns the part whose bytes begin the bytes of p for all values that begin with the given one, nil if there is none, and whether it has
