@@ -143,7 +143,7 @@ func FuzzAnswer(f *testing.F) {
 	takeLogrus(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		here, there := net.Pipe()
-		tap := newTap(here, time.Second)
+		tap := newTap(here, time.Second, time.Minute)
 		client := region.NewClient("x", region.RegionClient, 1, 0, "u", time.Second, nil, func(context.Context, string, string) (net.Conn, error) { return tap, nil })
 		go func() {
 			_, _ = io.CopyN(io.Discard, there, 40)

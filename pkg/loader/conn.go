@@ -99,7 +99,7 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 			return nil, &ConnectionError{Addr: addr, Err: err}
 		}
 	}
-	t := newTap(nc, c.cfg.CallTimeout)
+	t := newTap(nc, c.cfg.CallTimeout, readTimeout)
 	// A queue of one and no flush interval: our calls are not batched.
 	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,
 		func(context.Context, string, string) (net.Conn, error) { return t, nil })
@@ -170,41 +170,71 @@ func (l *link) explain(err error) error {
 	return fmt.Errorf("%s: %w", l.client.Addr(), err)
 }
 
-// tap is a connection that records its first error and the number of bytes written, bounds each write, and checks answers before gohbase
-// reads them.
+// tap is a connection that records its first error and the number of bytes written, bounds each write and the silence of the server, and
+// checks answers before gohbase reads them.
 type tap struct {
 	net.Conn
 	writeTimeout time.Duration
+	silence      time.Duration  // how long the server may be silent while an answer is due
 	frames       *frames.Filter // of what is read
 	written      atomic.Int64
 	broken       chan struct{} // closed at the first failure
 
 	mu  sync.Mutex
+	due int // answers
 	err error
 }
 
-func newTap(nc net.Conn, writeTimeout time.Duration) *tap {
-	return &tap{Conn: nc, writeTimeout: writeTimeout, frames: newAnswerFilter(), broken: make(chan struct{})}
+func newTap(nc net.Conn, writeTimeout, silence time.Duration) *tap {
+	return &tap{Conn: nc, writeTimeout: writeTimeout, silence: silence, frames: newAnswerFilter(), broken: make(chan struct{})}
 }
 
-// SetReadDeadline hides an error from gohbase, which sets the deadline again between reading an answer and passing it on, and would forget
-// the call. The next read meets the same error.
-func (t *tap) SetReadDeadline(at time.Time) error {
-	if err := t.Conn.SetReadDeadline(at); err != nil {
-		t.note(err)
+// SetReadDeadline does nothing. gohbase sets a later deadline with each call, so that a server that is frozen would not be noticed while
+// calls keep arriving, and it may set one after the answer, which a later call would meet. The tap counts requests and answers itself.
+func (t *tap) SetReadDeadline(time.Time) error { return nil }
+
+// sending notes a request. It does not prolong the wait for earlier answers.
+func (t *tap) sending() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.due++; t.due > 1 {
+		return nil
 	}
-	return nil
+	return t.Conn.SetReadDeadline(time.Now().Add(t.silence))
 }
 
+// received notes bytes from the server, with the ends of n answers. From here on it may be silent again.
+func (t *tap) received(n int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	until := time.Time{}
+	if t.due = max(0, t.due-n); t.due > 0 {
+		until = time.Now().Add(t.silence)
+	}
+	return t.Conn.SetReadDeadline(until)
+}
+
+// Read hides an error of the deadline, which a connection has that was closed meanwhile: gohbase gets the answer that was read. The next read
+// meets the same error.
 func (t *tap) Read(p []byte) (int, error) {
+	before := t.frames.Whole
 	n, err := t.Conn.Read(p)
 	if e := t.frames.Pass(p[:n]); e != nil {
 		return 0, t.note(e)
 	}
+	if n > 0 {
+		_ = t.note(t.received(t.frames.Whole - before))
+	}
 	return n, t.note(err)
 }
 
+// Write sends the header of the connection, which has no answer, and then a request at a time.
 func (t *tap) Write(p []byte) (int, error) {
+	if t.written.Load() > 0 {
+		if err := t.sending(); err != nil {
+			return 0, t.note(err)
+		}
+	}
 	if err := t.Conn.SetWriteDeadline(time.Now().Add(t.writeTimeout)); err != nil {
 		return 0, t.note(err)
 	}

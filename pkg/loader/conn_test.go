@@ -25,7 +25,7 @@ func (forgetful) Addr() string       { return "rs:1" }
 func TestWaitBroken(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
-	l := &link{client: forgetful{}, tap: newTap(here, time.Second)}
+	l := &link{client: forgetful{}, tap: newTap(here, time.Second, time.Minute)}
 	l.tap.written.Store(1)
 	ended := make(chan error, 1)
 	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()

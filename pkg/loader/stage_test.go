@@ -51,7 +51,7 @@ func TestStagingDirectoryWithoutRecord(t *testing.T) {
 		here, there := net.Pipe()
 		defer there.Close()
 		c.regions.put(l.req.Table, []Region{{Name: []byte("t,,1.x."), Encoded: "x", Server: "rs:1"}})
-		c.servers[serverKey{"rs:1", region.RegionClient}] = &server{link: &link{client: &client, tap: newTap(here, time.Second)}}
+		c.servers[serverKey{"rs:1", region.RegionClient}] = &server{link: &link{client: &client, tap: newTap(here, time.Second, time.Minute)}}
 		var prepared []string
 		l.req.Events.OnPrepared = func(token string) error {
 			prepared = append(prepared, token)

@@ -43,7 +43,7 @@ func serveStub(t *testing.T, c *Cluster, addr string, service region.ClientType,
 	t.Helper()
 	here, there := net.Pipe()
 	t.Cleanup(func() { there.Close() })
-	s := &stub{addr: addr, tap: newTap(here, time.Minute), answer: answer}
+	s := &stub{addr: addr, tap: newTap(here, time.Minute, time.Minute), answer: answer}
 	s.tap.written.Store(1)
 	c.servers[serverKey{addr, service}] = &server{link: &link{client: s, tap: s.tap}}
 }

@@ -59,7 +59,7 @@ func TestEachCallAsksForAToken(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
 	var server loading
-	at := &line{pace: newPace(1), addr: "rs:1", link: &link{client: &server, tap: newTap(here, time.Second)}}
+	at := &line{pace: newPace(1), addr: "rs:1", link: &link{client: &server, tap: newTap(here, time.Second, time.Minute)}}
 	for range 4 {
 		at.used = time.Now()
 		g := group{region: Region{Server: "rs:1"}, files: []HFile{{Path: "/s/f/a", Family: "f"}}}

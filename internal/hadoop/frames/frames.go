@@ -28,6 +28,7 @@ type Check func(head []byte, size uint32) (need int, why string)
 type Filter struct {
 	Most  uint32 // maximum size of a frame in bytes
 	Check Check  // required
+	Whole int    // frames that have passed to their end
 
 	length  []byte // of the current frame, as far as it has arrived
 	size    uint32
@@ -65,6 +66,9 @@ func (f *Filter) Pass(p []byte) error {
 		}
 		if f.seen == f.size && len(f.length) == 4 {
 			f.length = f.length[:0]
+			if f.err == nil {
+				f.Whole++
+			}
 		}
 	}
 	return f.err
