@@ -20,9 +20,15 @@ import (
 // ErrTableExists is the error of creating a table that exists already.
 var ErrTableExists = errors.New("the table exists already")
 
-// master calls the active master, and repeats the call while there is no master or it is starting. Every call made through it can be
-// repeated safely: a call with effects carries a nonce, by which the master recognizes a repetition.
-func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) error {
+// master calls the active master, and repeats the call while there is no master, or it is starting or does not answer. Every call made
+// through it can be repeated safely: it has no effects, or carries a nonce, by which the master recognizes a repetition, or does no harm twice
+// (DeleteSnapshot, and MoveRegion, which reopens the region once more).
+func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) (err error) {
+	defer func() {
+		if err != nil && late(ctx) {
+			c.forget() // the next caller may find another master
+		}
+	}()
 	return c.retry(ctx, method, func(attempt int) error {
 		if attempt > 0 {
 			c.forget()
@@ -35,10 +41,16 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
+		limit := silence("no answer within " + c.cfg.CallTimeout.String())
+		ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, limit)
 		defer cancel()
 		fresh := resp.ProtoReflect().New().Interface() // a late answer to an abandoned call must not be written to resp
-		if err := l.invoke(ctx, method, req, fresh); err != nil {
+		err = l.invoke(ctx, method, req, fresh)
+		if errors.Is(err, limit) { // a master that is frozen keeps its connections
+			l.close()
+			return &ConnectionError{Addr: addr, Sent: true, Err: limit}
+		}
+		if err != nil {
 			return err
 		}
 		proto.Merge(resp, fresh)

@@ -102,14 +102,17 @@ func (c *Cluster) isClosed() bool {
 	return c.closed
 }
 
-// retry repeats an idempotent act for RetryTimeout, while its error suggests that it may succeed later. After a failure the act must look
-// up again what it depends on.
+// retry repeats an idempotent act for RetryTimeout after its first failure, while its error suggests that it may succeed later. After a
+// failure the act must look up again what it depends on.
 func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
-	started := time.Now()
+	var started time.Time
 	for attempt := 0; ; attempt++ {
 		err := act(attempt)
 		if err == nil || !repeatable(err) {
 			return err
+		}
+		if attempt == 0 {
+			started = time.Now() // a frozen server takes CallTimeout to fail
 		}
 		if err := c.pause(ctx, started, attempt, what, err); err != nil {
 			return err

@@ -81,7 +81,7 @@ type link struct {
 
 // dial makes a connection. readTimeout is how long the server may be silent while an answer is due.
 func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*link, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.DialTimeout, errors.New("no connection within "+c.cfg.DialTimeout.String()))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.DialTimeout, silence("no connection within "+c.cfg.DialTimeout.String()))
 	defer cancel()
 	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
 	if err != nil {

@@ -91,7 +91,7 @@ type registryState struct {
 
 // askRegistryServer asks one server. It returns the master also with errRegistryEmpty.
 func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time.Duration) (places, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("no answer within "+limit.String()))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, silence("no answer within "+limit.String()))
 	defer cancel()
 	l, err := c.connect(ctx, addr, clientMeta)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 
@@ -95,6 +96,13 @@ func (e *ConnectionError) Error() string {
 	}
 	return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err)
 }
+
+// silence is the cause of a connect or a call that took too long, and matches [os.ErrDeadlineExceeded], the error of a connection whose server
+// has been silent for too long.
+type silence string
+
+func (s silence) Error() string        { return string(s) }
+func (s silence) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
 // unknownHost returns the host name that name servers do not know, empty if the error has another cause.
 func unknownHost(err error) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 
 	"bulkload/internal/hadoop/hbaserpc"
 )
@@ -13,10 +14,10 @@ import (
 var ErrSecured = errors.New("the server requires a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // wantsLogin explains a connection that a server has broken: a server that requires a login closes it without a message that gohbase passes
-// on. It returns nil if that is not the cause.
+// on. It returns nil if that is not the cause, without asking a server that was silent, which would be silent again.
 func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 	e, broken := errors.AsType[*ConnectionError](err)
-	if !broken {
+	if !broken || errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)

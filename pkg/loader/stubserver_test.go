@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hadoop/frames"
+
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
@@ -70,4 +72,21 @@ func onServers(servers ...string) []Region {
 	}
 	regions[len(regions)-1].End = nil
 	return regions
+}
+
+// stubRegistry makes the cluster find its servers through a registry, which a function asks for the master with each lookup.
+func stubRegistry(t *testing.T, c *Cluster, master func() string) {
+	t.Helper()
+	c.cfg.Registry = []string{"registry:1"}
+	serveStub(t, c, "registry:1", clientMeta, func(call hrpc.Call) error {
+		var fields []byte
+		switch call.Name() {
+		case "GetActiveMaster":
+			fields = frames.AppendBytes(nil, registryMaster, serverName(master(), 1))
+		case "GetMetaRegionLocations":
+			fields = metaAt(0, serverName("meta", 1))
+		}
+		call.NewResponse().ProtoReflect().SetUnknown(fields)
+		return nil
+	})
 }

@@ -1,0 +1,58 @@
+package loader
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkload/internal/test/testcheck"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/region"
+)
+
+// TestFrozenMasterIsLeft checks that a call at a master that does not answer is repeated at the next one, also when ZooKeeper or the registry
+// names the frozen one for longer than a call takes, and that a caller with less time leaves it with the next call.
+func TestFrozenMasterIsLeft(t *testing.T) {
+	takeLogrus(slog.New(slog.DiscardHandler))
+	for name, tt := range map[string]struct {
+		until, limit time.Duration // the registry names the frozen master until then; the caller's own limit
+		calls        int
+	}{
+		"another is active":        {0, time.Hour, 1},
+		"its session is open":      {110 * time.Second, time.Hour, 1},
+		"callers have two seconds": {0, 2 * time.Second, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var dials, lookups atomic.Int32
+			c := stubCluster(Config{Dialer: onPipes(&dials, frozen)})
+			defer c.Close()
+			began := time.Now()
+			stubRegistry(t, c, func() string {
+				lookups.Add(1)
+				if time.Since(began) < tt.until {
+					return "old"
+				}
+				return "new"
+			})
+			c.places = places{meta: "meta:1", master: "old:1"}
+			serveStub(t, c, "new:1", region.MasterClient, func(hrpc.Call) error { return nil })
+			for call := 1; call <= tt.calls; call++ {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+				_, err := c.Status(ctx)
+				if call == tt.calls {
+					testcheck.Must(t, err)
+				} else if err == nil || !late(ctx) {
+					t.Errorf("%s: call %d ended with %v", name, call, err)
+				}
+				cancel()
+			}
+			if want := int32(1 + int(tt.until/time.Minute)); lookups.Load() != want || dials.Load() != want {
+				t.Errorf("%s: %d lookups and %d connections to the frozen master, want %d", name, lookups.Load(), dials.Load(), want)
+			}
+		})
+	}
+}
