@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/region"
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/hadoop/frames"
@@ -24,21 +25,66 @@ type serverKey struct {
 
 // server holds the connection to one server that ordinary calls share.
 type server struct {
+	dials singleflight.Group // of one key
+
 	mu     sync.Mutex
 	link   *link
 	closed bool
+	end    context.CancelCauseFunc // of a dial in progress, else nil
 }
 
 func (s *server) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	if s.end != nil {
+		s.end(ErrClosed)
+	}
 	if s.link != nil {
 		s.link.close()
 	}
 }
 
-// connect returns the shared connection to a server, a new one if there is none or it broke.
+// open returns the connection, nil if there is none or it broke.
+func (s *server) open() (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.link != nil && s.link.tap.failure() != nil {
+		s.link.close()
+		s.link = nil
+	}
+	return s.link, nil
+}
+
+// redial makes a connection if there is none. It is called once at a time.
+func (s *server) redial(ctx context.Context, dial func(context.Context) (*link, error)) (*link, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if l, err := s.open(); l != nil || err != nil { // another dial ended meanwhile
+		return l, err
+	}
+	s.mu.Lock()
+	if s.end = end; s.closed {
+		end(ErrClosed)
+	}
+	s.mu.Unlock()
+	l, err := dial(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = nil
+	if err == nil && s.closed {
+		l.close()
+		return nil, ErrClosed
+	}
+	s.link = l
+	return l, err
+}
+
+// connect returns the shared connection to a server, a new one if there is none or it broke. Concurrent callers share one dial and its
+// failure; it continues when the context of one of them ends.
 func (c *Cluster) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
 	key := serverKey{addr, service}
 	c.mu.Lock()
@@ -52,24 +98,21 @@ func (c *Cluster) connect(ctx context.Context, addr string, service region.Clien
 		c.servers[key] = s
 	}
 	c.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrClosed
+	if l, err := s.open(); l != nil || err != nil {
+		return l, err
 	}
-	if s.link != nil && s.link.tap.failure() == nil {
-		return s.link, nil
+	dialed := s.dials.DoChan("", func() (any, error) {
+		return s.redial(context.WithoutCancel(ctx), func(ctx context.Context) (*link, error) {
+			return c.dial(ctx, addr, service, c.cfg.CallTimeout)
+		})
+	})
+	select {
+	case r := <-dialed:
+		l, _ := r.Val.(*link)
+		return l, r.Err
+	case <-ctx.Done():
+		return nil, &ConnectionError{Addr: addr, Err: context.Cause(ctx)}
 	}
-	if s.link != nil {
-		s.link.close()
-		s.link = nil
-	}
-	l, err := c.dial(ctx, addr, service, c.cfg.CallTimeout)
-	if err != nil {
-		return nil, err
-	}
-	s.link = l
-	return l, nil
 }
 
 // link is one connection.
