@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -26,6 +27,7 @@ type azureKeys struct {
 	key     []byte
 	shared  url.Values
 	tokens  azcore.TokenCredential
+	last    lastKeys[azcore.AccessToken]
 }
 
 // azureConnection returns the fields of AZURE_STORAGE_CONNECTION_STRING.
@@ -87,13 +89,29 @@ func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
 		maps.Copy(query, k.shared)
 		h.URL.RawQuery = query.Encode()
 	case k.tokens != nil:
-		t, err := k.tokens.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://storage.azure.com/.default"}})
+		t, err := k.last.get(func() (azcore.AccessToken, time.Time, error) { return k.token(ctx) })
 		if err != nil {
-			return finalf("no credentials of Azure: set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or an identity (%w)", bare(err))
+			return err
 		}
 		h.Header.Set("Authorization", "Bearer "+t.Token)
 	}
 	return nil
+}
+
+// token requests a token of the identity, and returns the time when it expires.
+func (k *azureKeys) token(ctx context.Context) (azcore.AccessToken, time.Time, error) {
+	t, err := k.tokens.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://storage.azure.com/.default"}})
+	if err == nil {
+		return t, t.ExpiresOn, nil
+	}
+	refused, known := errors.AsType[*azidentity.AuthenticationFailedError](err)
+	switch {
+	case known && refused.RawResponse != nil && !passing(refused.RawResponse.StatusCode), !known && !k.last.had():
+		err = finalf("no credentials of Azure: set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or an identity (%w)", bare(err))
+	default:
+		err = keysError{fmt.Errorf("the credentials (%s) give no token: %w", k.source, bare(err))}
+	}
+	return t, time.Time{}, err
 }
 
 // text returns the string to sign with an account's key (see Authorize with Shared Key in the documentation of Azure Storage).

@@ -93,6 +93,9 @@ func isDenial(status int) bool {
 
 // unreachable returns the error for a request without an answer.
 func (s *Store) unreachable(q *request, err error) error {
+	if k, ok := errors.AsType[keysError](err); ok {
+		return fmt.Errorf("%s: %w (see the network, then run again)", q.what, k.error)
+	}
 	what := fmt.Sprintf("%s at %s", q.what, q.url.Host)
 	switch err := bare(err); {
 	case badCertificate(err):

@@ -24,6 +24,7 @@ type gcs struct {
 	mu     sync.Mutex
 	tokens oauth2.TokenSource
 	found  string
+	last   lastKeys[*oauth2.Token]
 }
 
 const gcsFields = "name,size,updated,generation"
@@ -131,15 +132,28 @@ func (p *gcs) sign(ctx context.Context, h *http.Request) (*http.Request, error) 
 			p.found = "from GOOGLE_APPLICATION_CREDENTIALS or gcloud"
 		}
 	}
-	t, err := p.tokens.Token()
+	t, err := p.last.get(p.token)
 	if err != nil {
-		if r, ok := errors.AsType[*oauth2.RetrieveError](err); ok && r.Response != nil {
-			return h, finalf("the credentials (%s) give no token: %s answered %d (%s)", p.found, r.Response.Request.URL.Host, r.Response.StatusCode, cut(cmp.Or(r.ErrorCode, "no reason"), 40))
-		}
-		return h, fmt.Errorf("the credentials (%s) give no token: %w", p.found, bare(err))
+		return h, err
 	}
 	t.SetAuthHeader(h)
 	return h, nil
+}
+
+// token returns a token, and the time when it expires.
+func (p *gcs) token() (*oauth2.Token, time.Time, error) {
+	t, err := p.tokens.Token()
+	if err == nil {
+		return t, t.Expiry, nil
+	}
+	if r, ok := errors.AsType[*oauth2.RetrieveError](err); ok && r.Response != nil {
+		err = fmt.Errorf("the credentials (%s) give no token: %s answered %d (%s)", p.found, r.Response.Request.URL.Host, r.Response.StatusCode, cut(cmp.Or(r.ErrorCode, "no reason"), 40))
+		if !passing(r.Response.StatusCode) {
+			return nil, time.Time{}, finalError{err}
+		}
+		return nil, time.Time{}, keysError{err}
+	}
+	return nil, time.Time{}, keysError{fmt.Errorf("the credentials (%s) give no token: %w", p.found, bare(err))}
 }
 
 func (p *gcs) credentialSource() string {

@@ -71,15 +71,11 @@ func (a *answer) Error() string {
 
 // transient reports whether the same request may succeed later.
 func (a *answer) transient() bool {
-	switch a.status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	}
 	switch a.code {
 	case "RequestTimeout", "SlowDown", "Throttling", "InternalError", "ServerBusy", "OperationTimedOut", "IncompleteBody":
 		return true
 	}
-	return a.status >= 500 && a.status != http.StatusNotImplemented
+	return passing(a.status) && a.status != http.StatusNotImplemented
 }
 
 // shortError reports a body that ended too early.
@@ -113,7 +109,7 @@ func (s *Store) do(ctx context.Context, what string, r func() *request, use func
 			continue
 		}
 		most := s.patience.tries
-		if !s.answered.Load() {
+		if _, keys := errors.AsType[keysError](err); !keys && !s.answered.Load() {
 			most = s.patience.first
 		}
 		if final(err) || answered && !a.transient() {

@@ -1,12 +1,19 @@
 package objectstore
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"sync"
 	"time"
+
+	"bulkload/internal/base/retry"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
@@ -14,17 +21,101 @@ import (
 // s3Keys finds the credentials of S3's protocol, in the first place that has some. It renews them before they expire.
 type s3Keys struct {
 	places []keyPlace
-	client *http.Client
 
 	mu    sync.Mutex
 	found *keyPlace
 	asked bool
+	last  lastKeys[credentials.Value]
 }
 
 // keyPlace is a place that may have credentials.
 type keyPlace struct {
 	name string
 	*credentials.Credentials
+	judge func(error) lookUp // says what a failed look-up means; nil: it failed
+}
+
+// lookUp is the meaning of a look-up without credentials.
+type lookUp int
+
+const (
+	failed lookUp = iota // it may succeed later
+	absent               // the place has none
+	silent               // nothing has answered
+)
+
+// lookUps is how often the machine's role is looked up if nothing answers. On most machines there is none to answer.
+const lookUps = 3
+
+// find looks the credentials up. The access key is empty if there are none.
+func (p *keyPlace) find(ctx context.Context) (credentials.Value, error) {
+	for try := 1; ; try++ {
+		v, err := p.GetWithContext(nil)
+		if err == nil {
+			return v, nil
+		}
+		what := failed
+		if p.judge != nil {
+			what = p.judge(err)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return v, context.Cause(ctx)
+		case what == absent || what == silent && try == lookUps:
+			return credentials.Value{}, nil
+		case what == failed:
+			return v, keysError{fmt.Errorf("the credentials (%s) could not be looked up: %w", p.name, bare(err))}
+		}
+		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return v, err
+		}
+	}
+}
+
+// inFile judges the error of the shared file: without a program that gives the credentials, a file that cannot be read has none.
+func inFile(err error) lookUp {
+	_, start := errors.AsType[*exec.Error](err)
+	_, exit := errors.AsType[*exec.ExitError](err)
+	_, text := errors.AsType[*json.SyntaxError](err)
+	if start || exit || text {
+		return failed
+	}
+	return absent
+}
+
+// role is a transport for looking up the machine's role.
+type role struct {
+	http.RoundTripper
+	named   bool // the environment has the role's address
+	status  int  // of the last answer; 0: none came
+	heard   bool // some answer came
+	proxied bool // the last request went to a proxy, which answers if the machine has no metadata service
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *role) RoundTrip(q *http.Request) (*http.Response, error) {
+	proxy, _ := http.ProxyFromEnvironment(q)
+	resp, err := r.RoundTripper.RoundTrip(q)
+	if r.status, r.proxied = 0, proxy != nil; err == nil {
+		r.status, r.heard = resp.StatusCode, true
+	}
+	return resp, err
+}
+
+// noRole is minio-go's error for a machine without a role.
+const noRole = "No IAM roles attached to this EC2 service"
+
+func (r *role) judge(err error) lookUp {
+	switch {
+	case r.named:
+		return failed
+	case !r.heard, r.proxied && passing(r.status):
+		return silent
+	case r.status >= 400 && !passing(r.status), err.Error() == noRole:
+		return absent
+	default:
+		return failed
+	}
 }
 
 // variables lists the environment variables of credentials by kind: access key, secret, token.
@@ -37,9 +128,10 @@ var variables = map[kind][][3]string{
 // newS3Keys returns keys that are looked for in the environment, in Hadoop's configuration, in the shared file of AWS's tools, and in the machine's
 // role: web identity, container, instance.
 func newS3Keys(k kind, value func(string) string) *s3Keys {
-	keys := &s3Keys{client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true}}}
-	add := func(name string, c *credentials.Credentials) { keys.places = append(keys.places, keyPlace{name, c}) }
+	keys := &s3Keys{}
+	add := func(name string, c *credentials.Credentials) {
+		keys.places = append(keys.places, keyPlace{name: name, Credentials: c})
+	}
 	names := variables[k]
 	if k != kindS3 {
 		names = append(names[:len(names):len(names)], variables[kindS3]...)
@@ -53,35 +145,47 @@ func newS3Keys(k kind, value func(string) string) *s3Keys {
 	if id, secret := value(prefix+"access.key"), value(prefix+"secret.key"); prefix != "" && id != "" && secret != "" {
 		add(prefix+"access.key", credentials.NewStaticV4(id, secret, value(prefix+"session.token")))
 	}
-	add("the shared file of AWS", credentials.NewFileAWSCredentials("", ""))
+	keys.places = append(keys.places, keyPlace{"the shared file of AWS", credentials.NewFileAWSCredentials("", ""), inFile})
 	if k == kindS3 && os.Getenv("AWS_EC2_METADATA_DISABLED") != "true" {
-		add("the role of the machine", credentials.New(&credentials.IAM{Client: keys.client}))
+		keys.places = append(keys.places, machineRole(""))
 	}
 	return keys
+}
+
+// machineRole returns the place of the machine's role, whose metadata service is at endpoint if that is not empty.
+func machineRole(endpoint string) keyPlace {
+	r := &role{RoundTripper: &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true},
+		named: cmp.Or(os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")) != ""}
+	iam := &credentials.IAM{Client: &http.Client{Timeout: 10 * time.Second, Transport: r}, Endpoint: endpoint}
+	return keyPlace{"the role of the machine", credentials.New(iam), r.judge}
 }
 
 // get returns the credentials. If there are none, the access key is empty: requests are then not signed, as public buckets accept.
 func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.places {
-		if k.asked && k.found != &k.places[i] {
-			continue
-		}
-		v, err := k.places[i].GetWithContext(&credentials.CredContext{Client: k.client})
-		if err == nil && v.AccessKeyID != "" {
-			k.found, k.asked = &k.places[i], true
-			return v, nil
-		}
-		if k.asked {
-			return v, finalf("the credentials (%s) could not be renewed: %w", k.found.name, bare(orNone(err)))
-		}
-		if err := ctx.Err(); err != nil {
+	for i := 0; i < len(k.places) && !k.asked; i++ {
+		v, err := k.places[i].find(ctx)
+		if err != nil {
 			return v, err
 		}
+		if v.AccessKeyID != "" {
+			k.found, k.asked = &k.places[i], true
+		}
 	}
-	k.asked = true
-	return credentials.Value{}, nil
+	if k.asked = true; k.found == nil {
+		return credentials.Value{}, nil
+	}
+	return k.last.get(k.renew)
+}
+
+// renew returns the credentials of the place where they were found, and the time when they expire.
+func (k *s3Keys) renew() (credentials.Value, time.Time, error) {
+	v, err := k.found.GetWithContext(nil)
+	if err != nil || v.AccessKeyID == "" {
+		err = keysError{fmt.Errorf("the credentials (%s) could not be renewed: %w", k.found.name, bare(orNone(err)))}
+	}
+	return v, v.Expiration, err
 }
 
 // credentialSource names the source of the credentials.

@@ -39,6 +39,12 @@ func (s *Stores) Ship(ctx context.Context, names []string) ([]byte, error) {
 			return nil, fmt.Errorf("%s is not of S3's protocol", one.root)
 		}
 		v, err := p.keys.get(ctx)
+		for try := 1; err != nil && ctx.Err() == nil && try < one.patience.tries; try++ {
+			if err := one.patience.Sleep(ctx, try); err != nil {
+				return nil, err
+			}
+			v, err = p.keys.get(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +73,7 @@ func (c shipped) protocol() (*s3, error) {
 	}
 	keys := &s3Keys{asked: true}
 	if c.ID != "" {
-		keys = &s3Keys{places: []keyPlace{{"the job's submission", credentials.NewStaticV4(c.ID, c.Secret, c.Token)}}}
+		keys = &s3Keys{places: []keyPlace{{name: "the job's submission", Credentials: credentials.NewStaticV4(c.ID, c.Secret, c.Token)}}}
 	}
 	return &s3{keys: keys, base: base, home: c.Home, region: c.Region}, nil
 }
