@@ -51,7 +51,7 @@ func (n *azureName) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	return err
 }
 
-func (p *azure) page(body []byte) (page, error) {
+func (p *azure) page(body []byte, _ string) (page, error) {
 	var list struct {
 		Blobs []struct {
 			Name       azureName

@@ -60,7 +60,7 @@ func (g *gcsObject) object() object {
 	return object{key: g.Name, size: g.Size, modified: g.Updated, tag: g.Generation}
 }
 
-func (p *gcs) page(body []byte) (page, error) {
+func (p *gcs) page(body []byte, _ string) (page, error) {
 	var list struct {
 		Prefixes []string    `json:"prefixes"`
 		Items    []gcsObject `json:"items"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,14 +42,26 @@ func (p *s3) request(method, key, action string, query url.Values) *request {
 	return &request{method: method, url: &u, header: http.Header{"X-Amz-Content-Sha256": {emptySum}}, action: action}
 }
 
+// markerToken begins a token that stands for a marker, which follows it. No token of a store can have this character.
+const markerToken = "\x00"
+
+// list requests a page in version 2 of lists. A store that has only version 1 ignores that, and gives no token: its next page is requested with a
+// marker, in version 1.
 func (p *s3) list(prefix, token string, most int) *request {
-	query := listQuery(prefix, "max-keys", most, "continuation-token", token)
-	query.Set("list-type", "2")
+	marker, old := strings.CutPrefix(token, markerToken)
+	name := "continuation-token"
+	if old {
+		name = "marker"
+	}
+	query := listQuery(prefix, "max-keys", most, name, marker)
+	if !old {
+		query.Set("list-type", "2")
+	}
 	query.Set("encoding-type", "url")
 	return p.request(http.MethodGet, "", "s3:ListBucket", query)
 }
 
-func (p *s3) page(body []byte) (page, error) {
+func (p *s3) page(body []byte, token string) (page, error) {
 	var list struct {
 		XMLName  xml.Name
 		Encoding string `xml:"EncodingType"`
@@ -61,6 +74,7 @@ func (p *s3) page(body []byte) (page, error) {
 		CommonPrefixes []struct{ Prefix string }
 		IsTruncated    bool
 		Next           string `xml:"NextContinuationToken"`
+		NextMarker     string
 	}
 	if err := xml.Unmarshal(body, &list); err != nil {
 		return page{}, fmt.Errorf("a list that cannot be read: %w", err)
@@ -89,12 +103,64 @@ func (p *s3) page(body []byte) (page, error) {
 		}
 		out.prefixes = append(out.prefixes, prefix)
 	}
+	marker, old := strings.CutPrefix(token, markerToken)
 	if list.IsTruncated {
 		if out.next = list.Next; out.next == "" {
-			return page{}, finalf("the list is cut off, without the token of its next page")
+			next, _ := decoded(list.NextMarker)
+			last, err := out.last(next)
+			if err != nil {
+				return page{}, err
+			}
+			if last <= marker {
+				return page{}, errIgnored
+			}
+			out.next = markerToken + last
 		}
 	}
+	if old {
+		return out, out.follow(marker)
+	}
 	return out, nil
+}
+
+// errIgnored reports a store that does not continue a list, so that objects would be missing.
+var errIgnored = finalf("the store does not continue a list after the given marker, so objects would be missing: is its address the right one?")
+
+// follow returns an error unless all entries follow the marker, which version 1 of lists requires. It removes the marker's own object, which was on
+// the page before. The directory that contains the marker may be listed again.
+func (l *page) follow(marker string) error {
+	l.objects = slices.DeleteFunc(l.objects, func(o object) bool { return o.key == marker })
+	for _, o := range l.objects {
+		if o.key < marker {
+			return errIgnored
+		}
+	}
+	for _, dir := range l.prefixes {
+		if dir < marker && !strings.HasPrefix(marker, dir) {
+			return errIgnored
+		}
+	}
+	return nil
+}
+
+// last returns the marker of the next page in version 1 of lists: the greatest key or directory of this page, or next, which the store names, if it
+// is below that directory. Any other one may be the first entry of the next page, which would then be missing.
+func (l *page) last(next string) (string, error) {
+	names := slices.Clone(l.prefixes)
+	for _, o := range l.objects {
+		names = append(names, o.key)
+	}
+	switch {
+	case !slices.IsSorted(l.prefixes) || !slices.IsSorted(names[len(l.prefixes):]):
+		return "", finalf("the list is cut off and not in the order of its keys, so its next page cannot be requested")
+	case len(names) == 0:
+		return "", finalf("the list is cut off, without the token of its next page")
+	}
+	last := slices.Max(names)
+	if slices.Contains(l.prefixes, last) && strings.HasPrefix(next, last) {
+		return next, nil
+	}
+	return last, nil
 }
 
 func (p *s3) head(key string) *request {

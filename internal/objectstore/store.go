@@ -44,7 +44,8 @@ type Store struct {
 type protocol interface {
 	// list requests a page of the entries directly below a prefix, at most most of them. An empty token requests the first page.
 	list(prefix, token string, most int) *request
-	page(body []byte) (page, error)
+	// page parses the page of a token.
+	page(body []byte, token string) (page, error)
 	// head requests an object's description, and describe parses it. get requests bytes of an object, provided that its tag is unchanged.
 	head(key string) *request
 	describe(*http.Response) (object, error)
@@ -238,7 +239,7 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (p pag
 	err = s.do(ctx, s.root, func() *request { return s.protocol.list(prefix, token, most) }, func(resp *http.Response) error {
 		body, err := readBody(resp)
 		if err == nil {
-			p, err = s.protocol.page(body)
+			p, err = s.protocol.page(body, token)
 		}
 		return err
 	})
