@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -142,5 +144,27 @@ func TestORCMemory(t *testing.T) {
 	}
 	if _, err := load(t, Options{Memory: 8 << 20}, path); !errors.As(err, &e) || e.Need < int64(len(big)) {
 		t.Fatalf("error %v", err)
+	}
+}
+
+// TestPathsIntoValuesAreRefused checks that a chosen path into a column that is no struct is an error, also where missing columns are NULL, unless the
+// path of the file has that column.
+func TestPathsIntoValuesAreRefused(t *testing.T) {
+	parquetOnes := filepath.Join(t.TempDir(), "id.x=7", "part.parquet")
+	testcheck.Must(t, os.Mkdir(filepath.Dir(parquetOnes), 0o755))
+	writeParquet(t, parquetOnes, []string{"id"}, [][]string{{"1"}}, 10)
+	nested, hive := filepath.Join(parquetDir, "others/nested-arrow-v1.parquet"), orcDir+"hive-shanghai-snappy.orc"
+	for _, tt := range []struct{ file, path, want string }{
+		{nested, "id.x", `column "id.x": "id" is not a struct: only the whole of it can be a column`}, {nested, "addr.city.x", `"addr.city" is not a struct`},
+		{nested, "ints.list.element", `"ints" is not a struct`}, {nested, "m.key", `"m" is not a struct`}, {nested, "addr.no", ""},
+		{hive, "id.x", `column "id.x": "id" is not a struct: only the whole of it can be a column`}, {hive, "addr.tags.0", `"addr.tags" is not a struct`}, {hive, "addr.no", ""},
+		{filepath.Dir(filepath.Dir(parquetOnes)), "id.x", ""},
+	} {
+		in, err := Open(t.Context(), disk, []string{tt.file}, Options{Columns: []string{"id", tt.path}, Missing: MissingNull})
+		if tt.want == "" && err == nil {
+			testcheck.Must(t, showRows(t, in, new([]string)))
+		} else if tt.want == "" || err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s of %s: %v, want %q", tt.path, tt.file, err, tt.want)
+		}
 	}
 }

@@ -18,6 +18,7 @@ type rowFile interface {
 	Columns(wanted []string) []string
 	Text(column int) error
 	Leads(path string) bool
+	Whole(path string) string
 	Plan(columns []parquet.Column, zone *time.Location) error
 	Sum() uint32
 	Groups() []int64
@@ -91,7 +92,12 @@ func (p *groupFile) choose(o *Options) error {
 
 func (p *groupFile) leads(path string) bool { return p.Leads(path) }
 
-func (p *groupFile) offer(wanted []string, _ string, _ *Options) error {
+func (p *groupFile) offer(wanted []string, _ string, o *Options) error {
+	for _, path := range o.Columns {
+		if name := p.Whole(path); name != "" && constantAt(p.file.Partitions, path) < 0 {
+			return fmt.Errorf("column %s: %s is not a struct: only the whole of it can be a column", valuetext.Name(path), valuetext.Name(name))
+		}
+	}
 	p.file.columns = p.Columns(wanted)
 	return nil
 }

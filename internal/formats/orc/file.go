@@ -86,6 +86,14 @@ func (m *File) Leads(path string) bool {
 	return p != nil && !p[len(p)-1].kind.nested()
 }
 
+// Whole returns the column, by its own path, that a path to no column would lead into although it is no struct, and "" if there is none.
+func (m *File) Whole(path string) string {
+	if m.tree.find(path) != nil {
+		return ""
+	}
+	return m.tree.whole(path)
+}
+
 // Memory returns the approximate size in bytes of the buffers of a [Reader].
 func (m *File) Memory() int64 { return m.holds }
 

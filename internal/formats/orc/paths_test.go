@@ -30,6 +30,11 @@ func TestPathsOfORC(t *testing.T) {
 			t.Errorf("%q leads to a value: %v", path, !want)
 		}
 	}
+	for path, want := range map[string]string{"id.x": "id", "addr.zip.x": "addr.zip", "addr.tags.0": "addr.tags", "addr.no": "", "addr.zip": "", "no.x": "", "id": ""} {
+		if got := m.Whole(path); got != want {
+			t.Errorf("%q leads into %q, want %q", path, got, want)
+		}
+	}
 	for wanted, want := range map[string][]string{"": all, "id": all, "addr.zip": append(slices.Clone(without), "addr.zip"), "addr.tags addr.zip addr.tags": append(slices.Clone(without), "addr.tags", "addr.zip"),
 		"addr addr.zip": append(slices.Clone(all), "addr.zip"), "addr.no": all, "no": all} {
 		if got := m.Columns(strings.Fields(wanted)); !slices.Equal(got, want) {

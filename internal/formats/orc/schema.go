@@ -132,6 +132,23 @@ func (n *node) find(name string) []*node {
 	return nil
 }
 
+// whole returns the path to the column, first on a path, that is no struct, so that no name leads into it; and "" if there is none.
+func (n *node) whole(path string) string {
+	for _, kid := range n.kids {
+		rest, ok := strings.CutPrefix(path, kid.name+".")
+		if ok && kid.kind != kindStruct {
+			return kid.name
+		}
+		if !ok {
+			continue
+		}
+		if found := kid.whole(rest); found != "" {
+			return kid.name + "." + found
+		}
+	}
+	return ""
+}
+
 // names returns the names of a struct's fields.
 func (n *node) names() []string {
 	names := make([]string, len(n.kids))

@@ -136,6 +136,14 @@ func (m *File) Leads(path string) bool {
 	return n != nil && n.leaf() && n.rep == 0
 }
 
+// Whole returns the column, by its own path, that a path to no column would lead into although it is no struct, and "" if there is none.
+func (m *File) Whole(path string) string {
+	if m.tree.find(path) != nil {
+		return ""
+	}
+	return m.tree.whole(path)
+}
+
 // Memory returns the approximate number of bytes of a [Reader]'s buffers.
 func (m *File) Memory() int64 { return m.holds }
 

@@ -23,6 +23,11 @@ func TestPathsOfParquet(t *testing.T) {
 			t.Errorf("%q leads to a value: %v", path, !want)
 		}
 	}
+	for path, want := range map[string]string{"id.x": "id", "addr.city.x": "addr.city", "addr.tags.0": "addr.tags", "ints.list": "ints", "m.k.v": "m", "a.b.c": "a.b", "addr.no": "", "addr.city": "", "a.b": "", "no.x": "", "id": ""} {
+		if got := m.Whole(path); got != want {
+			t.Errorf("%q leads into %q, want %q", path, got, want)
+		}
+	}
 	without := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return c == "addr" })
 	for wanted, want := range map[string][]string{
 		"": all, "id": all, "addr.city": append(slices.Clone(without), "addr.city"), "addr.city addr.zip.code addr.city": append(slices.Clone(without), "addr.city", "addr.zip.code"),

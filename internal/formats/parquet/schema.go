@@ -90,7 +90,7 @@ func (n *schemaNode) find(name string) *schemaNode {
 	}
 	for _, kid := range n.kids {
 		rest, ok := strings.CutPrefix(name, kid.name+".")
-		if !ok || kid.logical == logicalVariant || kid.repetition == repRepeated || kid.listed() != nil || kid.entries() != nil {
+		if !ok || !kid.plainStruct() {
 			continue
 		}
 		if found := kid.find(rest); found != nil {
@@ -98,6 +98,28 @@ func (n *schemaNode) find(name string) *schemaNode {
 		}
 	}
 	return nil
+}
+
+// plainStruct reports whether a node is a struct: a group that is no list, map or VARIANT.
+func (n *schemaNode) plainStruct() bool {
+	return !n.leaf() && n.logical != logicalVariant && n.repetition != repRepeated && n.listed() == nil && n.entries() == nil
+}
+
+// whole returns the path to the column, first on a path, that is no struct, so that no name leads into it; and "" if there is none.
+func (n *schemaNode) whole(path string) string {
+	for _, kid := range n.kids {
+		rest, ok := strings.CutPrefix(path, kid.name+".")
+		if ok && !kid.plainStruct() {
+			return kid.name
+		}
+		if !ok {
+			continue
+		}
+		if found := kid.whole(rest); found != "" {
+			return kid.name + "." + found
+		}
+	}
+	return ""
 }
 
 // markVariants finds the groups that are VARIANTs without that logical type, as Spark 4.0 writes them, by the names of their parts;
