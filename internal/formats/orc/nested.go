@@ -38,6 +38,9 @@ type nestedWriter struct {
 
 // value appends the next value of a column.
 func (w *nestedWriter) value(dst []byte, c *column) ([]byte, error) {
+	if len(dst) > w.most {
+		return dst, errLongJSON
+	}
 	if c.present != nil {
 		if v, err := c.present.next(); err != nil || v == 0 {
 			return append(dst, "null"...), err
@@ -48,9 +51,6 @@ func (w *nestedWriter) value(dst []byte, c *column) ([]byte, error) {
 
 // inner appends a value that is present.
 func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
-	if len(dst) > w.most {
-		return dst, errLongJSON
-	}
 	switch c.kind {
 	case kindStruct:
 		dst = append(dst, '{')

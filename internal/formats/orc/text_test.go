@@ -1,6 +1,7 @@
 package orc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -105,6 +106,25 @@ func TestTextsOfORC(t *testing.T) {
 		second, err2 := c.more.next()
 		if got, err := c.append([]byte("x"), first, second); err1 != nil || err2 != nil || err == nil || err.Error() != want || !slices.Equal(got, []byte("x")) {
 			t.Errorf("%q, %v, want %s", got, err, want)
+		}
+	}
+}
+
+// TestNullItemsAreLimited checks that the JSON of a list or a map ends at its limit also where a few bytes say that all its items are NULL.
+func TestNullItemsAreLimited(t *testing.T) {
+	const items = 10_000_000
+	of := func(k kind, c column) *column {
+		c.node, c.rules = &node{kind: k}, &textRules{most: 100}
+		return &c
+	}
+	nulls := func() *column {
+		return of(kindLong, column{present: &flags{octets: octets{stream: streamOf(bytes.Repeat([]byte{127, 0}, items/(130*8)+1))}}})
+	}
+	for _, kids := range [][]*column{{nulls()}, {nulls(), nulls()}} {
+		c := of(kindList+kind(len(kids)-1), column{ints: numbers(false, items), kids: kids})
+		w := nestedWriter{most: 1000}
+		if got, err := w.value(nil, c); err != errLongJSON || len(got) > w.most+100 {
+			t.Errorf("kind %d: %d bytes, %v", c.kind, len(got), err)
 		}
 	}
 }
