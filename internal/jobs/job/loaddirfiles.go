@@ -2,7 +2,8 @@ package job
 
 import (
 	"context"
-	"errors"
+	"io/fs"
+	"iter"
 	"path"
 	"regexp"
 
@@ -38,51 +39,51 @@ func (d *dirLoad) onlyKnown(ctx context.Context) error {
 	for f := range d.job.Files {
 		known[fenced.ReplaceAllString(pathOf(f), "")] = true
 	}
-	return d.eachFile(ctx, func(name string) error {
-		if known[fenced.ReplaceAllString(name, "")] {
-			return nil
+	for name, err := range d.eachFile(ctx) {
+		if err == nil && !known[fenced.ReplaceAllString(name, "")] {
+			err = fail.Errorf(fail.Input, "%s was added to the directory after its load began: move it away, and load it afterwards", name)
 		}
-		return fail.Errorf(fail.Input, "%s was added to the directory after its load began: move it away, and load it afterwards", name)
-	})
-}
-
-// errSome stops a search.
-var errSome = errors.New("there is a file")
-
-// holdsFiles reports whether a family's directory has any file.
-func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
-	err := d.eachFile(ctx, func(string) error { return errSome })
-	if errors.Is(err, errSome) {
-		return true, nil
-	}
-	return false, err
-}
-
-// eachFile calls do for each file in a family's directory.
-func (d *dirLoad) eachFile(ctx context.Context, do func(name string) error) error {
-	entries, err := d.out.FS.ReadDir(ctx, d.at.Path)
-	if err != nil {
-		return fail.With(fail.Input, err)
-	}
-	for _, e := range entries {
-		if !e.IsDir() || e.Name() == path.Base(d.cuts()) {
-			continue
-		}
-		if passed, err := passedOver(d.at.Path, e, entries); err != nil || passed {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		files, err := familyFiles(ctx, d.out.FS, path.Join(d.at.Path, e.Name()))
 		if err != nil {
 			return err
 		}
-		for _, f := range files {
-			if err := do(path.Join(d.at.Path, e.Name(), f.Name())); err != nil {
-				return err
+	}
+	return nil
+}
+
+// holdsFiles reports whether a family's directory has any file.
+func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
+	for _, err := range d.eachFile(ctx) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// eachFile iterates over the files in families' directories, by their paths. An error is the last element.
+func (d *dirLoad) eachFile(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		entries, err := d.out.FS.ReadDir(ctx, d.at.Path)
+		if err != nil {
+			yield("", fail.With(fail.Input, err))
+			return
+		}
+		for _, e := range entries {
+			if !e.IsDir() || e.Name() == path.Base(d.cuts()) {
+				continue
+			}
+			var files []fs.FileInfo
+			passed, err := passedOver(d.at.Path, e, entries)
+			if err == nil && !passed {
+				files, err = familyFiles(ctx, d.out.FS, path.Join(d.at.Path, e.Name()))
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, f := range files {
+				if !yield(path.Join(d.at.Path, e.Name(), f.Name()), nil) {
+					return
+				}
 			}
 		}
 	}
-	return nil
 }
