@@ -47,37 +47,32 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if c != nil {
 		defer c.Close()
 	}
-	if unreached != nil {
-		dirs, err := directories(ctx, env, s)
-		if err != nil {
-			return nil, err // detected without a cluster
+	state := ""
+	if unreached == nil {
+		var lock *checkpoint.Lock
+		if state, lock, err = lockParts(ctx, env, c, s, cluster, o.State, o.Events); err != nil {
+			return nil, err
 		}
-		p := newParts(env, s, o, dirs)
-		if len(dirs) > 0 {
-			p.failed(ctx, 0, nil, unreached, time.Since(start))
-			unreached = p.errorOf(0, unreached)
+		if lock != nil {
+			defer func() { err = errors.Join(err, lock.Release()) }()
 		}
-		p.total()
-		p.result.Elapsed = time.Since(start)
-		return p.result, unreached
-	}
-	state, lock, err := lockParts(ctx, env, c, s, cluster, o.State, o.Events)
-	if err != nil {
-		return nil, err
-	}
-	if lock != nil {
-		defer func() { err = errors.Join(err, lock.Release()) }()
-	}
-	if err := checkpoint.Refresh(ctx, env, o.State.Dir); err != nil {
-		return nil, err
+		if err := checkpoint.Refresh(ctx, env, o.State.Dir); err != nil {
+			return nil, err
+		}
 	}
 	dirs, err := directories(ctx, env, s)
 	if err != nil {
-		return nil, err
+		return nil, err // detected also without a cluster
 	}
 	p := newParts(env, s, o, dirs)
-	p.cluster, p.result.Job = cluster, state
-	err = p.run(ctx)
+	switch err = unreached; {
+	case unreached == nil:
+		p.cluster, p.result.Job = cluster, state
+		err = p.run(ctx)
+	case len(dirs) > 0:
+		p.failed(ctx, 0, nil, unreached, time.Since(start))
+		err = p.errorOf(0, unreached)
+	}
 	p.total()
 	p.result.Elapsed = time.Since(start)
 	return p.result, err
