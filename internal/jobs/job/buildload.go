@@ -6,9 +6,11 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/setting"
 )
 
 // build builds the HFiles of all tables, or the missing ones.
@@ -43,7 +45,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		sample = samplesPerRegion // so that a later run can check that the table still has the rows
 	}
 	if j.input == nil {
-		return nil, j.lostInput(ctx)
+		return nil, fail.With(fail.Input, setting.Errorf("HFiles must be written again, but an input stream is gone: export again and pipe it into the same command (or %s discards the checkpoint)", setting.Restart))
 	}
 	var m []*manifest.Manifest
 	var err error

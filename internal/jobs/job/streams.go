@@ -5,14 +5,12 @@ import (
 	"errors"
 	"slices"
 
-	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/pipeline/streams"
-	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -36,7 +34,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	}
 	j.input, err = build.OpenStreams(ctx, j.streams, j.spec, j.options.WorkOptions, resume, needed)
 	if err != nil && !needed.Bound {
-		return errors.Join(err, j.abandonStreams(ctx, err))
+		return errors.Join(err, j.abandonStreams(err))
 	}
 	return err
 }
@@ -60,12 +58,10 @@ func (j *run) checkBefore(ctx context.Context) error {
 }
 
 // abandonStreams removes copies of streams if there is no plan, and cannot be one with this input and these settings.
-func (j *run) abandonStreams(ctx context.Context, cause error) error {
+func (j *run) abandonStreams(cause error) error {
 	if kind := fail.KindOf(cause); j.job.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return nil
 	}
-	_, cancel := cleanup.Context(ctx)
-	defer cancel()
 	return j.job.Resume().DropStreams()
 }
 
@@ -135,9 +131,4 @@ func (j *run) addInputs(s *progress.Start) {
 		s.Bytes += f.Size
 		s.Sources = append(s.Sources, progress.InputFile{Path: f.Input, Bytes: f.Size})
 	}
-}
-
-// lostInput returns the error that files must be written again but their stream is gone.
-func (j *run) lostInput(context.Context) error {
-	return fail.With(fail.Input, setting.Errorf("HFiles must be written again, but an input stream is gone: export again and pipe it into the same command (or %s discards the checkpoint)", setting.Restart))
 }

@@ -60,7 +60,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	}
 	n := streams.Needed{Bound: st.History.Plan != nil, Built: st.Built != nil, Over: st.Finished || st.Loading}
 	if j.input, err = build.OpenStreams(ctx, j.streams, s, o.WorkOptions, st.Resume(), n); err != nil && !n.Bound {
-		err = errors.Join(err, j.abandonStreams(ctx, err))
+		err = errors.Join(err, j.abandonStreams(err))
 	}
 	return j, err
 }
