@@ -28,7 +28,6 @@ type run struct {
 	job     *checkpoint.Job
 	cluster *loader.Cluster
 
-	opened *tablesource.Source
 	source *snapshot.Snapshot // nil: no longer needed
 	facts  *cluster.Facts
 	dir    *staging.Dir
@@ -182,10 +181,11 @@ func (j *run) open(ctx context.Context) (err error) {
 			return fail.With(fail.Load, err)
 		}
 	}
-	if j.opened, err = tablesource.Open(ctx, j.env, j.req.ref(), tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen}); err != nil {
+	src, err := tablesource.Open(ctx, j.env, j.req.ref(), tablesource.Options{Name: k.Snapshot, Created: k.Created, Keep: k.Own, FilesOnly: true, Choice: j.req.chosen})
+	if err != nil {
 		return err
 	}
-	j.source = j.opened.Snapshot
+	j.source = src.Snapshot
 	if err := j.req.checkTable(j.source); err != nil {
 		return err
 	}
