@@ -26,7 +26,7 @@ import (
 
 // CleanOptions are the options of Clean.
 type CleanOptions struct {
-	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
+	State     string        // directory of all jobs' state
 	Staging   string        // directory on HDFS with the jobs' staging directories, default [staging.Base]
 	Job       string        // only this job, whatever its age: the name of its directory below State, or the twelve digits at its end
 	OlderThan time.Duration // jobs that changed more recently stay; default 7 days
@@ -75,12 +75,6 @@ type Cleaning struct {
 // jobs. It does not touch directories without the marks of this program, or jobs that are running here. Unless Force is set, it keeps jobs with files
 // whose outcome in HBase is unknown, since removing those may lose rows. If there is an error, the list has the directories up to there.
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
-	if o.State == "" {
-		var err error
-		if o.State, err = DefaultState(); err != nil {
-			return nil, fail.With(fail.Config, err)
-		}
-	}
 	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
 	c := &cleaner{env: env, options: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
 	var err error
