@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"math"
@@ -306,13 +307,7 @@ func trimZeros(dst []byte, scale int) []byte {
 	if scale == 0 {
 		return dst
 	}
-	for dst[len(dst)-1] == '0' {
-		dst = dst[:len(dst)-1]
-	}
-	if dst[len(dst)-1] == '.' {
-		dst = dst[:len(dst)-1]
-	}
-	return dst
+	return bytes.TrimSuffix(bytes.TrimRight(dst, "0"), []byte{'.'})
 }
 
 // appendJava writes a number as Java does: with a point, and an exponent below 1e-3 and from 1e7 up.
@@ -323,24 +318,16 @@ func appendJava(dst []byte, f float64, size int) []byte {
 		return append(valuetext.AppendFloat(append(dst, '"'), f, size), '"')
 	case a == 0 || a >= 1e-3 && a < 1e7:
 		start := len(dst)
-		dst = strconv.AppendFloat(dst, f, 'f', -1, size)
-		for _, c := range dst[start:] {
-			if c == '.' {
-				return dst
-			}
+		if dst = strconv.AppendFloat(dst, f, 'f', -1, size); bytes.IndexByte(dst[start:], '.') < 0 {
+			dst = append(dst, ".0"...)
 		}
-		return append(dst, ".0"...)
+		return dst
 	}
 	var buf [32]byte
-	text := strconv.AppendFloat(buf[:0], f, 'e', -1, size)
-	e := len(text) - 1
-	for text[e] != 'e' {
-		e--
-	}
-	dst = append(dst, text[:e]...)
-	if mantissa := text[:e]; len(mantissa) == 1 || len(mantissa) == 2 && mantissa[0] == '-' {
+	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', -1, size), []byte{'e'})
+	if dst = append(dst, mantissa...); bytes.IndexByte(mantissa, '.') < 0 {
 		dst = append(dst, ".0"...)
 	}
-	exponent, _ := strconv.Atoi(string(text[e+1:])) // written by AppendFloat: valid
-	return strconv.AppendInt(append(dst, 'E'), int64(exponent), 10)
+	n, _ := strconv.Atoi(string(exponent)) // written by AppendFloat: valid
+	return strconv.AppendInt(append(dst, 'E'), int64(n), 10)
 }
