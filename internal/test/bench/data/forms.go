@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"bulkload/pkg/keygen"
 )
@@ -81,13 +82,13 @@ func WriteRecords(w io.Writer, t Table, f Form, records [][][]byte) error {
 }
 
 func newSink(w io.Writer, s Spec, f Form) (sink, error) {
-	const buffer = 1 << 20
 	columns := s.Table.Columns()
+	text := func() textSink { return textSink{bufio.NewWriterSize(w, 1<<20)} }
 	switch f {
 	case Dump:
-		return &dumpSink{bufio.NewWriterSize(w, buffer)}, nil
+		return &dumpSink{text()}, nil
 	case CSV:
-		c := &csvSink{bufio.NewWriterSize(w, buffer)}
+		c := &csvSink{text()}
 		header := make([][]byte, len(columns))
 		for i, name := range columns {
 			header[i] = []byte(name)
@@ -96,63 +97,55 @@ func newSink(w io.Writer, s Spec, f Form) (sink, error) {
 	case Parquet:
 		return newParquetSink(w, columns)
 	case TSV:
-		return newTSVSink(bufio.NewWriterSize(w, buffer), s, columns)
+		return newTSVSink(text(), s, columns)
 	}
 	return nil, fmt.Errorf("unknown form %q: want one of %v", f, Forms())
 }
 
-type dumpSink struct{ w *bufio.Writer }
+// textSink buffers a text. It keeps the first error, and returns it from its last call.
+type textSink struct{ *bufio.Writer }
+
+func (t textSink) close() error { return t.Flush() }
+
+type dumpSink struct{ textSink }
 
 func (d *dumpSink) add(fields [][]byte) error {
 	for i, v := range fields {
 		if i > 0 {
-			d.w.WriteByte(0x01)
+			d.WriteByte(0x01)
 		}
-		d.w.Write(v)
+		d.Write(v)
 	}
-	return d.w.WriteByte(0x10) // a bufio.Writer keeps the first error
+	return d.WriteByte(0x10)
 }
 
-func (d *dumpSink) close() error { return d.w.Flush() }
-
-type csvSink struct{ w *bufio.Writer }
+type csvSink struct{ textSink }
 
 func (c *csvSink) add(fields [][]byte) error {
 	for i, v := range fields {
 		if i > 0 {
-			c.w.WriteByte(',')
+			c.WriteByte(',')
 		}
 		if !bytes.ContainsAny(v, ",\"\r\n") {
-			c.w.Write(v)
+			c.Write(v)
 			continue
 		}
-		c.w.WriteByte('"')
-		for rest := v; ; {
-			n := bytes.IndexByte(rest, '"')
-			if n < 0 {
-				c.w.Write(rest)
-				break
-			}
-			c.w.Write(rest[:n+1])
-			c.w.WriteByte('"')
-			rest = rest[n+1:]
-		}
-		c.w.WriteByte('"')
+		c.WriteByte('"')
+		c.Write(bytes.ReplaceAll(v, []byte{'"'}, []byte(`""`)))
+		c.WriteByte('"')
 	}
-	return c.w.WriteByte('\n')
+	return c.WriteByte('\n')
 }
 
-func (c *csvSink) close() error { return c.w.Flush() }
-
 type tsvSink struct {
-	w   *bufio.Writer
+	textSink
 	key *keygen.Program
 	at  []int // field of each of the key's columns
 	in  [][]byte
 	buf []byte
 }
 
-func newTSVSink(w *bufio.Writer, s Spec, columns []string) (*tsvSink, error) {
+func newTSVSink(w textSink, s Spec, columns []string) (*tsvSink, error) {
 	expr, err := keygen.Parse(s.Table.Key())
 	if err != nil {
 		return nil, err
@@ -161,13 +154,9 @@ func newTSVSink(w *bufio.Writer, s Spec, columns []string) (*tsvSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tsvSink{w: w, key: p, in: make([][]byte, len(p.Columns()))}
+	t := &tsvSink{textSink: w, key: p, in: make([][]byte, len(p.Columns()))}
 	for _, name := range p.Columns() {
-		for i, column := range columns {
-			if column == name {
-				t.at = append(t.at, i)
-			}
-		}
+		t.at = append(t.at, slices.Index(columns, name))
 	}
 	return t, nil
 }
@@ -179,12 +168,10 @@ func (t *tsvSink) add(fields [][]byte) (err error) {
 	if t.buf, err = t.key.Append(t.buf[:0], t.in); err != nil {
 		return err
 	}
-	t.w.Write(t.buf)
+	t.Write(t.buf)
 	for _, v := range fields {
-		t.w.WriteByte('\t')
-		t.w.Write(v)
+		t.WriteByte('\t')
+		t.Write(v)
 	}
-	return t.w.WriteByte('\n')
+	return t.WriteByte('\n')
 }
-
-func (t *tsvSink) close() error { return t.w.Flush() }
