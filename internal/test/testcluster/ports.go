@@ -33,13 +33,16 @@ type DataNodePort struct {
 }
 
 // portsNeeded returns the number of ports of a cluster. nodeManagers is 0 without YARN.
-func portsNeeded(dataNodes, regionServers, nodeManagers int) int {
-	return 10 + 3*dataNodes + regionServers + yarnPortsNeeded(nodeManagers)
+func portsNeeded(dataNodes, regionServers, nodeManagers int) (n int) {
+	takePorts(func() int { n++; return n }, dataNodes, regionServers, nodeManagers)
+	return n
 }
 
-func portsFrom(first, dataNodes, regionServers, nodeManagers int) Ports {
-	next := first
-	take := func() int { next++; return next - 1 }
+func portsFrom(next, dataNodes, regionServers, nodeManagers int) Ports {
+	return takePorts(func() int { next++; return next - 1 }, dataNodes, regionServers, nodeManagers)
+}
+
+func takePorts(take func() int, dataNodes, regionServers, nodeManagers int) Ports {
 	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), Journal: take(), JournalHTTP: take(),
 		ZooKeeper: take(), Master: take(), KDC: take(), KMS: take()}
 	for range dataNodes {
@@ -62,25 +65,24 @@ const (
 
 func pickPorts(first, dataNodes, regionServers, nodeManagers int) (Ports, error) {
 	n := portsNeeded(dataNodes, regionServers, nodeManagers)
+	taken := func(first int) (port int, err error) {
+		for port = first; port < first+n && err == nil; port++ {
+			err = portFree(port)
+		}
+		return port - 1, err
+	}
 	if first > 0 {
-		for port := first; port < first+n; port++ {
-			if err := portFree(port); err != nil {
-				return Ports{}, fmt.Errorf("test cluster port %d of %d..%d is taken (choose another first port): %w",
-					port, first, first+n-1, err)
-			}
+		if port, err := taken(first); err != nil {
+			return Ports{}, fmt.Errorf("test cluster port %d of %d..%d is taken (choose another first port): %w", port, first, first+n-1, err)
 		}
 		return portsFrom(first, dataNodes, regionServers, nodeManagers), nil
 	}
 	var last error
-tries:
 	for range 200 {
 		first := lowestFreePort + rand.IntN(highestFreePort-lowestFreePort-n)
-		for port := first; port < first+n; port++ {
-			if last = portFree(port); last != nil {
-				continue tries
-			}
+		if _, last = taken(first); last == nil {
+			return portsFrom(first, dataNodes, regionServers, nodeManagers), nil
 		}
-		return portsFrom(first, dataNodes, regionServers, nodeManagers), nil
 	}
 	return Ports{}, fmt.Errorf("no %d consecutive free ports between %d and %d: %w", n, lowestFreePort, highestFreePort, last)
 }

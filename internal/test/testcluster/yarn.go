@@ -43,13 +43,6 @@ type NodeManagerPort struct {
 	Shuffle    int `json:"shuffle"`
 }
 
-func yarnPortsNeeded(nodeManagers int) int {
-	if nodeManagers == 0 {
-		return 0
-	}
-	return 8 + 4*nodeManagers
-}
-
 func yarnPorts(take func() int, nodeManagers int) *YARNPorts {
 	if nodeManagers == 0 {
 		return nil
