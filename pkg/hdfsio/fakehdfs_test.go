@@ -27,6 +27,7 @@ type fakeHDFS struct {
 	mu    sync.Mutex
 	id    uint64         // of the file
 	calls map[string]int // by method
+	open  int            // connections
 }
 
 type fakeBlock struct {
@@ -58,6 +59,14 @@ func newFakeHDFS(t testing.TB, blocks ...fakeBlock) (*HDFS, *fakeHDFS) {
 }
 
 func (f *fakeHDFS) serve(c net.Conn) {
+	f.mu.Lock()
+	f.open++
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.open--
+		f.mu.Unlock()
+	}()
 	const sasl = 0xdf
 	head := make([]byte, 7) // "hrpc", version, service class, authentication
 	if _, err := io.ReadFull(c, head); err != nil || head[6] == sasl {

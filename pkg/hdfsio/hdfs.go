@@ -27,7 +27,7 @@ type HDFSOptions struct {
 	User string
 	// UseDatanodeHostname connects to DataNodes by host name instead of the address that the NameNode reports.
 	UseDatanodeHostname bool
-	// MaxIdle is the number of idle NameNode connections of the client library that are kept open. Default 16.
+	// MaxIdle is the number of idle NameNode connections of the client library that are kept open, for 2 s. Default 16.
 	MaxIdle int
 	// DialTimeout limits one TCP connect. Default 20 s.
 	DialTimeout time.Duration
@@ -65,11 +65,14 @@ type HDFS struct {
 	dfs     *dfs.Client
 
 	mu     sync.Mutex
-	free   []*session
+	free   []*session  // idle, the longest first
+	expiry *time.Timer // closes the sessions that are idle for long; nil if there are none
 	closed bool
 	avoid  map[string]avoidedNode // DataNodes, by UUID
 	open   map[*hdfsFile]struct{} // for reading
 	plain  map[string]time.Time   // directories checked to have no erasure coding policy, with the time of the check
+
+	expiring sync.WaitGroup // for expiry
 
 	buffers sync.Pool // *[]byte, for the bytes of small files
 	keys    keyServers
@@ -103,10 +106,12 @@ func (h *HDFS) Close() error {
 	h.mu.Lock()
 	free := h.free
 	h.free, h.closed = nil, true
-	h.mu.Unlock()
-	for _, s := range free {
-		s.close()
+	if h.expiry != nil && h.expiry.Stop() {
+		h.expiring.Done()
 	}
+	h.mu.Unlock()
+	closeAll(free)
+	h.expiring.Wait()
 	h.dfs.Close()
 	h.keys.close()
 	return nil

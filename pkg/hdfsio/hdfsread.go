@@ -199,9 +199,7 @@ func (h *HDFS) Rest() {
 			f.mu.Unlock()
 		}
 	}
-	for _, s := range free {
-		s.close()
-	}
+	closeAll(free)
 	h.dfs.Rest()
 }
 

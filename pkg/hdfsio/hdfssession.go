@@ -28,6 +28,54 @@ type session struct {
 	dead error           // set when the session was cut
 	nn   int             // the NameNode that was dialled last
 	err  error           // why dialling it failed
+
+	since time.Time // start of the idle time
+}
+
+// idleSession is how long a session is kept idle. The library renews leases on each connection once a second, though no file is open.
+const idleSession = 2 * time.Second
+
+// expired removes the sessions from h.free that have been idle for long. The caller holds h.mu, and closes them without it.
+func (h *HDFS) expired() []*session {
+	n := 0
+	for n < len(h.free) && time.Since(h.free[n].since) >= idleSession {
+		n++
+	}
+	old := h.free[:n:n]
+	h.free = h.free[n:]
+	return old
+}
+
+// keep adds a session to the idle ones, which are closed when they have been idle for long. The caller holds h.mu.
+func (h *HDFS) keep(s *session) {
+	s.since = time.Now()
+	h.free = append(h.free, s)
+	if h.expiry == nil {
+		h.expireIn(idleSession)
+	}
+}
+
+// expireIn closes sessions that have been idle for long after a while, and later the others. The caller holds h.mu.
+func (h *HDFS) expireIn(d time.Duration) {
+	h.expiring.Add(1)
+	h.expiry = time.AfterFunc(d, func() {
+		defer h.expiring.Done()
+		h.mu.Lock()
+		old := h.expired()
+		h.expiry = nil
+		if len(h.free) > 0 {
+			h.expireIn(idleSession - time.Since(h.free[0].since))
+		}
+		h.mu.Unlock()
+		closeAll(old)
+	})
+}
+
+// closeAll closes sessions.
+func closeAll(sessions []*session) {
+	for _, s := range sessions {
+		s.close()
+	}
 }
 
 // acquire returns an idle or a new session. The context bounds its use until release.
@@ -41,10 +89,12 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 		return nil, nil, fs.ErrClosed
 	}
 	var s *session
+	old := h.expired()
 	if n := len(h.free); n > 0 {
 		s, h.free = h.free[n-1], h.free[:n-1]
 	}
 	h.mu.Unlock()
+	closeAll(old)
 	fresh := s == nil
 	if fresh {
 		s = &session{hdfs: h}
@@ -91,7 +141,7 @@ func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 		s.mu.Unlock()
 		h.mu.Lock()
 		if !h.closed && len(h.free) < h.options.MaxIdle {
-			h.free = append(h.free, s)
+			h.keep(s)
 			h.mu.Unlock()
 			return
 		}
