@@ -58,11 +58,15 @@ func holds(input, file string) bool {
 	if input == "" || input == file {
 		return input == file
 	}
-	if _, err := os.Stat(file); err != nil || strings.HasPrefix(filepath.Base(file), "_") || strings.HasPrefix(filepath.Base(file), ".") {
+	if _, err := os.Stat(file); err != nil {
 		return false
 	}
-	match, err := filepath.Match(input, file)
-	return err == nil && match || strings.HasPrefix(file, strings.TrimSuffix(input, "/")+"/")
+	below, inside := strings.CutPrefix(file, strings.TrimSuffix(input, "/")+"/")
+	if match, err := filepath.Match(input, file); err == nil && match {
+		below, inside = filepath.Base(file), true
+	}
+	hidden := func(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
+	return inside && !slices.ContainsFunc(strings.Split(below, "/"), hidden)
 }
 
 // localPath returns the absolute name of a local file, where its symbolic links lead, or "" for what is none.

@@ -51,7 +51,11 @@ func (r packedRows) read(ctx context.Context, sorter *extsort.Sorter) (t sortTot
 	start := time.Now()
 	r.options.Events.Phase("read")
 	got, err := r.src.Read(ctx, sorter, r.options.resume.skip())
-	r.options.Events.Records(progress.Records{Read: got.Records, Rejected: got.Rejected})
+	counts := progress.Records{Read: got.Records, Rejected: got.Rejected}
+	if r.options.Budget.None() {
+		counts.Rejected = 0 // the one that ended the job is not set aside
+	}
+	r.options.Events.Records(counts)
 	if err != nil {
 		return t, err
 	}
