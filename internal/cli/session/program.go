@@ -102,7 +102,7 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	err = p.showing(err)
 	code := 0
 	if err != nil {
-		code = ending.CodeOf(ctx, err)
+		code = p.codeOf(ctx, err)
 	}
 	switch {
 	case err == nil:
@@ -116,11 +116,20 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	}
 	if told := p.writeResult(w, cmd, err, code); told != nil {
 		p.Console.Say(slog.LevelError, "failed to write the result", told.Error())
-		if code == 0 {
-			code = ending.CodeOf(context.Background(), told)
+		if code == 0 || errors.Is(err, ending.ErrAlready) {
+			code = p.codeOf(context.Background(), told)
 		}
 	}
 	return code
+}
+
+// codeOf returns the exit code of an error. A disk that is full for the output of a job that is done has that of an unexpected failure: the same
+// command would not resume.
+func (p *Program) codeOf(ctx context.Context, err error) int {
+	if s := p.session; s != nil && s.outcome != nil && s.outcome.Err == nil && fail.DiskFull(err) {
+		return fail.Unexpected.ExitCode()
+	}
+	return ending.CodeOf(ctx, err)
 }
 
 // writeResult writes the last line of JSON output, and the file that --result-file names. It is called once, with the command's

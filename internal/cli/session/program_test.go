@@ -68,6 +68,39 @@ func TestResultWithoutAJob(t *testing.T) {
 	}
 }
 
+// fullDisk accepts no output.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, fmt.Errorf("write: %w", syscall.ENOSPC) }
+
+// TestFullDisk checks that a job that is done exits with 1 if there is no room for its result, and other commands as for any full disk.
+func TestFullDisk(t *testing.T) {
+	for _, c := range []struct {
+		outcome *ending.Outcome // nil: the command works on no job
+		err     error
+		want    int
+	}{
+		{&ending.Outcome{}, nil, 1}, {&ending.Outcome{}, ending.ErrAlready, 1}, {&ending.Outcome{}, syscall.ENOSPC, 1},
+		{&ending.Outcome{Err: syscall.ENOSPC}, syscall.ENOSPC, 6}, {nil, nil, 6},
+	} {
+		stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+		testcheck.Must(t, err)
+		defer stderr.Close()
+		p := &Program{Console: &ui.Console{File: stderr}}
+		root := testCommand(p, func(*cobra.Command) { err = p.Print(fullDisk{}, 1, nil) })
+		root.SetArgs([]string{"run", "--table", "t:x", "--output", "json"})
+		cmd, e := root.ExecuteContextC(t.Context())
+		testcheck.Must(t, errors.Join(err, e))
+		if c.outcome != nil {
+			c.outcome.Describe(cmd, "v1", "t:x")
+			p.session = &Session{cmd: cmd, outcome: c.outcome}
+		}
+		if code := p.End(t.Context(), fullDisk{}, cmd, c.err); code != c.want {
+			t.Errorf("%+v, %v: exit code %d, want %d", c.outcome, c.err, code, c.want)
+		}
+	}
+}
+
 // TestTellFailure checks that a failure is added to a printed object, and follows output that is not an object.
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{

@@ -20,13 +20,20 @@ import (
 	"bulkload/internal/pipeline/streams"
 )
 
-// removeOld removes an old file, and returns an error early if the new file cannot be written.
+// removeOld removes an old file, and returns an error early if the new file cannot be written: it creates a file in the directory, and removes it.
 func removeOld(name string) error {
 	name, err := durable.Target(name)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Dir(name)); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		e.Path = name
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		return err
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
