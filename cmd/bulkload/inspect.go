@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/jobs/inspect"
 	"bulkload/internal/model/fail"
@@ -114,13 +115,8 @@ func (o *inspectOptions) writeJob(job []byte) error {
 	if o.profile {
 		mode = 0o600
 	}
-	f, err := os.OpenFile(o.write, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err == nil {
-		_, err = f.Write(job)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--write: %w", err), "write"))
+	if err := durable.Create(o.write, job, mode); err != nil {
+		return fail.With(fail.Config, settings.AboutFlags(fmt.Errorf("--write: %w", err), "write"))
 	}
 	return nil
 }

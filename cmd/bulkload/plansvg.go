@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
+	"bytes"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/estimate"
@@ -61,17 +61,19 @@ const (
 	svgChar  = 8   // width of a character
 )
 
-// writeSVG draws the regions into a file.
-func writeSVG(name string, e *estimate.Estimate) (err error) {
-	f, err := os.Create(name)
+// writeSVG draws the regions into a file, or into a device such as /dev/stdout.
+func writeSVG(name string, e *estimate.Estimate) error {
+	var b bytes.Buffer
+	err := drawSVG(&b, e)
+	if info, statErr := os.Stat(name); err == nil && statErr == nil && !info.Mode().IsRegular() {
+		err = os.WriteFile(name, b.Bytes(), 0)
+	} else if err == nil {
+		err = durable.ReplaceShared(name, b.Bytes())
+	}
 	if err != nil {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--svg: %w", err), "svg"))
+		return fail.With(fail.Config, settings.AboutFlags(fmt.Errorf("--svg: %w", err), "svg"))
 	}
-	w := bufio.NewWriter(f)
-	if err = drawSVG(w, e); err == nil {
-		err = w.Flush()
-	}
-	return cmp.Or(err, f.Close())
+	return nil
 }
 
 func drawSVG(w io.Writer, e *estimate.Estimate) error {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/settings"
 )
 
@@ -93,10 +94,11 @@ func openAppend(path string) (*appendFile, error) {
 
 // Reopen opens the path again. If that succeeds, it closes the previous file.
 func (a *appendFile) Reopen() error {
-	f, err := os.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, before, err := durable.OpenLines(a.path)
 	if err != nil {
 		return err
 	}
+	_, _ = f.WriteString(before) // the next line fails too
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.f

@@ -97,18 +97,69 @@ func Replace(name string, data []byte) error {
 	return replace(name, data, (*os.File).Sync, SyncDir)
 }
 
+// ReplaceShared is [Replace] for a file that others may read, as far as the umask lets them.
+func ReplaceShared(name string, data []byte) error {
+	name, err := Target(name)
+	if err != nil {
+		return err
+	}
+	return write(name, data, 0o666, (*os.File).Sync, os.Rename, SyncDir)
+}
+
+// Create is [ReplaceShared] for a file that must not exist, with permissions as far as the umask lets them.
+func Create(name string, data []byte, mode os.FileMode) error {
+	return write(name, data, mode, (*os.File).Sync, rename, SyncDir)
+}
+
+// OpenLines opens a file to append lines to, and returns what must come before them: a line feed, if the last line is incomplete.
+func OpenLines(name string) (f *os.File, before string, err error) {
+	if f, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+		return nil, "", err
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return f, "", nil
+	}
+	if old, err := os.Open(name); err == nil { // else the user may not read it
+		defer old.Close()
+		var last [1]byte
+		if n, _ := old.ReadAt(last[:], info.Size()-1); n == 1 && last[0] != '\n' {
+			before = "\n"
+		}
+	}
+	return f, before, nil
+}
+
+// rename renames a file to a name that must not exist.
+func rename(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		return os.Remove(from)
+	}
+	if _, e := os.Lstat(to); !errors.Is(e, fs.ErrNotExist) {
+		return &fs.PathError{Op: "create", Path: to, Err: syscall.EEXIST}
+	}
+	return os.Rename(from, to) // a file system without links
+}
+
 // ReplaceVolatile is [Replace] without protection against a crash of the machine: for files
 // that are written every few seconds.
 func ReplaceVolatile(name string, data []byte) error {
 	return replace(name, data, func(*os.File) error { return nil }, func(string) error { return nil })
 }
 
-func replace(name string, data []byte, sync func(*os.File) error, syncDir func(dir string) error) (err error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func replace(name string, data []byte, sync func(*os.File) error, syncDir func(dir string) error) error {
+	return write(name, data, 0o600, sync, os.Rename, syncDir)
+}
+
+func write(name string, data []byte, mode os.FileMode, sync func(*os.File) error, rename func(from, to string) error, syncDir func(dir string) error) (err error) {
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
-	err = f.Chmod(0o600) // also for a file that a killed process has left
+	if mode == 0o600 {
+		err = f.Chmod(mode) // also for a file that a killed process has left
+	}
 	if err == nil {
 		_, err = f.Write(data)
 	}
@@ -116,7 +167,7 @@ func replace(name string, data []byte, sync func(*os.File) error, syncDir func(d
 		err = sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
+		err = rename(f.Name(), name)
 	}
 	if err != nil {
 		if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) {

@@ -103,6 +103,54 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestCreate checks that a file is created complete with its permissions, and that one that is there, or a link, stays as it is.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(Create(in("new"), []byte("one"), 0o640), ReplaceShared(in("shared"), []byte("a")), ReplaceShared(in("shared"), []byte("b")), os.Symlink("none", in("link"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "link"} {
+		if err := Create(in(name), []byte("two"), 0o640); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Create(in("none/x"), nil, 0o640); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"new": "one", "shared": "b"} {
+		if b, err := os.ReadFile(in(name)); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	if info, err := os.Stat(in("new")); err != nil || info.Mode().Perm()&0o137 != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestOpenLines checks that a line begins after an incomplete one, and that a pipe is not read.
+func TestOpenLines(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x")
+	for _, c := range []struct{ old, before string }{{"", ""}, {"a\n", ""}, {"a\nb", "\n"}} {
+		if err := os.WriteFile(name, []byte(c.old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, before, err := OpenLines(name)
+		if err != nil || before != c.before {
+			t.Fatalf("%q: %q, %v", c.old, before, err)
+		}
+		if _, err := f.WriteString("c\n"); err != nil || f.Close() != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(name); err != nil || string(b) != c.old+"c\n" {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+}
+
 // TestReplaceKeepsLinksAndDevices checks that the file behind symbolic links is replaced, also one that does not exist yet, and that a pipe, which
 // stands for a device such as /dev/null, stays what it is.
 func TestReplaceKeepsLinksAndDevices(t *testing.T) {

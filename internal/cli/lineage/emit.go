@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
+	"slices"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/deliver"
 )
 
@@ -36,13 +37,13 @@ func (f File) Send(ctx context.Context, line []byte, _ int) error {
 	}
 }
 
-// add appends a line with one write, so that lines of several processes do not mix.
+// add appends a line with one write, so that lines of several processes do not mix. It begins a new line after one that a full disk has cut.
 func (f File) add(line []byte) error {
-	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	out, before, err := durable.OpenLines(string(f))
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(append(bytes.Clone(line), '\n'))
+	_, err = out.Write(slices.Concat([]byte(before), line, []byte("\n")))
 	return errors.Join(err, out.Close())
 }
 
