@@ -154,24 +154,28 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 // offers nothing.
 func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
-	if dir, err := cmd.Flags().GetString("state"); err == nil {
-		jobs, _ := checkpoint.ReadAll(dir)
-		for _, s := range jobs {
-			if s.Fresh != nil && s.State == checkpoint.JobDone && s.Fresh.Old != checkpoint.OldDropped {
-				names = append(names, cobra.CompletionWithDesc(s.Fresh.From, "--into "+s.Table))
-			}
+	jobs, _ := checkpoint.ReadAll(stateOf(cmd))
+	for _, s := range jobs {
+		if s.Fresh != nil && s.State == checkpoint.JobDone && s.Fresh.Old != checkpoint.OldDropped {
+			names = append(names, cobra.CompletionWithDesc(s.Fresh.From, "--into "+s.Table))
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// stateOf returns the state directory of a command, by default the program's.
+func stateOf(cmd *cobra.Command) string {
+	if dir := settings.ValueOf(cmd, "state"); dir != "" {
+		return dir
+	}
+	dir, _ := checkpoint.DefaultState()
+	return dir
+}
+
 // completeJobs offers the jobs of the state directory. If the directory cannot be read, it offers nothing: a shell
 // cannot show the error.
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	dir := settings.ValueOf(cmd, "state")
-	if dir == "" {
-		dir, _ = checkpoint.DefaultState()
-	}
+	dir := stateOf(cmd)
 	var names []cobra.Completion
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -217,11 +217,11 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 			files := setting.Count(len(args), "file")
 			switch {
 			case damaged > 0 && unsupported > 0:
-				return fmt.Errorf("%d of %s are damaged, and %d cannot be checked: they are encrypted, or of a version that is not supported", damaged, files, unsupported)
+				return fail.Errorf(fail.Input, "%d of %s are damaged, and %d cannot be checked: they are encrypted, or of a version that is not supported", damaged, files, unsupported)
 			case damaged > 0:
-				return fmt.Errorf("%d of %s are damaged", damaged, files)
+				return fail.Errorf(fail.Input, "%d of %s are damaged", damaged, files)
 			case unsupported > 0:
-				return fmt.Errorf("%d of %s cannot be checked: they are encrypted, or of a version or with settings that are not supported", unsupported, files)
+				return fail.Errorf(fail.Input, "%d of %s cannot be checked: they are encrypted, or of a version or with settings that are not supported", unsupported, files)
 			}
 			return nil
 		},

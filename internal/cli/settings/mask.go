@@ -15,10 +15,11 @@ func SecretName(name string) bool {
 	return slices.ContainsFunc([]string{"password", "passwd", "secret", "token", "credential"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// Secrets in a URL: a password, a user name without a password before a web server's host, which is a token, and keys
+// Secrets in a URL: a password, also one with a character that a URL does not allow there (what is no port is a password), a user name without a password before a web server's host, which is a token, and keys
 // and tokens in the query.
 var (
 	urlPassword = regexp.MustCompile(`://([^/\s:@?#]*):[^/\s?#]*@`)
+	urlOddly    = regexp.MustCompile(`://([^/\s:@?#\[]*):[0-9]*[^/\s@?#0-9][^/\s@?#]*[/?#]\S*@`)
 	urlToken    = regexp.MustCompile(`(https?://)[^/\s:@?#]+@`)
 	urlQuery    = regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`)
 )
@@ -29,6 +30,7 @@ func MaskURLs(text string) string {
 		return text
 	}
 	text = urlPassword.ReplaceAllString(text, "://$1:"+Masked+"@")
+	text = urlOddly.ReplaceAllString(text, "://$1:"+Masked+"@")
 	text = urlToken.ReplaceAllString(text, "${1}"+Masked+"@")
 	return urlQuery.ReplaceAllString(text, "${1}"+Masked)
 }
