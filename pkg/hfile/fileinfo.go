@@ -78,6 +78,7 @@ const (
 	infoLastBloomKey  = "LAST_BLOOM_KEY"
 	infoMajor         = "MAJOR_COMPACTION_KEY"
 	infoMaxMemstoreTS = "MAX_MEMSTORE_TS_KEY"
+	infoMobRefs       = "MOB_FILE_REFS"
 	infoTimeRange     = "TIMERANGE"
 	infoAvgKeyLen     = "hfile.AVG_KEY_LEN"
 	infoAvgValueLen   = "hfile.AVG_VALUE_LEN"
@@ -128,6 +129,9 @@ func (w *Writer) fileInfo() []byte {
 	if s.cells > 0 {
 		entries = append(entries, infoEntry{infoLastKey, w.prev.key},
 			infoEntry{infoBiggestKey, s.biggestKey}, infoEntry{infoBiggestLen, i64(s.biggest)})
+	}
+	if len(w.options.MobRefs) > 0 {
+		entries = append(entries, infoEntry{infoMobRefs, w.options.MobRefs})
 	}
 	if w.options.Encoding != EncodingNone {
 		entries = append(entries, infoEntry{infoEncoding, []byte(w.options.Encoding.String())})

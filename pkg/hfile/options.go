@@ -112,6 +112,9 @@ type Options struct {
 	Task         string // BULKLOAD_SOURCE_TASK, default "attempt_200001010000_0001_r_000000_0"
 	// ExcludeFromMinorCompaction is the value of the file info entry with that name.
 	ExcludeFromMinorCompaction bool
+	// MobRefs is the value of the file info entry MOB_FILE_REFS, for cells that another file had: the MOB files that their values refer to. HBase
+	// deletes others. Default: no entry.
+	MobRefs []byte
 }
 
 // MaxBlockSize is the maximum of [Options.BlockSize]: a block's sizes are 32-bit.

@@ -38,8 +38,8 @@ type rewritten struct {
 }
 
 // options returns the options of a file that replaces another: the family's settings
-// in the table and, from the file info, the origin of the data and its compaction
-// settings. HBase's splitter copies these too (BulkLoadHFilesTool.copyHFileHalf,
+// in the table and, from the file info, the origin of the data, its compaction
+// settings and the MOB files that it needs. HBase's splitter copies these too (BulkLoadHFilesTool.copyHFileHalf,
 // 2.6.4); everything else is derived from the cells.
 func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	f := w.family(family)
@@ -53,7 +53,16 @@ func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 		o.BulkloadTime = int64(binary.BigEndian.Uint64(v))
 	}
 	o.ExcludeFromMinorCompaction = excluded(from)
+	o.MobRefs = mobRefs(from)
 	return o
+}
+
+// mobRefs returns the MOB files that the file's values refer to; nil for none, which HBase writes as no byte or one.
+func mobRefs(m hfile.Meta) []byte {
+	if v := m.Info["MOB_FILE_REFS"]; len(v) > 1 {
+		return v
+	}
+	return nil
 }
 
 // excluded reports whether minor compactions exclude the file.

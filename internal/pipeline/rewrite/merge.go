@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"slices"
 
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
@@ -116,6 +118,9 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 			options = a.rewriter.options(family, meta)
 		}
 		options.ExcludeFromMinorCompaction = options.ExcludeFromMinorCompaction && excluded(meta)
+		if options.MobRefs, err = joinMobRefs(options.MobRefs, mobRefs(meta)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		size += meta.Bytes
 		cells += meta.Cells
 		c := &cellCursor{Scanner: in.reader.Scan(), name: name, order: i}
@@ -135,6 +140,17 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 		return nil, err
 	}
 	return r, a.finish(ctx, r)
+}
+
+// joinMobRefs returns the MOB files of both. It refuses different ones, because HBase deletes MOB files that no file names.
+func joinMobRefs(a, b []byte) ([]byte, error) {
+	switch {
+	case len(b) == 0 || bytes.Equal(a, b):
+		return a, nil
+	case len(a) == 0:
+		return b, nil
+	}
+	return nil, fail.Errorf(fail.Config, "it refers to other MOB files than the files before it, and such files cannot be merged: load fewer at a time, or allow more files per region and family")
 }
 
 // cellCursor is the position in one file.

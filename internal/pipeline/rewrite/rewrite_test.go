@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/test/jobtest"
@@ -330,5 +331,60 @@ func TestCutWithPolicy(t *testing.T) {
 	want := map[string]string{"/job/f": "ALL_SSD", "/job/" + w.Output.WritingOf("f"): "ALL_SSD"}
 	if d := cmp.Diff(want, fsys.set); d != "" {
 		t.Errorf("policies (-want +got):\n%s", d)
+	}
+}
+
+// TestMobReferences checks that the files of a cut and of a merge refer to the MOB files of their cells, as HBase's splitter has it, and that files
+// with different MOB files are not merged.
+func TestMobReferences(t *testing.T) {
+	fsys := hdfsio.NewMemory()
+	w := New(fsys, "/job", spec.DefaultFamily, 9, owned)
+	one, other := "n:t/d41d8cd98f00b204e9800998ecf8427e20261101", "n:t/d41d8cd98f00b204e9800998ecf8427e20261102"
+	made := 0
+	file := func(refs string) loader.HFile {
+		made++
+		return jobtest.WriteCells(t, fsys, fmt.Sprintf("/job/f/%032x", made), jobtest.SomeCells(9), hfile.Options{MobRefs: []byte(refs)})
+	}
+	check := func(f loader.HFile, want string) {
+		t.Helper()
+		_, name := SplitURI(f.Path)
+		m, err := filecheck.ReadMeta(t.Context(), fsys, name)
+		testcheck.Must(t, err)
+		if got, there := m.Info["MOB_FILE_REFS"]; string(got) != want || there != (want != "") {
+			t.Errorf("%s refers to %q, want %q", name, got, want)
+		}
+	}
+	for _, refs := range []string{one, "\x00", ""} {
+		children, err := w.Cut(t.Context(), file(refs), [][]byte{[]byte("000003"), []byte("000006")})
+		testcheck.Must(t, err)
+		for _, c := range children {
+			check(c, strings.Trim(refs, "\x00"))
+		}
+		if len(children) != 3 {
+			t.Errorf("%d parts", len(children))
+		}
+	}
+	for _, c := range []struct {
+		files   []string
+		want    string
+		refused bool
+	}{
+		{[]string{one, one}, one, false}, {[]string{"", one, "\x00"}, one, false}, {[]string{"", "\x00"}, "", false}, {slices.Repeat([]string{"", one}, mergeWidth), one, false},
+		{[]string{one, other}, "", true}, {append(slices.Repeat([]string{one}, 2*mergeWidth), other, other), "", true},
+	} {
+		var files []loader.HFile
+		for _, refs := range c.files {
+			files = append(files, file(refs))
+		}
+		before := len(jobtest.TreeFiles(t, fsys, "/job"))
+		merged, err := w.Merge(t.Context(), files)
+		if c.refused {
+			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "refers to other MOB files") || len(jobtest.TreeFiles(t, fsys, "/job")) != before {
+				t.Errorf("%q: %v", c.files, err)
+			}
+			continue
+		}
+		testcheck.Must(t, err)
+		check(merged, c.want)
 	}
 }
