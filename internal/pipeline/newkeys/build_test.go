@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
@@ -258,6 +259,18 @@ func TestCollision(t *testing.T) {
 		p.Choice.Since = 2
 		if _, _, err := l.build(s, p, Options{}); fail.KindOf(err) != fail.Config {
 			t.Errorf("a second pass that leaves rows out: %v", err)
+		}
+	}
+	only := []choice.Column{{Family: "f", Qualifier: []byte("only")}}
+	for policy, kept := range map[extsort.Policy][]string{extsort.KeepFirst: {"a", "c"}, extsort.KeepLast: {"c", "a"}} {
+		l := newLab(t, []string{"m"}, "f") // only two rows of three have a chosen cell
+		l.load(put("k1", "f", "id", 1, "x"), put("k2", "f", "id", 1, "x"), put("k2", "f", "only", 1, kept[0]), put("z1", "f", "id", 1, "x"), put("z1", "f", "only", 1, kept[1]), put("z2", "f", "id", 1, "x"), put("z3", "f", "id", 1, "y"))
+		p := l.plan("id")
+		p.Duplicates, p.Choice.Columns = policy, only
+		m, dir, err := l.build(l.open(), p, Options{Options: build.Options{Workers: 2}})
+		testcheck.Must(t, err)
+		if got := l.cells(m, p, dir); !slices.Equal(got, []string{`"x" f:"only" 1 Put "a" `}) || m.Duplicates != 3 || m.NoCells != 1 {
+			t.Errorf("%v of chosen cells: %q, %d duplicates, %d rows without cells", policy, got, m.Duplicates, m.NoCells)
 		}
 	}
 	p := l.plan("id")

@@ -125,9 +125,17 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
+// replaces reports whether the row of the least cursor is kept instead of the current row: a row without a payload gives way to one that has some.
+func (m *Merge) replaces(c *cursor) bool {
+	if has := len(c.payload()) > 0; has != (len(m.current.payload()) > 0) {
+		return has
+	}
+	return m.policy == KeepLast
+}
+
 // leaves returns the row that a duplicate's resolution leaves out: the current row, or the row of the least cursor.
 func (m *Merge) leaves(c *cursor) *cursor {
-	if m.policy == KeepLast {
+	if m.replaces(c) {
 		return &m.current
 	}
 	return c

@@ -75,7 +75,7 @@ func plain(rows []testRow, p Policy) (out []testRow, dups int64) {
 	for _, r := range sorted {
 		if n := len(out); p != KeepAll && n > 0 && out[n-1].region == r.region && bytes.Equal(out[n-1].key, r.key) {
 			dups++
-			if p == KeepLast {
+			if has, had := len(r.payload) > 0, len(out[n-1].payload) > 0; has && !had || has == had && p == KeepLast {
 				out[n-1] = r
 			}
 			continue
@@ -109,6 +109,9 @@ func TestSortEqualsPlainSort(t *testing.T) {
 		for i := range n {
 			key := append([]byte(prefix.Draw(t, "prefix")), tail.Draw(t, "tail")...)
 			rows = append(rows, testRow{int(uint(len(key)) % uint(regions)), uint64(i), key, fmt.Appendf(nil, "payload %d", i)})
+			if rapid.IntRange(0, 2).Draw(t, "empty") == 0 {
+				rows[i].payload = nil
+			}
 		}
 		policy := rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}).Draw(t, "policy")
 		workers := rapid.IntRange(1, 3).Draw(t, "workers")
@@ -165,6 +168,35 @@ func TestSortEqualsPlainSort(t *testing.T) {
 			t.Fatalf("%d duplicates, %d rows held, %d counted; want %d, %d", dups, held, s.Stats().Rows, wantDups, n)
 		}
 	})
+}
+
+// TestRowsWithoutPayload sorts many rows of a few keys, most of them without a payload: of each key a row with a payload is kept.
+func TestRowsWithoutPayload(t *testing.T) {
+	const n, keys = 60_000, 3
+	for _, policy := range []Policy{KeepFirst, KeepLast} {
+		for _, from := range []int{0, n / 2, n - keys, n} {
+			var rows []testRow
+			for i := range n {
+				r := testRow{0, uint64(i), fmt.Appendf(nil, "%050d", i%keys), nil}
+				if i >= from && i < from+n/4 && i%5 > 1 {
+					r.payload = fmt.Appendf(nil, "payload %d", i)
+				}
+				rows = append(rows, r)
+			}
+			s, err := New(Options{Regions: 1, Memory: MinMemory, Dir: t.TempDir(), Duplicates: policy})
+			testcheck.Must(t, err)
+			fill(t, s, 1, 1, rows)
+			got, dups := drain(t, s, 1)
+			want, wantDups := plain(rows, policy)
+			if err := equalRows(got, want); err != nil || dups != wantDups {
+				t.Errorf("policy %d, payloads from %d: %v; %d duplicates, want %d", policy, from, err, dups, wantDups)
+			}
+			if s.Stats().SpillBytes == 0 {
+				t.Error("nothing was spilled")
+			}
+			testcheck.Must(t, s.Close())
+		}
+	}
 }
 
 // manyRows returns rows like those of the check table; every repeat-th key is a

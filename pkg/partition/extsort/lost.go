@@ -152,7 +152,7 @@ func (s *Sorter) SealLost() error {
 // displace records which of the current row and the least cursor's row is left out.
 func (m *Merge) displace(c *cursor) error {
 	d := Displaced{c.seq(), m.current.seq()}
-	if m.policy == KeepLast {
+	if m.replaces(c) {
 		d = Displaced{d.By, d.Seq}
 	}
 	m.pairs = append(m.pairs, d)

@@ -168,7 +168,7 @@ func (m *Merge) Next() bool {
 	m.current.record, m.current.shared = c.record, c.shared
 	// The tree is one row ahead of the current row. A cursor keeps its previous
 	// block, so the current row stays valid for one step.
-	for n := 0; ; n++ {
+	for held := m.stays; ; {
 		if !m.advance() {
 			return false
 		}
@@ -192,11 +192,13 @@ func (m *Merge) Next() bool {
 		case m.policy == Fail:
 			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
 			return false
-		case m.policy == KeepLast:
+		case m.replaces(c):
 			m.current.record, m.current.shared = c.record, c.shared
-		case n == 0 && !m.stays:
+			held = m.stays
+		case !held:
 			m.held = append(m.held[:0], m.current.record...)
 			m.current.record = m.held
+			held = true
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Policy determines how rows with equal keys are handled.
 type Policy uint8
 
-// Policies. First and last refer to input order.
+// Policies. First and last refer to input order, among the rows that have a payload if any has.
 const (
 	Fail Policy = iota // a second row of a key is a [DuplicateError]
 	KeepFirst
