@@ -29,7 +29,7 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 			c.forget() // the next caller may find another master
 		}
 	}()
-	return c.retry(ctx, method, func(attempt int) error {
+	return c.retry(ctx, method, passing, func(attempt int) error {
 		if attempt > 0 {
 			c.forget()
 		}

@@ -46,9 +46,9 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 }
 
 // firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
-// an empty directory behind.
+// an empty directory. An exception of HDFS, such as a full quota, is not repeated: it needs an operator.
 func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (resp proto.Message, err error) {
-	err = c.onRegion(ctx, method, &locator{regions: &c.regions, table: table}, nil, func(l *link, r Region) error {
+	err = c.onRegion(ctx, method, repeatable, &locator{regions: &c.regions, table: table}, nil, func(l *link, r Region) error {
 		req, err := request(r)
 		if err != nil {
 			return err
@@ -60,13 +60,13 @@ func (c *Cluster) firstRegion(ctx context.Context, table TableName, method strin
 }
 
 // onRegion calls the server of the region that has a row, as often as [Cluster.retry] does.
-func (c *Cluster) onRegion(ctx context.Context, what string, at *locator, row []byte, call func(*link, Region) error) (err error) {
+func (c *Cluster) onRegion(ctx context.Context, what string, passes func(error) bool, at *locator, row []byte, call func(*link, Region) error) (err error) {
 	defer func() {
 		if err != nil {
 			at.unanswered(ctx)
 		}
 	}()
-	return c.retry(ctx, what, func(attempt int) error {
+	return c.retry(ctx, what, passes, func(attempt int) error {
 		r, err := at.locate(ctx, row, attempt > 0)
 		if err != nil {
 			return err

@@ -102,13 +102,13 @@ func (c *Cluster) isClosed() bool {
 	return c.closed
 }
 
-// retry repeats an idempotent act for RetryTimeout after its first failure, while its error suggests that it may succeed later. After a
+// retry repeats an idempotent act for RetryTimeout after its first failure, while its error may pass: [passing] or [repeatable]. After a
 // failure the act must look up again what it depends on.
-func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
+func (c *Cluster) retry(ctx context.Context, what string, passes func(error) bool, act func(attempt int) error) error {
 	var started time.Time
 	for attempt := 0; ; attempt++ {
 		err := act(attempt)
-		if err == nil || !repeatable(err) {
+		if err == nil || !passes(err) {
 			return err
 		}
 		if attempt == 0 {

@@ -39,7 +39,7 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 		get.Column = append(get.Column, &pb.Column{Family: []byte(family)})
 	}
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.onRegion(ctx, "get", at, key, func(l *link, r Region) (err error) {
+	err = c.onRegion(ctx, "get", passing, at, key, func(l *link, r Region) (err error) {
 		call := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, &pb.GetResponse{})
 		if err := l.wait(call); err != nil {
 			return err

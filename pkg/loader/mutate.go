@@ -20,8 +20,8 @@ type Mutation struct {
 }
 
 // Mutate changes a row if its condition holds, and reports whether it did. The answer to a call may be lost after the server has changed
-// the row: the call is then repeated, and the condition is tested again. So a mutation that changes the cell of its own condition may be
-// reported as not done although it was. The bytes are not kept.
+// the row, or be an exception that followed the change: the call is then repeated, and the condition is tested again. So a mutation that
+// changes the cell of its own condition may be reported as not done although it was. The bytes are not kept.
 func (c *Cluster) Mutate(ctx context.Context, table TableName, m Mutation) (done bool, err error) {
 	comparator, err := filter.NewBinaryComparator(filter.NewByteArrayComparable(m.If.Value)).ConstructPBComparator()
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *Cluster) Mutate(ctx context.Context, table TableName, m Mutation) (done
 	condition := &pb.Condition{Row: m.Row, Family: m.If.Family, Qualifier: m.If.Qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: comparator}
 	mutation := m.proto()
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.onRegion(ctx, "mutate", at, m.Row, func(l *link, r Region) error {
+	err = c.onRegion(ctx, "mutate", passing, at, m.Row, func(l *link, r Region) error {
 		resp := &pb.MutateResponse{}
 		if err := l.invoke(ctx, "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: mutation, Condition: condition}, resp); err != nil {
 			return err

@@ -45,7 +45,8 @@ func (e *RemoteError) Error() string {
 // shortClass returns the class without its package.
 func (e *RemoteError) shortClass() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
 
-// The reaction to each exception class, by its short name: packages have changed between versions.
+// The reaction to each exception class, by its short name: packages have changed between versions. UnknownRegionException is of the master: a
+// region that was split or merged, whose rows are in others.
 var (
 	relocating = []string{
 		"NotServingRegionException", "RegionMovedException", "RegionServerStoppedException", "RegionServerAbortedException",

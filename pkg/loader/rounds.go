@@ -73,7 +73,7 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 		if err == nil {
 			regions, err = l.cluster.Regions(ctx, l.req.Table)
 		}
-		if err == nil || !repeatable(err) || l.stalled() {
+		if err == nil || !passing(err) || l.stalled() {
 			return regions, err
 		}
 		l.cluster.log.Warn("HBase does not answer with the regions, waiting", "table", l.req.Table.String(), "error", err)

@@ -177,7 +177,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 			}
 			pos = next
 		}
-		if !repeatable(err) && !expired(err) {
+		if !passing(err) && !expired(err) {
 			return fmt.Errorf("%s: %w", s.what, s.cluster.denied(err, "READ", "R", s.req.Table.String()))
 		}
 		if failures == 0 || s.rows > rows { // progress: the time starts over

@@ -1,0 +1,87 @@
+package loader
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"bulkload/internal/test/testcheck"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/region"
+)
+
+// TestPassingExceptions checks for each exception of HBase, and some of Hadoop and Java, whether an idempotent call is made again after it, as
+// HBase's own client does. The reaction of a load and the exit code do not depend on it.
+func TestPassingExceptions(t *testing.T) {
+	table, err := os.ReadFile("testdata/exceptions.txt")
+	testcheck.Must(t, err)
+	n := 0
+	for line := range strings.Lines(string(table)) {
+		want, class, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if want == "#" {
+			continue
+		}
+		n++
+		re := &RemoteError{Class: strings.TrimSpace(class)}
+		if got := passing(re); got != (want == "yes") {
+			t.Errorf("%s: passing %t", re.Class, got)
+		}
+		if re.reaction() == unclear && Unavailable(re) {
+			t.Errorf("%s counts as an unavailable cluster", re.Class)
+		}
+	}
+	if n < 120 {
+		t.Errorf("%d exceptions", n)
+	}
+}
+
+// TestPassingExceptionsAreRepeated checks that the idempotent calls are made again after an exception that may pass, and not after others. The
+// calls that make and remove a staging directory are not: what HDFS refuses needs an operator.
+func TestPassingExceptionsAreRepeated(t *testing.T) {
+	const passes, stays = "java.io.IOException", "org.apache.hadoop.hbase.regionserver.RowTooBigException"
+	calls := map[string]func(t *testing.T, c *Cluster) error{
+		"get": func(t *testing.T, c *Cluster) error {
+			_, err := c.get(t.Context(), testTable, []byte("x"))
+			return err
+		},
+		"scan": func(t *testing.T, c *Cluster) error {
+			return c.Scan(t.Context(), ScanRequest{Table: testTable}, func(Row) error { return nil })
+		},
+		"mutate": func(t *testing.T, c *Cluster) error {
+			_, err := c.Mutate(t.Context(), testTable, Mutation{Row: []byte("x")})
+			return err
+		},
+		"master": func(t *testing.T, c *Cluster) error {
+			_, err := c.Status(t.Context())
+			return err
+		},
+		"cleanup": func(t *testing.T, c *Cluster) error { return c.Cleanup(t.Context(), testTable, testStaging) },
+	}
+	for name, call := range calls {
+		for _, class := range []string{passes, stays} {
+			synctest.Test(t, func(t *testing.T) {
+				c := stubCluster(Config{})
+				defer c.Close()
+				c.regions.read = func(context.Context, TableName) ([]Region, error) { return onServers("rs:1"), nil }
+				c.regions.enabled = func(context.Context, TableName) error { return nil }
+				stubRegistry(t, c, func() string { return "master" })
+				asked := 0
+				answer := func(c hrpc.Call) error {
+					if asked++; asked == 1 {
+						return thrown(class, "of the first call")
+					}
+					return nothing(c)
+				}
+				serveStub(t, c, "rs:1", region.RegionClient, answer)
+				serveStub(t, c, "master:1", region.MasterClient, answer)
+				again := class == passes && name != "cleanup"
+				if err := call(t, c); (err == nil) != again || (asked == 2) != again {
+					t.Errorf("%s after %s: %d calls, %v", name, class, asked, err)
+				}
+			})
+		}
+	}
+}
