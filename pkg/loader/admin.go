@@ -24,20 +24,20 @@ var ErrTableExists = errors.New("the table exists already")
 // through it can be repeated safely: it has no effects, or carries a nonce, by which the master recognizes a repetition, or does no harm twice
 // (DeleteSnapshot, and MoveRegion, which reopens the region once more).
 func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) (err error) {
+	var at places
 	defer func() {
 		if err != nil && late(ctx) {
-			c.forget() // the next caller may find another master
+			c.forget(at) // the next caller may find another master
 		}
 	}()
-	return c.retry(ctx, method, passing, func(attempt int) error {
+	return c.retry(ctx, method, passing, func(attempt int) (err error) {
 		if attempt > 0 {
-			c.forget()
+			c.forget(at)
 		}
-		addr, err := c.masterServer(ctx)
-		if err != nil {
+		if at, err = c.masterServer(ctx); err != nil {
 			return err
 		}
-		l, err := c.connect(ctx, addr, region.MasterClient)
+		l, err := c.connect(ctx, at.master, region.MasterClient)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 		err = l.invoke(ctx, method, req, fresh)
 		if errors.Is(err, limit) { // a master that is frozen keeps its connections
 			l.close()
-			return &ConnectionError{Addr: addr, Sent: true, Err: limit}
+			return &ConnectionError{Addr: at.master, Sent: true, Err: limit}
 		}
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/setting"
 
 	"github.com/tsuna/gohbase/pb"
+	"golang.org/x/sync/singleflight"
 )
 
 // ErrClosed is returned by calls on a closed Cluster.
@@ -29,8 +30,10 @@ type Cluster struct {
 	servers  map[serverKey]*server
 	places   places
 	answered bool               // places were found once
+	found    uint64             // number of lookups that found them
 	warned   map[string]warning // retries that the log has at level warn: by server, or call
 
+	lookups singleflight.Group // of one key
 	regions regionMap
 
 	registry registryState

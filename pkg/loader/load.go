@@ -139,6 +139,8 @@ type load struct {
 	files   []HFile
 	report  *LoadReport
 
+	readings readings
+
 	moving sync.Mutex
 	moved  map[string]string // server from which a region was moved, by its encoded name
 

@@ -22,19 +22,20 @@ func metaRegion(server string) Region {
 // scanMeta scans [start, stop) of hbase:meta. After a failed call it looks up the server again; each row is still passed to fn only once,
 // as in any scan.
 func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) (err error) {
+	var at places
 	s := &scan{
 		cluster: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
-		locate: func(ctx context.Context, _ []byte, again bool) (Region, error) {
+		locate: func(ctx context.Context, _ []byte, again bool) (_ Region, err error) {
 			if again {
-				c.forget()
+				c.forget(at)
 			}
-			server, err := c.metaServer(ctx)
-			return metaRegion(server), err
+			at, err = c.metaServer(ctx)
+			return metaRegion(at.meta), err
 		},
 	}
 	defer func() {
 		if err != nil && !s.answered && late(ctx) {
-			c.forget()
+			c.forget(at)
 		}
 	}()
 	return s.run(ctx, start, stop, fn)
@@ -78,6 +79,15 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 // (MetaTableAccessor.getTableStopRowForMeta): hbase:meta compares the table's part of a key by itself, and "t " follows "t".
 func (c *Cluster) scanRegions(ctx context.Context, table TableName, fn func(Row) error) error {
 	return c.scanMeta(ctx, []byte(table.String()+",,"), []byte(table.String()+" ,,"), "info", fn)
+}
+
+// readRegion reads the row of one region of a table, by the region's name. ok is false if the table has no such region in service.
+func (c *Cluster) readRegion(ctx context.Context, table TableName, name []byte) (r Region, ok bool, err error) {
+	err = c.scanMeta(ctx, name, append(bytes.Clone(name), 0), "info", func(row Row) (err error) {
+		r, ok, err = parseRegion(table, row)
+		return err
+	})
+	return r, ok, err
 }
 
 func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, error) {

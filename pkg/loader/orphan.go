@@ -41,7 +41,7 @@ func (o *orphan) explain(s *settling) error {
 // reference to it. If not, or if that is not known, it returns an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
 	o := &orphan{}
-	regions, err := l.cluster.readRegions(ctx, l.req.Table)
+	regions, err := l.regionsNow(ctx)
 	if err != nil {
 		o.err = err
 		return o

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"bulkload/internal/base/retry"
 
 	"github.com/tsuna/gohbase/pb"
+	"golang.org/x/sync/singleflight"
 )
 
 // withGrace returns a context that continues for a grace period after ctx has ended, so that work in progress can finish.
@@ -59,12 +61,57 @@ func (l *load) movedAway(ctx context.Context, r Region) bool {
 	return false
 }
 
-// servedElsewhere reports whether the region is known to have left the server.
+// servedElsewhere reports whether the region is known to have left the server. Each load that takes long asks for it, and each file that is
+// searched in the staging directory: it reads the region's own row, and all rows only if that shows no region in service.
 func (l *load) servedElsewhere(ctx context.Context, r Region) bool {
-	regions, err := l.cluster.readRegions(ctx, l.req.Table)
-	if err != nil || len(regions) == 0 {
-		return false
+	now, ok, err := l.cluster.readRegion(ctx, l.req.Table, r.Name)
+	if err == nil && !ok {
+		var regions []Region
+		if regions, err = l.regionsNow(ctx); err != nil || len(regions) == 0 {
+			return false
+		}
+		i := slices.IndexFunc(regions, func(now Region) bool { return now.Encoded == r.Encoded })
+		if i < 0 {
+			return true
+		}
+		now = regions[i]
 	}
-	i := slices.IndexFunc(regions, func(now Region) bool { return now.Encoded == r.Encoded })
-	return i < 0 || regions[i].Server != "" && regions[i].Server != r.Server
+	return err == nil && now.Server != "" && now.Server != r.Server
+}
+
+// readings share the readings of a table's regions that the goroutines of a load want at the same time.
+type readings struct {
+	group singleflight.Group // of one key
+	mu    sync.Mutex
+	last  chan struct{} // closed at the end of the last reading, nil before the first
+}
+
+// turn waits for the end of the reading before this one. done ends this one.
+func (r *readings) turn() (done func()) {
+	this := make(chan struct{})
+	r.mu.Lock()
+	before := r.last
+	r.last = this
+	r.mu.Unlock()
+	if before != nil {
+		<-before
+	}
+	return func() { close(this) }
+}
+
+// regionsNow reads the regions, once for all who ask while another reading is in progress. Each gets a reading that began after it asked: an
+// earlier one might not show yet what the caller waits for, or show a region at the server that it was sent away from.
+func (l *load) regionsNow(ctx context.Context) ([]Region, error) {
+	read := l.readings.group.DoChan("", func() (any, error) {
+		defer l.readings.turn()()
+		l.readings.group.Forget("")
+		return l.cluster.readRegions(l.linger, l.req.Table)
+	})
+	select {
+	case r := <-read:
+		regions, _ := r.Val.([]Region)
+		return regions, r.Err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -30,8 +30,9 @@ func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster
 // beside moves a table's one region to the server without hbase:meta, and gives the region.
 func beside(t *testing.T, b *bench, table TableName) Region {
 	t.Helper()
-	meta, err := b.metaServer(t.Context())
+	at, err := b.metaServer(t.Context())
 	testcheck.Must(t, err)
+	meta := at.meta
 	regions, err := b.Regions(t.Context(), table)
 	testcheck.Must(t, err)
 	if regions[0].Server == meta {
@@ -203,7 +204,7 @@ func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	master := cluster.Daemon(testcluster.Master)
 	testcheck.Must(t, master.Kill(t.Context()))
 	testcheck.Eventually(t, time.Minute, "a cluster without a master", func() (bool, any) {
-		b.forget()
+		b.forget(b.places)
 		_, err := b.masterServer(t.Context())
 		return errors.Is(err, errNoMaster), err
 	})

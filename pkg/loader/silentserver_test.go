@@ -99,3 +99,23 @@ func TestRegionsOfASlowServerAreKept(t *testing.T) {
 		}
 	})
 }
+
+// TestGoneMetaServerIsLeft checks that the server of hbase:meta is looked up again after a call that its caller's deadline has ended.
+func TestGoneMetaServerIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stubCluster(Config{})
+		defer c.Close()
+		stubRegistry(t, c, func() string { return "master" })
+		c.places = places{meta: "old:1"}
+		serveStub(t, c, "old:1", region.RegionClient, func(hrpc.Call) error { return errSilent })
+		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
+		serveStub(t, c, "meta:1", region.RegionClient, m.answer)
+		for call := 1; call <= 2; call++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if regions, err := c.readRegions(ctx, testTable); (err == nil) != (call == 2) || len(regions) != call-1 {
+				t.Errorf("call %d: regions %v, %v", call, regions, err)
+			}
+		}
+	})
+}

@@ -27,24 +27,24 @@ import (
 type places struct {
 	meta, master string // host:port
 	id           string // of the cluster; empty: not reported
+	lookup       uint64 // number of the lookup that found them
 }
 
-// metaServer returns the server that holds hbase:meta.
-func (c *Cluster) metaServer(ctx context.Context) (string, error) {
-	p, err := c.lookup(ctx, func(p places) bool { return p.meta != "" })
-	return p.meta, err
+// metaServer returns the places with the server that holds hbase:meta.
+func (c *Cluster) metaServer(ctx context.Context) (places, error) {
+	return c.lookup(ctx, func(p places) bool { return p.meta != "" })
 }
 
-// masterServer returns the active master.
-func (c *Cluster) masterServer(ctx context.Context) (string, error) {
+// masterServer returns the places with the active master.
+func (c *Cluster) masterServer(ctx context.Context) (places, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
 	if err == nil && p.master == "" {
 		if len(c.cfg.Registry) > 0 {
-			return "", fmt.Errorf("the RPC registry names none: %w", errNoMaster)
+			return p, fmt.Errorf("the RPC registry names none: %w", errNoMaster)
 		}
 		err = fmt.Errorf("%s/master does not exist: %w", c.cfg.Root, errNoMaster)
 	}
-	return p.master, err
+	return p, err
 }
 
 // errNoMaster is the error of a cluster whose master has died or is starting. Usually another master takes over.
@@ -59,17 +59,20 @@ type lookupError struct {
 func (e *lookupError) Error() string { return "ask " + e.where + ": " + e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
-// forget drops the cached addresses, so that the next lookup asks again.
-func (c *Cluster) forget() {
+// forget drops the cached addresses, so that the next lookup asks again, unless they were looked up again since the given ones.
+func (c *Cluster) forget(old places) {
 	c.mu.Lock()
-	c.places = places{}
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if c.places.lookup == old.lookup {
+		c.places = places{}
+	}
 }
 
-// lookup returns the cached addresses if they suffice, else asks. One session reads both, as a session costs more than a read.
+// lookup returns the cached addresses if they suffice, else asks. One session reads both, as a session costs more than a read. Concurrent
+// callers share it, and it does not end with the context of one of them.
 func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
 	c.mu.Lock()
-	p, closed, known := c.places, c.closed, c.answered
+	p, closed := c.places, c.closed
 	c.mu.Unlock()
 	if closed {
 		return p, ErrClosed
@@ -77,12 +80,26 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	if enough(p) {
 		return p, nil
 	}
+	asked := c.lookups.DoChan("", func() (any, error) { return c.findPlaces(context.WithoutCancel(ctx)) })
+	select {
+	case r := <-asked:
+		p, _ := r.Val.(places)
+		return p, r.Err
+	case <-ctx.Done():
+		return p, &lookupError{c.cfg.where(), context.Cause(ctx)}
+	}
+}
+
+// findPlaces asks ZooKeeper or the RPC registry.
+func (c *Cluster) findPlaces(ctx context.Context) (p places, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.LookupTimeout, errors.New("no answer within "+c.cfg.LookupTimeout.String()))
 	defer cancel()
-	var err error
 	if len(c.cfg.Registry) > 0 {
 		p, err = c.askRegistry(ctx)
 	} else {
+		c.mu.Lock()
+		known := c.answered
+		c.mu.Unlock()
 		p, err = readPlaces(ctx, c.cfg, known, c.log)
 	}
 	if _, refused := errors.AsType[*hbaserpc.LoginError](err); refused || errors.Is(err, ErrSecured) || errors.Is(err, ErrClosed) {
@@ -92,8 +109,10 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 		return p, &lookupError{c.cfg.where(), err}
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found++
+	p.lookup = c.found
 	c.places, c.answered = p, true
-	c.mu.Unlock()
 	return p, nil
 }
 
