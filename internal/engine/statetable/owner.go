@@ -238,18 +238,19 @@ func (o *Owner) Restart(ctx context.Context) error {
 	o.mu.Lock()
 	o.records, o.waiting = 0, nil
 	o.mu.Unlock()
-	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
+	return o.sweep(ctx, false)
 }
 
-// sweep deletes the cells that which selects.
-func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
+// sweep deletes the records; with all, the whole row, which may be gone already: by an earlier attempt of the same call, whose answer was lost, or
+// by a process that removed the job too.
+func (o *Owner) sweep(ctx context.Context, all bool) error {
 	c, err := o.table.Read(ctx, o.job)
 	if err != nil {
 		return err
 	}
 	var cells []loader.Cell
 	for _, cell := range c.cells {
-		if which(cell) {
+		if all || string(cell.Family) == recordFamily {
 			cells = append(cells, cell)
 		}
 	}
@@ -260,7 +261,11 @@ func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	if err != nil || done {
 		return err
 	}
-	return o.lose(c.Holder)
+	now, err := o.table.read(ctx, o.job, ownerFamily)
+	if err != nil || all && now.owner == nil {
+		return err
+	}
+	return o.lose(now.Holder)
 }
 
 // Release ends the ownership: all records are durable, and the next process can take the job immediately. It does nothing for a job that is lost.
@@ -278,7 +283,7 @@ func (o *Owner) end(ctx context.Context, remove bool) error {
 	}
 	o.released = true
 	if remove {
-		return o.sweep(ctx, func(loader.Cell) bool { return true })
+		return o.sweep(ctx, true)
 	}
 	h := o.holder
 	h.Released = true
