@@ -56,13 +56,11 @@ func (c *columnReader) load(p *pageReader) error {
 			return errors.New("its pages have fewer values than the row group")
 		}
 		start := c.at
-		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
+		h, packed, next, err := p.pages.read(c.at, c.end, c.hint, func(h pageHeader) error { return c.claim(p, h) })
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
 			c.sum = crc32.Update(c.sum, castagnoli(), p.pages.packed[:next-start])
-			if err = c.claim(p, h); err == nil {
-				err = c.page(p, h, packed)
-			}
+			err = c.page(p, h, packed)
 		}
 		if err != nil {
 			return fmt.Errorf("page at byte %d: %w", start, err)
@@ -76,16 +74,13 @@ func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	if int64(h.unpacked) > c.most {
 		return fmt.Errorf("it has %s, more than all pages together", setting.Count(h.unpacked, "byte"))
 	}
-	if h.kind == pageDictionary {
-		return p.fits(h.unpacked)
-	}
-	if int64(h.values) > c.values {
+	if h.kind != pageDictionary && int64(h.values) > c.values {
 		return fmt.Errorf("it has %s, and the column has %d left", setting.Count(h.values, "value"), c.values)
 	}
 	if h.kind == pageData || h.kind == pageDataV2 {
 		c.values -= int64(h.values)
 	}
-	return p.fits(h.unpacked)
+	return p.fits(max(h.unpacked, h.packed))
 }
 
 // fits returns an error for a number of bytes above the reader's memory limit.
@@ -242,7 +237,10 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 		if err := p.pages.unpack(c.codec, data, packed); err != nil {
 			return err
 		}
-		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, span.Span{Off: uint32(off), Len: uint32(n)}) })
+		return c.entries(data, h.values, func(off, n int) error {
+			c.dict = append(c.dict, span.Span{Off: uint32(off), Len: uint32(n)})
+			return p.fits(spanSize * len(c.dict))
+		})
 	}
 	if cap(p.scratch) < h.unpacked {
 		p.scratch = make([]byte, h.unpacked)
@@ -252,10 +250,11 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 		return err
 	}
 	var text []byte
-	if err := c.entries(data, h.values, func(off, n int) {
+	if err := c.entries(data, h.values, func(off, n int) error {
 		start := len(text)
 		text = c.typ.append(text, data[off:off+n])
 		c.dict = append(c.dict, span.Span{Off: uint32(start), Len: uint32(len(text) - start)})
+		return p.fits(len(text) + spanSize*len(c.dict))
 	}); err != nil {
 		return err
 	}
@@ -269,8 +268,11 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 	return nil
 }
 
+// spanSize is the memory of a dictionary's entry, in addition to its text.
+const spanSize = 8
+
 // entries calls each with the offset and length of each of n plain values.
-func (c *columnReader) entries(data []byte, n int, each func(off, n int)) error {
+func (c *columnReader) entries(data []byte, n int, each func(off, n int) error) error {
 	for at := 0; n > 0; n-- {
 		size := c.typ.width
 		if size == 0 {
@@ -283,7 +285,9 @@ func (c *columnReader) entries(data []byte, n int, each func(off, n int)) error 
 		if size > len(data)-at {
 			return errShortPage
 		}
-		each(at, size)
+		if err := each(at, size); err != nil {
+			return err
+		}
 		at += size
 	}
 	return nil

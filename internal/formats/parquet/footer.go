@@ -89,11 +89,7 @@ func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 	if err := ReadAt(raw, b, size-footerTail-n); err != nil {
 		return nil, err
 	}
-	f, err := parseFooter(b)
-	if err != nil {
-		return nil, damagedFooter("%w", err)
-	}
-	return f, nil
+	return parseFooter(b, limit)
 }
 
 func damagedFooter(format string, args ...any) error {
@@ -112,30 +108,43 @@ func ReadAt(raw io.ReaderAt, b []byte, at int64) error {
 	return fmt.Errorf("read at byte %d: %w", at+int64(n), err)
 }
 
-// parseFooter reads a footer in Thrift's compact protocol. It ignores a signature after the footer.
-func parseFooter(b []byte) (*footer, error) {
-	t := thrift{b: b}
+// Approximate bytes of memory of a footer's elements: an element of the schema with its node, a row group, a column of a row group, and
+// an entry of the metadata without its texts.
+const (
+	elementMemory = 256
+	groupMemory   = 64
+	chunkMemory   = 64
+	entryMemory   = 64
+)
+
+// parseFooter reads a footer in Thrift's compact protocol. It ignores a signature after the footer. Its parts may take as much memory
+// as the footer itself may have.
+func parseFooter(b []byte, limit Limit) (*footer, error) {
+	t := thrift{b: b, room: limit.Bytes}
 	f := &footer{meta: map[string]string{}}
 	t.structure(func(id int16, typ byte) {
 		switch {
 		case id == 2 && typ == thriftList:
-			t.structures(func() { f.elements = append(f.elements, t.schemaElement()) })
+			t.structures(elementMemory, func() { f.elements = append(f.elements, t.schemaElement()) })
 		case id == 4 && typ == thriftList:
-			t.structures(func() { f.groups = append(f.groups, t.footerGroup()) })
+			t.structures(groupMemory, func() { f.groups = append(f.groups, t.footerGroup()) })
 		case id == 5 && typ == thriftList:
-			t.structures(func() { t.keyValue(f.meta) })
+			t.structures(entryMemory, func() { t.keyValue(f.meta) })
 		case id == 6 && typ == thriftBinary:
 			f.writer = string(t.binary())
 		default:
 			t.skip(0, typ)
 		}
 	})
+	if t.room < 0 {
+		return nil, limit.Exceeded("the footer", limit.Bytes-t.room, limit.Bytes)
+	}
 	if t.bad {
-		return nil, fmt.Errorf("the footer is damaged at its byte %d", t.at)
+		return nil, damagedFooter("the footer is damaged at its byte %d", t.at)
 	}
 	for i, g := range f.groups {
 		if g.rows < 0 {
-			return nil, fmt.Errorf("row group %d has %s", i, setting.Count(g.rows, "row"))
+			return nil, damagedFooter("row group %d has %s", i, setting.Count(g.rows, "row"))
 		}
 	}
 	return f, nil
@@ -216,7 +225,7 @@ func (t *thrift) footerGroup() (g footerGroup) {
 	t.structure(func(id int16, typ byte) {
 		switch {
 		case id == 1 && typ == thriftList:
-			t.structures(func() { g.chunks = append(g.chunks, t.footerChunk()) })
+			t.structures(chunkMemory, func() { g.chunks = append(g.chunks, t.footerChunk()) })
 		case id == 3 && typ == thriftI64:
 			g.rows = t.int()
 		default:

@@ -125,6 +125,8 @@ type thrift struct {
 	b   []byte
 	at  int
 	bad bool
+	// room is the number of bytes of memory that the elements of lists may still take. Below zero, the reading ends too.
+	room int64
 }
 
 const thriftDepth = 16
@@ -190,10 +192,10 @@ func (t *thrift) list(element func(typ byte)) {
 	}
 }
 
-// structures reads a list of structs and calls element for each. element must read it.
-func (t *thrift) structures(element func()) {
+// structures reads a list of structs and calls element for each, which takes cost bytes of memory. element must read it.
+func (t *thrift) structures(cost int64, element func()) {
 	t.list(func(typ byte) {
-		if typ != thriftStruct {
+		if t.room -= cost; typ != thriftStruct || t.room < 0 {
 			t.bad = true
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
@@ -113,6 +114,8 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		return b
 	}
 	prefixes := list(0, int64(len(long)))
+	zeros := zstdOf(t, 1<<20)
+	stored := make([]byte, 64<<20)
 	// The first length is that of the only value with its own bytes.
 	lengths := binary.AppendVarint(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), 20_000), int64(len(long)))
 	down := make([]byte, 32*17/8)
@@ -145,6 +148,9 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		{"deltas for every row", number, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaBinary, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"lengths for every row", text, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaLength, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"prefixes that grow", text, codecNone, 1 << 20, 1 << 20, page(pageData, len(prefixes)+len(lengths)+len(long), 20_000, encDeltaBytes, slices.Concat(prefixes, lengths, long)), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
+		{"a dictionary of long decimals", columnType{kind: kindDecimalInt, width: 4, scale: maxScale}, codecZstd, 1 << 20, 1000, page(pageDictionary, 1<<20, 1<<18, encPlain, zeros), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
+		{"a dictionary of empty texts", text, codecZstd, 5 << 20, 1000, page(pageDictionary, 5<<20, 5<<18, encPlain, zstdOf(t, 5<<20)), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
+		{"a page that is larger packed", text, codecSnappy, 1 << 20, 1000, page(pageData, 1<<20, 1000, encPlain, stored), "page at byte 0: the page needs 64 MiB of memory, and a reader has 8 MiB"},
 		{"a run of bools", boolean, codecNone, 1 << 20, 1 << 30, page(pageData, 10, 1<<30, encRLE, []byte{6, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x08, 1}), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,6 +173,25 @@ func TestPagesWithinTheBudgetAreRead(t *testing.T) {
 	n, err := readPages(columnType{kind: kindInt, width: 8}, codecNone, 1<<20, rows, 8<<20, append(header(pageData, len(data), len(data), rows, encDeltaBinary), data...))
 	if err != nil || n != rows {
 		t.Errorf("%d values, %v", n, err)
+	}
+}
+
+// TestFooterPartsAreLimited checks that the parts of a footer, which have a byte or two each, are held to the limit of a reader.
+func TestFooterPartsAreLimited(t *testing.T) {
+	const n = 16 << 20
+	many := binary.AppendUvarint(nil, n)
+	group := slices.Concat([]byte{0x15, 2, 0x39, 0x1c, 0x19, 0xfc}, many) // version, then a list of one row group with its list of columns
+	for name, head := range map[string][]byte{
+		"schema": append([]byte{0x15, 2, 0x19, 0xfc}, many...), "row groups": append([]byte{0x15, 2, 0x39, 0xfc}, many...), "columns": group, "metadata": append([]byte{0x15, 2, 0x49, 0xfc}, many...),
+	} {
+		footer := append(head, make([]byte, n+2)...)
+		data := append([]byte("PAR1"), footer...)
+		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(footer))), "PAR1"...)
+		var err error
+		used := testcheck.Allocated(func() { _, err = Open(bytes.NewReader(data), int64(len(data)), limited(32<<20)) })
+		if err == nil || !strings.Contains(err.Error(), "the footer needs 33 MiB of memory, and a reader has 32 MiB") || used > 256<<20 {
+			t.Errorf("%s: %d MiB were allocated, error %v", name, used>>20, err)
+		}
 	}
 }
 

@@ -60,9 +60,9 @@ type pageSource struct {
 	lz4    *lz4.Reader
 }
 
-// read reads the header of the page at byte at, which is before end, and its packed bytes, which are valid until the
-// next call. hint is the likely length of both. It returns the offset of the next page.
-func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte, next int64, err error) {
+// read reads the header of the page at byte at, which is before end, and, unless claim refuses what the header says, its packed bytes,
+// which are valid until the next call. hint is the likely length of both. It returns the offset of the next page.
+func (s *pageSource) read(at, end int64, hint int, claim func(pageHeader) error) (h pageHeader, packed []byte, next int64, err error) {
 	n := int(min(max(int64(hint), 8<<10), end-at))
 	if err := s.fill(at, 0, n); err != nil {
 		return h, nil, 0, err
@@ -88,6 +88,9 @@ func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte,
 	}
 	if int64(h.packed) > end-at-int64(size) {
 		return h, nil, 0, fmt.Errorf("%s packed into %d, more than the column has left", setting.Count(h.unpacked, "byte is"), h.packed)
+	}
+	if err := claim(h); err != nil {
+		return h, nil, 0, err
 	}
 	total := size + h.packed
 	if total > n {
