@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"bulkload/internal/formats/valuetext"
 )
 
 // Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of nested records by path, such as addr.city, and
@@ -76,7 +78,7 @@ func choose(parts []part, path string, out int) error {
 	return err
 }
 
-// textual returns an error if a type has no text form: a duration, or a type that contains itself.
+// textual returns an error if a type has no text form: a duration, a decimal with too many digits, or a type that contains itself.
 func textual(n *node) error {
 	return textualIn(n, map[*node]bool{})
 }
@@ -91,6 +93,10 @@ func textualIn(n *node, open map[*node]bool) error {
 	open[n] = true
 	defer func() { open[n] = false }()
 	switch n.logical {
+	case logicalDecimal:
+		if n.scale > valuetext.MaxScale {
+			return fmt.Errorf("its decimals have %d digits after the point", n.scale)
+		}
 	case logicalDuration:
 		return errors.New("a duration has no text")
 	case logicalBigDecimal: // its scale is within the bytes

@@ -225,6 +225,25 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// TestScalesAreLimited checks that a column is refused if its decimals have so many digits after the point that each value is long, wherever it has
+// them, and that other columns are read.
+func TestScalesAreLimited(t *testing.T) {
+	decimal := func(scale int) string {
+		return fmt.Sprintf(`{"type":"bytes","logicalType":"decimal","precision":500000000,"scale":%d}`, scale)
+	}
+	fields := `{"type":"record","name":"r","fields":[{"name":"id","type":"int"},{"name":"long","type":` + decimal(4097) + `},{"name":"list","type":{"type":"array","items":` + decimal(500_000_000) +
+		`}},{"name":"wide","type":["null",` + decimal(4096) + `]}]}`
+	h, err := headed(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{"id": "", "wide": "", "long": "Avro column long: its decimals have 4097 digits after the point", "list": "Avro column list: its decimals have 500000000 digits after the point"} {
+		if _, err := Compile(h, []string{"id", column}, Options{}); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", column, err, want)
+		}
+	}
+}
+
 // TestSchemas checks that valid or common schemas are read, and that others are refused with a reason.
 func TestSchemas(t *testing.T) {
 	for schema, want := range map[string]string{

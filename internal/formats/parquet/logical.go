@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"bulkload/internal/formats/valuetext"
 )
 
 // Logical types of parquet.thrift.
@@ -48,9 +50,6 @@ const (
 	convertedBSON            = 20
 	convertedInterval        = 21
 )
-
-// maxScale limits the digits after a decimal's point, because each is a byte of every value.
-const maxScale = 4096
 
 // errInterval is about columns of intervals.
 var errInterval = errors.New("intervals have no form as text")
@@ -141,7 +140,7 @@ func (t *columnType) decimal(n *schemaNode) error {
 	switch {
 	case !t.bytes && t.kind != kindInt:
 		return t.fits(false, n)
-	case n.scale < 0 || n.scale > maxScale:
+	case n.scale < 0 || n.scale > valuetext.MaxScale:
 		return fmt.Errorf("its decimals have %d digits after the point", n.scale)
 	}
 	t.scale = int(n.scale)

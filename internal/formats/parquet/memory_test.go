@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source/span"
 
@@ -148,7 +149,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		{"deltas for every row", number, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaBinary, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"lengths for every row", text, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaLength, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"prefixes that grow", text, codecNone, 1 << 20, 1 << 20, page(pageData, len(prefixes)+len(lengths)+len(long), 20_000, encDeltaBytes, slices.Concat(prefixes, lengths, long)), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
-		{"a dictionary of long decimals", columnType{kind: kindDecimalInt, width: 4, scale: maxScale}, codecZstd, 1 << 20, 1000, page(pageDictionary, 1<<20, 1<<18, encPlain, zeros), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
+		{"a dictionary of long decimals", columnType{kind: kindDecimalInt, width: 4, scale: valuetext.MaxScale}, codecZstd, 1 << 20, 1000, page(pageDictionary, 1<<20, 1<<18, encPlain, zeros), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
 		{"a dictionary of empty texts", text, codecZstd, 5 << 20, 1000, page(pageDictionary, 5<<20, 5<<18, encPlain, zstdOf(t, 5<<20)), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},
 		{"a page that is larger packed", text, codecSnappy, 1 << 20, 1000, page(pageData, 1<<20, 1000, encPlain, stored), "page at byte 0: the page needs 64 MiB of memory, and a reader has 8 MiB"},
 		{"a run of bools", boolean, codecNone, 1 << 20, 1 << 30, page(pageData, 10, 1<<30, encRLE, []byte{6, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x08, 1}), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},

@@ -60,6 +60,9 @@ func Significant(v []byte) []byte {
 	return v
 }
 
+// MaxScale is the greatest scale of a decimal that a format may accept, because each digit after the point is a byte of every value.
+const MaxScale = 4096
+
 // AppendDecimal writes a big-endian number in two's complement, divided by 10^scale. It allocates only for numbers of more
 // than 16 bytes.
 func AppendDecimal(dst, v []byte, scale int) []byte {
