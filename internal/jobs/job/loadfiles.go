@@ -64,8 +64,8 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.options.Gate
-	l := &journaledLoad{run: j, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: j.options.Stage, MaxFiles: maxFiles(j.env, j.options.MaxFiles), Calls: j.options.LoadConcurrency, Gate: j.options.Gate, Token: log.Token, Events: l.hooks(ctx, way.copyTo), Rewriter: rw,
+	regions := map[string]bool{}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: j.options.Stage, MaxFiles: maxFiles(j.env, j.options.MaxFiles), Calls: j.options.LoadConcurrency, Gate: j.options.Gate, Token: log.Token, Events: j.hooks(ctx, way.copyTo, regions), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local, Repeatable: log.History.Undo != nil}
 	if log.History.Replace != nil {
 		req.Timestamp = 0 // files with delete markers have no cells of the timestamp
@@ -94,18 +94,14 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 	e.Total("load", progress.Amount{Files: int64(len(req.Files))})
 	_, err := j.cluster.Load(ctx, req)
 	r.LoadTime = time.Since(start)
-	r.Regions = len(l.regions)
+	r.Regions = len(regions)
 	if err != nil {
 		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m, way.cuts != ""), st.Location))
 	}
 	// Other files in the table have the rows of files that were cut or merged. If the
 	// files belong to the caller, these must not be loaded again.
-	for _, uri := range log.Replaced { // by earlier attempts
-		if name := pathOf(uri); !slices.Contains(l.replaced, name) {
-			l.replaced = append(l.replaced, name)
-		}
-	}
-	for _, name := range l.replaced {
+	for _, uri := range log.Replaced { // by this attempt and earlier ones
+		name := pathOf(uri)
 		if err := st.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			e.Warn("superseded HFile not removed", "path", name, "error", err)
 		}
@@ -138,21 +134,15 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, moved b
 	return setting.Textf("; if the outcome stays unknown, give %s, which loads all again with the same timestamps (rows deleted meanwhile come back)", again)
 }
 
-// journaledLoad records the events of a load in the journal.
-type journaledLoad struct {
-	run      *run
-	regions  map[string]bool
-	replaced []string // paths on HDFS
-}
-
-// hooks returns the events. The journal is copied to a directory, if that is not nil, when HBase is about to be called.
-func (l *journaledLoad) hooks(ctx context.Context, copyTo *staging.Dir) loader.Events {
-	log, e := l.run.job, l.run.options.Events
+// hooks returns the events of a load, which are recorded in the journal. The journal is copied to a directory, if that is not nil, when HBase is about
+// to be called. The regions that load files are added to the given ones.
+func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string]bool) loader.Events {
+	log, e := j.job, j.options.Events
 	return loader.Events{
 		OnPrepared: func(token string) error {
 			err := log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
 			if err == nil && copyTo != nil {
-				l.run.copying.Go(func() { log.Publish(ctx, copyTo, e) })
+				j.copying.Go(func() { log.Publish(ctx, copyTo, e) })
 			}
 			return err
 		},
@@ -162,11 +152,11 @@ func (l *journaledLoad) hooks(ctx context.Context, copyTo *staging.Dir) loader.E
 				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
 			}
 			err := log.Record(checkpoint.EventSending, s)
-			l.run.copying.Wait()
+			j.copying.Wait()
 			return err
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
-			l.regions[r.Encoded] = true
+			regions[r.Encoded] = true
 			e.Load(r.Encoded, len(files))
 			return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
 		},
@@ -187,13 +177,9 @@ func (l *journaledLoad) hooks(ctx context.Context, copyTo *staging.Dir) loader.E
 			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
-			l.replaced = append(l.replaced, pathOf(parent.Path))
 			return log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
-			for _, p := range parents {
-				l.replaced = append(l.replaced, pathOf(p.Path))
-			}
 			return log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
 		},
 		OnRefused: func(refused *loader.RefusedError) error {

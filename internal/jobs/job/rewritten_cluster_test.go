@@ -61,7 +61,7 @@ func TestFilesModeAfterRewrites(t *testing.T) {
 func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 	t.Parallel()
 	log := &checkpoint.Job{History: checkpoint.NewHistory()}
-	hooks := (&journaledLoad{run: &run{job: log}, regions: map[string]bool{}}).hooks(t.Context(), nil)
+	hooks := (&run{job: log}).hooks(t.Context(), nil, map[string]bool{})
 	region := loader.Region{Encoded: "ab"}
 	was := loader.HFile{Family: "f", Path: "hdfs://nn/s/f/0", First: rowkey.Key("a"), Last: rowkey.Key("b"), Size: 5, FileID: 3}
 	now := was
