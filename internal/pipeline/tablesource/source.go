@@ -306,11 +306,7 @@ func (s *Source) Close(ctx context.Context) error {
 	if !s.Own || s.keep {
 		return nil
 	}
-	table, err := loader.ParseTableName(s.Snapshot.Table)
-	if err != nil {
-		return err
-	}
-	return remove(ctx, s.env, table, s.Snapshot.Name)
+	return remove(ctx, s.env, s.ref.Table, s.Snapshot.Name)
 }
 
 func remove(ctx context.Context, env *cluster.Env, table loader.TableName, name string) error {
