@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/progress"
-	"bulkload/pkg/loader"
 )
 
 // Compactions that a job requests after loading a table.
@@ -15,17 +13,18 @@ const (
 	compactMajor = "major"
 )
 
-// compactLoaded requests compactions of the families of a loaded table; how is minor or major. Region servers run them asynchronously. Since the load
-// is done, a failure is only a warning.
-func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts, how string, e progress.Events) {
+// compactLoaded requests compactions of the families of a loaded table, if the options do. Region servers run them asynchronously. Since the load is
+// done, a failure is only a warning.
+func (j *run) compactLoaded(ctx context.Context, table *cluster.Facts) error {
+	how, e := j.options.CompactAfter, j.options.Events
 	if how != compactMinor && how != compactMajor {
-		return
+		return nil
 	}
-	regions, err := c.Regions(ctx, table.Name)
+	regions, err := j.cluster.Regions(ctx, table.Name)
 	asked := 0
 	for _, r := range regions {
 		for _, f := range table.Families {
-			if one := c.Compact(ctx, r, f.Name, how == compactMajor); one != nil {
+			if one := j.cluster.Compact(ctx, r, f.Name, how == compactMajor); one != nil {
 				err = one
 				continue
 			}
@@ -34,7 +33,8 @@ func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts,
 	}
 	if err != nil {
 		e.Warn("compactions were not asked for everywhere", "table", table.Name, "stores", asked, "error", err, "hint", fmt.Sprintf("hbase shell: %s '%s'", map[string]string{compactMinor: "compact", compactMajor: "major_compact"}[how], table.Name))
-		return
+		return nil
 	}
 	e.Note("compactions are asked for", "table", table.Name, "kind", how, "stores", asked)
+	return nil
 }

@@ -64,7 +64,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
 		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.job.Record(checkpoint.EventPlan, *p) }},
 		d.job.BeginStep(d.options.State.Version),
-		{Name: "keep the table quiet", Run: func(ctx context.Context) error { return d.keepQuiet(ctx, d.options.Quiet) }},
+		{Name: "keep the table quiet", Run: d.keepQuiet},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
 		{Name: "take the snapshot", Run: d.snapshot},
@@ -72,10 +72,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
 		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.job.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
 		{Name: "check the table again", Run: d.sameTable},
-		{Name: "ask for compactions", Run: func(ctx context.Context) error {
-			compactLoaded(ctx, d.cluster, d.facts, d.options.CompactAfter, d.options.Events)
-			return nil
-		}},
+		{Name: "ask for compactions", Run: func(ctx context.Context) error { return d.compactLoaded(ctx, d.facts) }},
 		{Name: "give the table back", Run: d.giveBack},
 		{Name: "delete older snapshots", Run: d.dropOlder},
 		{Name: "end the job", Run: d.end},

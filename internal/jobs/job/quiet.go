@@ -9,16 +9,13 @@ import (
 )
 
 // keepQuiet switches off splits, merges and normalization of the job's tables, if requested.
-func (j *run) keepQuiet(ctx context.Context, asked bool) error {
-	if !asked {
+func (j *run) keepQuiet(ctx context.Context) error {
+	if !j.options.Quiet {
 		return nil
 	}
 	names := []loader.TableName{j.facts.Name}
-	if len(j.targets) > 0 {
-		names = names[:0]
-		for _, t := range j.targets {
-			names = append(names, t.facts.Name)
-		}
+	for _, t := range j.targets[min(1, len(j.targets)):] {
+		names = append(names, t.facts.Name)
 	}
 	s, err := j.cluster.Status(ctx)
 	if err != nil {

@@ -208,7 +208,7 @@ func (j *run) steps() []checkpoint.Step {
 			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
 			return err
 		}},
-		{Name: "keep the tables quiet", Run: func(ctx context.Context) error { return j.keepQuiet(ctx, j.options.Quiet) }},
+		{Name: "keep the tables quiet", Run: j.keepQuiet},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
 		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},
@@ -221,10 +221,7 @@ func (j *run) steps() []checkpoint.Step {
 			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: f.verify})
 	}
 	for _, t := range j.targets {
-		steps = append(steps, checkpoint.Step{Name: "ask for compactions of " + t.Table, Run: func(ctx context.Context) error {
-			compactLoaded(ctx, j.cluster, t.facts, j.options.CompactAfter, j.options.Events)
-			return nil
-		}})
+		steps = append(steps, checkpoint.Step{Name: "ask for compactions of " + t.Table, Run: func(ctx context.Context) error { return j.compactLoaded(ctx, t.facts) }})
 	}
 	steps = append(steps, checkpoint.Step{Name: "give the tables back", Run: j.giveBack}, checkpoint.Step{Name: "delete older snapshots", Run: j.dropOlder})
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, fills) }})
