@@ -66,7 +66,7 @@ func answerAfter(delay func() time.Duration) func(nc net.Conn) {
 	}
 }
 
-// pipedCluster returns a cluster whose servers are a function, each of which may be silent for a second.
+// pipedCluster returns a cluster whose servers are a function. They may be silent for a second.
 func pipedCluster(dials *atomic.Int32, serve func(nc net.Conn)) *Cluster {
 	takeLogrus(slog.New(slog.DiscardHandler))
 	return stubCluster(Config{CallTimeout: time.Second, Dialer: onPipes(dials, serve)})
