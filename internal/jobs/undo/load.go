@@ -32,6 +32,8 @@ type load struct {
 	created   int64     // creation time of the snapshot, milliseconds; 0: not in the journal
 	clusterID string    // cluster of the load; empty: the journal is of an older version
 	twins     []string  // other jobs that have loaded the table with the same timestamp
+	others    int       // number of other timestamps of the table that were undone
+	all       bool      // all older cells that become visible again are written with the markers
 }
 
 // finished refuses jobs that have no load into an existing table, and jobs that are not done.

@@ -26,34 +26,26 @@ type part struct {
 	copies bool // with copies of the older cells that become visible again
 }
 
-// writing has the options for writing markers.
-type writing struct {
-	reading
-	others int  // other timestamps of the table that were undone
-	all    bool // write copies in every family
-	number int  // number of the write, from 0
-}
-
 // write writes a file of markers for each region and family that has cells of the
 // load. In families with copies the file has, after each marker, the older cells
 // that become visible again: a compaction that reads them and the load's cells
 // without the markers would drop them. File names depend on the load, the region
-// and the number of the write.
-func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
+// and the number of the write, from 0.
+func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, number int, o reading) ([]loader.HFile, error) {
 	var parts []rewrite.Content
 	for i, r := range s.Regions {
 		for j, rows := range r.Families {
 			if rows == 0 {
 				continue
 			}
-			p := part{i, s.Families[j].Family, rows, o.all || !keepsOlder(s.Families[j], o.others)}
+			p := part{i, s.Families[j].Family, rows, l.all || !keepsOlder(s.Families[j], l.others)}
 			size := rows * rewrite.MarkerBytes
 			if p.copies {
 				size += snap.Regions[i].Bytes
 			}
-			parts = append(parts, rewrite.Content{Family: p.family, Name: l.fileName(snap, p, o.number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
+			parts = append(parts, rewrite.Content{Family: p.family, Name: l.fileName(snap, p, number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error {
-					return l.markers(ctx, snap, p, o.reading, add)
+					return l.markers(ctx, snap, p, o, add)
 				}})
 		}
 	}

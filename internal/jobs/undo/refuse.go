@@ -15,8 +15,7 @@ import (
 )
 
 // refusals returns why markers would lose data, or might; none: they would not.
-// others is the number of other timestamps of the table that were undone.
-func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
+func (l *load) refusals(s *result.Survey, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	for _, twin := range l.twins {
 		no("job %s has loaded timestamp %d too, and the cells that both wrote would go (if they may, bulkload clean %s %s comes first)", twin, l.stamp, setting.Job, twin)
@@ -32,16 +31,16 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 		no("%s is given, but %s there before the load", setting.InsertOnly, setting.Count(s.RowsOverwritten, "row was"))
 	}
 	for _, f := range s.Families {
-		need := 2 + others
+		need := 2 + l.others
 		switch {
 		case insertOnly:
-		case f.KeepDeleted && s.RowsRestored > 0 && !keepsOlder(f, others):
+		case f.KeepDeleted && s.RowsRestored > 0 && !keepsOlder(f, l.others):
 			no("family %s has KEEP_DELETED_CELLS and keeps %d versions, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, f.Versions, need)
 		case f.Compacted == 0:
-		case f.Versions == 1 && others == 0:
+		case f.Versions == 1 && l.others == 0:
 			no("family %s keeps one version, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
 		case f.Versions < need:
-			no("family %s keeps %d versions, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, f.Versions, f.Compacted, f.Cells, others, need)
+			no("family %s keeps %d versions, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, f.Versions, f.Compacted, f.Cells, l.others, need)
 		case f.Deletes > 0:
 			no("in %d rows of family %s markers delete single versions, and a compaction rewrote %d of the load's %d cells: what readers saw there before the load is unknown", f.Deletes, f.Family, f.Compacted, f.Cells)
 		}

@@ -213,7 +213,7 @@ func (u *undo) findTwins() error {
 func (u *undo) judge(ctx context.Context) error {
 	var all []setting.Text
 	for _, t := range u.tables {
-		for _, why := range t.refusals(t.result.Survey, t.others, u.options.InsertOnly) {
+		for _, why := range t.refusals(t.result.Survey, u.options.InsertOnly) {
 			if t.several {
 				why = setting.Textf("table %s: %s", t.table, why)
 			}

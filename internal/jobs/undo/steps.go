@@ -90,7 +90,7 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 	t.undo.options.Events.Phase("write")
 	rw := rewrite.New(dir.FS, dir.Location.Path, t.facts.FamilyOf, time.Now().UnixMilli(), t.undo.job.Check)
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.undo.read, others: t.others, all: t.all, number: t.undo.job.Undo.Written})
+	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, t.undo.job.Undo.Written, t.undo.read)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (u *undo) reconsider(ctx context.Context) error {
 			return err
 		}
 		s := t.result.Survey
-		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.options.InsertOnly)) == 0
+		asLoaded = asLoaded && len(t.refusals(uncompacted(s), u.options.InsertOnly)) == 0
 		unchanged = unchanged && s.Rest == before[i].Survey.Rest && s.Versions == before[i].Survey.Versions
 	}
 	refused := u.judge(ctx)

@@ -138,7 +138,7 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		rt.Fatalf("survey is\n%+v, want\n%+v", got, want)
 	}
-	if why := s.load.refusals(s.survey, 0, false); len(why) > 0 {
+	if why := s.load.refusals(s.survey, false); len(why) > 0 {
 		rt.Fatalf("refused: %v", why)
 	}
 }
@@ -147,7 +147,7 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	testcheck.Must(t, s.table.FS.MkdirAll(t.Context(), "/staging", 0o755))
 	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9, new(checkpoint.Job).Check)
-	files, err := s.load.write(t.Context(), s.snap, s.survey, rw, "", writing{reading: labReading()})
+	files, err := s.load.write(t.Context(), s.snap, s.survey, rw, "", 0, labReading())
 	testcheck.Must(t, err)
 	markers := int64(0)
 	compacted = newLab(t, s.versions, "f", "g")
@@ -192,7 +192,7 @@ func (s *surveyed) seenWithMarkers(t *testing.T, rt *rapid.T) {
 	if again.Rest != s.survey.Rest || again.Versions != s.survey.Versions || again.CellsSeen != 0 {
 		rt.Fatalf("with markers the rest is %+v with %d cells of the load, predicted was %+v", again.Rest, again.CellsSeen, s.survey.Rest)
 	}
-	if rows := s.writtenRows(); again.Marked != int64(len(rows)) || len(s.load.refusals(again, 0, false)) == 0 {
+	if rows := s.writtenRows(); again.Marked != int64(len(rows)) || len(s.load.refusals(again, false)) == 0 {
 		rt.Fatalf("with markers in %d of %d rows an undo is not refused", again.Marked, len(rows))
 	}
 }

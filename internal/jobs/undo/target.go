@@ -20,8 +20,6 @@ type target struct {
 	undo   *undo
 	facts  *cluster.Facts
 	result *result.Undo
-	others int  // number of other timestamps of the table that were undone
-	all    bool // all older cells that become visible again are written with the markers
 }
 
 // target sets the targets of loads and their results.
