@@ -5,7 +5,6 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/verify"
@@ -51,11 +50,8 @@ func (j *run) storesReadable(ctx context.Context) error {
 	}
 	s := &verify.Stores{Root: hbaseRoot(j.env)}
 	if s.Root != "" {
-		l, err := j.env.Conf.Resolve(j.env.Conf.Value(cluster.RootDirKey))
-		if err != nil {
-			return fail.With(fail.Config, err)
-		}
-		if s.FS, err = j.env.FS(l); err != nil {
+		var err error
+		if s.FS, _, err = j.env.Resolve(j.env.Conf.Value(cluster.RootDirKey)); err != nil {
 			return err
 		}
 	}
