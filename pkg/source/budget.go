@@ -59,7 +59,8 @@ func NewBudget(spec string) (*Budget, error) {
 	return b, nil
 }
 
-// Count records that n records were read, good or bad. It lets a share be judged before the end.
+// Count records that n records of batches were read, good or bad. It lets a share be judged before the end: count a batch before its records are
+// rejected.
 func (b *Budget) Count(n int64) { b.read.Add(n) }
 
 // Bad returns the number of records given to Reject; one that spans several lines counts once per line.
@@ -84,8 +85,13 @@ func (b *Budget) Reset() {
 	b.read.Store(0)
 }
 
-// Reject skips a bad record. Its error is about this record if none is allowed, or says that there are too many; both match ErrBudget. It
-// is a function for [Options.Reject].
+// RejectRead is Reject for a record that no batch has, and therefore no call of Count. It is a function for [Options.Reject].
+func (b *Budget) RejectRead(e RowError) error {
+	b.read.Add(1)
+	return b.Reject(e)
+}
+
+// Reject skips a bad record of a batch. Its error is about this record if none is allowed, or says that there are too many; both match ErrBudget.
 func (b *Budget) Reject(e RowError) error {
 	lines := max(e.Lines, 1)
 	b.extra.Add(lines - 1)

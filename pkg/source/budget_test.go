@@ -62,6 +62,55 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// readWithin reads lines of two columns, as a build does, within a budget.
+func readWithin(t *testing.T, spec, data string) error {
+	b, err := NewBudget(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := Open(t.Context(), memory("/x.csv", []byte(data)), []string{"/x.csv"}, Options{Header: HeaderNone, Columns: []string{"a", "b"}, SplitSize: 1 << 30, ChunkSize: 4 << 10, Reject: b.RejectRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := in.NewReader()
+	for split := range in.Splits() {
+		if err := reader.Read(t.Context(), split, func(batch *Batch) error {
+			b.Count(int64(batch.Rows))
+			for row := range batch.Rows {
+				if string(batch.Field(row, 0)) == "late" {
+					if err := b.Reject(batch.RowError(row)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return b.Finish(in.Records())
+}
+
+// TestSharesAreOfAllRecords checks that bad records are compared with all records read before them, also where they are in no batch, and that a record that
+// spans lines counts as so many.
+func TestSharesAreOfAllRecords(t *testing.T) {
+	for _, tt := range []struct{ spec, some, want string }{
+		{"40%", "1,2\n3,4\nbad\n", ""},
+		{"40%", "1,2\nlate,4\n3,4\n", ""},
+		{"40%", "1,2\nlate,4\n3,4\n5,6\nbad\n", ""},
+		{"39%", "1,2\nlate,4\n3,4\n5,6\nbad\n", "more than the 39% that"},
+		{"2%", strings.Repeat("1,2\n", 50) + "bad\n", ""},
+		{"1.9%", strings.Repeat("1,2\n", 50) + "bad\n", "of the first"},
+		{"61%", "1,2\nx,\"\ny\n\"z\n3,4\n", ""},
+		{"59%", "1,2\nx,\"\ny\n\"z\n3,4\n", "of the first"},
+	} {
+		err := readWithin(t, tt.spec, strings.Repeat(tt.some, 10_000))
+		if (err == nil) != (tt.want == "") || err != nil && (!errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s of %.20q: %v, want %q", tt.spec, tt.some, err, tt.want)
+		}
+	}
+}
+
 func TestRejectFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.jsonl")
 	var first []byte

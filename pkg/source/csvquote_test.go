@@ -16,7 +16,7 @@ func judged(t *testing.T, text, spec string, o Options) (rows [][]string, b *Bud
 		if b, err = NewBudget(spec); err != nil {
 			t.Fatal(err)
 		}
-		o.SplitSize, o.ChunkSize, o.Reject = size, 16, b.Reject
+		o.SplitSize, o.ChunkSize, o.Reject = size, 16, b.RejectRead
 		if in, err = Open(t.Context(), func(name string) (FS, string, error) { return &memFile{name, []byte(text)}, name, nil }, []string{"/x.csv"}, o); err != nil {
 			return nil, b, nil, err
 		}

@@ -84,7 +84,7 @@ func ExampleBudget() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	in, err := source.Open(ctx, resolve, []string{name}, source.Options{Reject: budget.Reject})
+	in, err := source.Open(ctx, resolve, []string{name}, source.Options{Reject: budget.RejectRead})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func TestJSONFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	budget.File = rejects
-	in, err := Open(t.Context(), disk, []string{dir}, Options{Reject: budget.Reject})
+	in, err := Open(t.Context(), disk, []string{dir}, Options{Reject: budget.RejectRead})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,6 +177,7 @@ func (r *reading) filter() (_ *cells.Filter, err error) {
 
 // rows appends the rows of a batch that the filter keeps.
 func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
+	r.options.Budget.Count(int64(b.Rows))
 	for row := range b.Rows {
 		keep, err := f.Keeps(b, row)
 		switch {
@@ -191,7 +192,6 @@ func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool)
 		}
 	}
 	r.bytes.Add(b.Bytes)
-	r.options.Budget.Count(int64(b.Rows))
 	return rows, nil
 }
 

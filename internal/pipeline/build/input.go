@@ -118,7 +118,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	if err := errors.Join(k.leaveOut(s, w), k.checkFiles()); err != nil {
 		return nil, o, err
 	}
-	o.Reject = k.Budget.Reject
+	o.Reject = k.Budget.RejectRead
 	return k, o, fail.With(fail.Config, o.Validate())
 }
 

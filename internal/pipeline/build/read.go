@@ -182,6 +182,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 		return errTooLong(s) // packed text, whose length is not known before
 	}
 	w.got.add(b)
+	w.budget.Count(int64(b.Rows))
 	if nulls := b.Nulls(); nulls != w.nulls {
 		w.nulls = nulls
 		cells.SetNulls(w.tables, nulls)
@@ -197,7 +198,6 @@ func (w *readWorker) batch(b *source.Batch) error {
 		w.own[i].Add(m.Passed)
 		m.Passed = 0
 	}
-	w.budget.Count(int64(b.Rows))
 	w.events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }

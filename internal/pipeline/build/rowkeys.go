@@ -60,6 +60,7 @@ func (w *keyWorker) batch(b *source.Batch) error {
 		w.nulls = nulls
 		cells.SetNulls(w.tables, nulls)
 	}
+	w.options.Budget.Count(int64(b.Rows))
 	m := w.tables[0]
 	for row := range b.Rows {
 		keep, err := w.filter.Keeps(b, row)
@@ -77,7 +78,6 @@ func (w *keyWorker) batch(b *source.Batch) error {
 			return err
 		}
 	}
-	w.options.Budget.Count(int64(b.Rows))
 	w.options.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }

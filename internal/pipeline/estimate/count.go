@@ -235,6 +235,7 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 
 func (w *countWorker) batch(b *source.Batch) error {
 	w.store = w.plan.StoresEmpty(b.Nulls())
+	w.options.Budget.Count(int64(b.Rows))
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
 			return err
@@ -242,7 +243,6 @@ func (w *countWorker) batch(b *source.Batch) error {
 	}
 	w.total.input += float64(b.Bytes)
 	w.total.seen += int64(b.Rows)
-	w.options.Budget.Count(int64(b.Rows))
 	w.options.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }
