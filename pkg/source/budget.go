@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,13 +25,12 @@ type Budget struct {
 	// Set it before the first call.
 	Part bool
 
-	spec    string
-	most    int64   // records, or
-	percent float64 // of all records, when share
-	share   bool
-	bad     atomic.Int64
-	extra   atomic.Int64 // of them, lines after the first of a record
-	read    atomic.Int64
+	spec  string
+	most  int64    // records, or
+	share *big.Rat // of all records, 1 for all; nil: most counts
+	bad   atomic.Int64
+	extra atomic.Int64 // of them, lines after the first of a record
+	read  atomic.Int64
 }
 
 // NewBudget parses a number of records ("100") or a share of them ("0.5%"). "" and "0" allow none.
@@ -38,12 +38,9 @@ func NewBudget(spec string) (*Budget, error) {
 	b := &Budget{spec: spec}
 	number, share := strings.CutSuffix(strings.TrimSpace(spec), "%")
 	var err error
-	switch b.share = share; {
+	switch {
 	case share:
-		b.percent, err = strconv.ParseFloat(number, 64)
-		if err == nil && !(b.percent >= 0 && b.percent <= 100) {
-			err = errors.New("a share is 0% to 100%")
-		}
+		b.share, err = parseShare(number)
 	case number != "":
 		b.most, err = strconv.ParseInt(number, 10, 64)
 		if err == nil && b.most < 0 {
@@ -59,6 +56,28 @@ func NewBudget(spec string) (*Budget, error) {
 	return b, nil
 }
 
+// parseShare parses a percentage exactly: 29% are 29 of 100.
+func parseShare(percent string) (*big.Rat, error) {
+	f, err := strconv.ParseFloat(percent, 64)
+	if err != nil {
+		return nil, err
+	}
+	if !(f >= 0 && f <= 100) {
+		return nil, errors.New("a share is 0% to 100%")
+	}
+	exact := new(big.Rat)
+	if _, ok := exact.SetString(percent); !ok || f == 0 {
+		exact.SetFloat64(f)
+	}
+	return exact.Quo(exact, big.NewRat(100, 1)), nil
+}
+
+// exceeds reports whether a number of bad records is more than the share of a total.
+func (b *Budget) exceeds(bad, total int64) bool {
+	most := new(big.Rat).SetInt64(total)
+	return new(big.Rat).SetInt64(bad).Cmp(most.Mul(most, b.share)) > 0
+}
+
 // Count records that n records of batches were read, good or bad. It lets a share be judged before the end: count a batch before its records are
 // rejected.
 func (b *Budget) Count(n int64) { b.read.Add(n) }
@@ -72,8 +91,8 @@ func (b *Budget) Extra() int64 { return b.extra.Load() }
 
 // Allows reports whether a number of bad records is within the budget for a total, regardless of the counts.
 func (b *Budget) Allows(bad, total int64) bool {
-	if b.share {
-		return bad == 0 || float64(bad) <= b.percent/100*float64(total)
+	if b.share != nil {
+		return bad == 0 || !b.exceeds(bad, total)
 	}
 	return bad <= b.most
 }
@@ -104,7 +123,7 @@ func (b *Budget) Reject(e RowError) error {
 			return err
 		}
 	}
-	if !b.share {
+	if b.share == nil {
 		switch {
 		case bad > b.most && lines > 1:
 			return &budgetError{row: e.keep(), text: setting.Textf("it spans %s, which count as so many bad records: with them there are %d, and %s allows %d", setting.Count(lines, "line"), bad, setting.BadRecords, b.most)}
@@ -116,19 +135,21 @@ func (b *Budget) Reject(e RowError) error {
 	if b.Part {
 		return nil
 	}
-	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
+	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && b.exceeds(bad, read) {
 		return &budgetError{row: e.keep(), text: setting.Textf("%d of the first %s are bad, more than the %s that %s allows", bad, setting.Count(read, "record"), b.spec, setting.BadRecords)}
 	}
 	return nil
 }
 
 // None reports whether the budget allows no bad record.
-func (b *Budget) None() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
+func (b *Budget) None() bool {
+	return b.share != nil && b.share.Sign() == 0 || b.share == nil && b.most == 0
+}
 
 // Finish judges the whole input: total is the number of its records, including bad ones, without [Budget.Extra]. It does not finish the
 // file.
 func (b *Budget) Finish(total int64) error {
-	if b.share && b.Part {
+	if b.share != nil && b.Part {
 		return nil
 	}
 	return b.Judge(b.Bad(), total+b.Extra())
@@ -139,9 +160,9 @@ func (b *Budget) Judge(bad, total int64) error {
 	switch {
 	case bad == 0:
 		return nil
-	case !b.share && bad > b.most:
+	case b.share == nil && bad > b.most:
 		return &budgetError{text: setting.Textf("%s bad, and %s allows %d", setting.Count(bad, "record is"), setting.BadRecords, b.most)}
-	case b.share && float64(bad) > b.percent/100*float64(total):
+	case b.share != nil && b.exceeds(bad, total):
 		return &budgetError{text: setting.Textf("%d of %s are bad, more than the %s that %s allows", bad, setting.Count(total, "record"), b.spec, setting.BadRecords)}
 	}
 	return nil

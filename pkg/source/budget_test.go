@@ -33,6 +33,12 @@ func TestBudget(t *testing.T) {
 		{spec: "1%", read: 20_000, bad: 200},
 		{spec: "1%", read: 20_000, bad: 201, at: 201, failsAtEnd: true},
 		{spec: "100%", read: 10, bad: 10},
+		{spec: "29%", read: 100, bad: 29},
+		{spec: "0.7%", read: 1000, bad: 7},
+		{spec: "0.57%", read: 20_000, bad: 114},
+		{spec: "0.57%", read: 20_000, bad: 115, at: 115, failsAtEnd: true},
+		{spec: "1e-400%", read: 20_000, bad: 1, at: 1, failsAtEnd: true},
+		{spec: "0x1p-1%", read: 200, bad: 1},
 	} {
 		b, err := NewBudget(tt.spec)
 		if err != nil {
@@ -55,6 +61,9 @@ func TestBudget(t *testing.T) {
 		}
 		if err := b.Finish(max(tt.read, tt.bad)); errors.Is(err, ErrBudget) != tt.failsAtEnd {
 			t.Errorf("%+v: at the end: %v", tt, err)
+		}
+		if total := max(tt.read, tt.bad); b.Allows(tt.bad, total) == tt.failsAtEnd {
+			t.Errorf("%+v: %d of %d are allowed: %v", tt, tt.bad, total, tt.failsAtEnd)
 		}
 		if b.Bad() != tt.bad {
 			t.Errorf("%+v: %d bad", tt, b.Bad())

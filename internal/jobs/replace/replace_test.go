@@ -216,7 +216,7 @@ func TestLimit(t *testing.T) {
 		allows        bool
 	}{
 		{"", 5, 100, true}, {"", 6, 100, false}, {"5%", 5, 100, true}, {"0.5%", 1, 200, true}, {"0.5%", 2, 200, false},
-		{"0", 0, 10, true}, {"0", 1, 10, false}, {"7", 7, 7, true}, {"7", 8, 1000, false}, {"0%", 0, 0, true}, {"", 0, 0, true}, {"100%", 3, 3, true},
+		{"0", 0, 10, true}, {"0", 1, 10, false}, {"7", 7, 7, true}, {"7", 8, 1000, false}, {"0%", 0, 0, true}, {"", 0, 0, true}, {"100%", 3, 3, true}, {"0.57%", 57, 10_000, true}, {"0.57%", 58, 10_000, false}, {"1.13%", 113, 10_000, true},
 	} {
 		l, err := spec.ParseDeleteLimit(c.text)
 		testcheck.Must(t, err)

@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -43,13 +44,15 @@ func (l DeleteLimit) String() string {
 
 // Allows reports whether the given number of a table's rows may be deleted.
 func (l DeleteLimit) Allows(deleted, rows int64) bool {
-	switch {
-	case l.text == "":
-		l.percent = 5
-	case l.rows >= 0:
+	if l.text != "" && l.rows >= 0 {
 		return deleted <= l.rows
 	}
-	return float64(deleted)*100 <= l.percent*float64(rows)
+	most, ok := new(big.Rat).SetString(strings.TrimSuffix(l.String(), "%")) // 29% are 29 of 100
+	if !ok {
+		most = new(big.Rat).SetFloat64(l.percent)
+	}
+	most.Mul(most, big.NewRat(rows, 100))
+	return new(big.Rat).SetInt64(deleted).Cmp(most) <= 0
 }
 
 // All reports whether every row may be deleted.
