@@ -68,8 +68,7 @@ func TestShellStatement(t *testing.T) {
 	const want = `create 'ns:t',
   {NAME => 'f', COMPRESSION => 'SNAPPY', TTL => 'FOREVER'},
   {NAME => 'g', VERSIONS => '3', CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '4'}},
-  {MAX_FILESIZE => '100'},
-  {CONFIGURATION => {'k' => "it's"}},
+  {MAX_FILESIZE => '100', CONFIGURATION => {'k' => "it's"}},
   SPLITS => ['a', 'b\x00\xFF', 'c"#{x}\x5C\x27']`
 	if got := Statement(spec); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

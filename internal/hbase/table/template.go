@@ -2,12 +2,12 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"bulkload/pkg/keygen/rowkey"
@@ -65,10 +65,27 @@ func Same(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
 	return nil
 }
 
+// differences lists what a table has otherwise than the request. A request that is copied from a table has all attributes of its families, and all
+// must be the same; another one leaves those that it does not name to the table.
 func differences(have *Template, want loader.TableSpec) (all []string) {
 	differ := func(what string, have, want any) {
 		if have != want {
 			all = append(all, fmt.Sprintf("%s is %v, not %v", what, have, want))
+		}
+	}
+	copied := slices.ContainsFunc(want.Families, func(f loader.Family) bool { return f.Attributes != nil })
+	further := func(of string, have, want, defaults map[string]string) {
+		both := design(have, defaults)
+		maps.Copy(both, design(want, defaults))
+		for _, k := range slices.Sorted(maps.Keys(both)) {
+			if want[k] == "" && (!copied || k == fileTracker) {
+				continue
+			}
+			what := k
+			if k == maxFileSize {
+				what = "max file size"
+			}
+			differ(what+of, cmp.Or(have[k], defaults[k], "not set"), cmp.Or(want[k], defaults[k], "not set"))
 		}
 	}
 	for _, f := range want.Families {
@@ -92,10 +109,9 @@ func differences(have *Template, want loader.TableSpec) (all []string) {
 		} else {
 			differ("TTL of "+f.Name, h.TTL, int64(loader.Forever))
 		}
+		further(" of "+f.Name, furtherAttributes(h), furtherAttributes(f), familyDefaults())
 	}
-	if v := want.Attributes["MAX_FILESIZE"]; v != "" {
-		differ("max file size", have.Attributes["MAX_FILESIZE"], v)
-	}
+	further("", tableAttributes(have.Attributes, have.Configuration), tableAttributes(want.Attributes, want.Configuration), tableDefaults())
 	missing := 0
 	for _, s := range want.SplitKeys {
 		if _, ok := slices.BinarySearchFunc(have.SplitKeys, s, bytes.Compare); !ok {
@@ -108,34 +124,18 @@ func differences(have *Template, want loader.TableSpec) (all []string) {
 	return all
 }
 
-// Statement returns the HBase shell (JRuby) statement that creates a table.
+// Statement returns the HBase shell (JRuby) statement that creates a table, with all attributes that differ from HBase's defaults, except those of
+// [design] that belong to one table.
 func Statement(t loader.TableSpec) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
 	for _, f := range t.Families {
-		fmt.Fprintf(&b, ",\n  {NAME => %s", rubyString([]byte(f.Name)))
-		for _, s := range []struct{ key, value string }{
-			{"COMPRESSION", f.Compression}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"BLOOMFILTER", f.Bloom},
-			{"BLOCKSIZE", number(int64(f.BlockSize))}, {"VERSIONS", number(int64(f.Versions))}, {"TTL", ttl(f.TTL)},
-		} {
-			if s.value != "" {
-				fmt.Fprintf(&b, ", %s => '%s'", s.key, s.value)
-			}
-		}
-		if f.BloomParam != "" {
-			fmt.Fprintf(&b, ", CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '%s'}", f.BloomParam)
-		}
-		b.WriteByte('}')
+		attributes, configuration := familyAttributes(f)
+		pairs := shellPairs(familyFields(), attributes, configuration, familyDefaults())
+		fmt.Fprintf(&b, ",\n  {%s}", strings.Join(append([]string{"NAME => " + rubyString([]byte(f.Name))}, pairs...), ", "))
 	}
-	if v := t.Attributes["MAX_FILESIZE"]; v != "" {
-		fmt.Fprintf(&b, ",\n  {MAX_FILESIZE => '%s'}", v)
-	}
-	if len(t.Configuration) > 0 {
-		var pairs []string
-		for _, k := range slices.Sorted(maps.Keys(t.Configuration)) {
-			pairs = append(pairs, rubyString([]byte(k))+" => "+rubyString([]byte(t.Configuration[k])))
-		}
-		fmt.Fprintf(&b, ",\n  {CONFIGURATION => {%s}}", strings.Join(pairs, ", "))
+	if pairs := shellPairs(nil, t.Attributes, t.Configuration, tableDefaults()); len(pairs) > 0 {
+		fmt.Fprintf(&b, ",\n  {%s}", strings.Join(pairs, ", "))
 	}
 	if len(t.SplitKeys) > 0 {
 		points := make([]string, len(t.SplitKeys))
@@ -145,20 +145,6 @@ func Statement(t loader.TableSpec) string {
 		fmt.Fprintf(&b, ",\n  SPLITS => [%s]", strings.Join(points, ", "))
 	}
 	return b.String()
-}
-
-func number(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func ttl(seconds int64) string {
-	if seconds == loader.Forever {
-		return "FOREVER"
-	}
-	return number(seconds)
 }
 
 // binaryString quotes a split point for the shell, which passes it to
