@@ -71,7 +71,8 @@ func JobID(application string) string {
 }
 
 // Job returns the job of an application: from the ApplicationMaster while it runs, afterwards from the history server.
-// Between the two, and before the ApplicationMaster runs, the error is ErrUnknown for a moment.
+// Between the two, and before the ApplicationMaster runs, the error is ErrUnknown for a moment. It is ErrUnreachable too if the history server, which may
+// know the job, does not answer.
 func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	var out struct {
 		Job struct {

@@ -271,10 +271,12 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	}
 	// A ResourceManager that was started again forgets what has ended, and without recovery also what ran: NodeManagers end the containers of
 	// applications that it does not know. A container that is out of its reach can only write to the directory of its own submission.
-	switch forgotten, err := e.yarn.Forgotten(ctx, s.Application); {
+	switch forgotten, unsure := e.yarn.Forgotten(ctx, s.Application); {
 	case forgotten:
 		return "the ResourceManager was started again, and does not know it", nil
-	case errors.Is(err, yarn.ErrUnreachable):
+	case errors.Is(unsure, yarn.ErrUnreachable):
+		return "", e.unreachable(s, unsure)
+	case errors.Is(err, yarn.ErrUnreachable): // the history server, which may know it
 		return "", e.unreachable(s, err)
 	}
 	return "", fail.With(fail.Check, setting.Errorf("YARN does not know %s, which an earlier attempt submitted, and its output in %s is incomplete: check that it has ended, and give %s to start over",

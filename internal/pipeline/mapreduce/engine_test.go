@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
@@ -109,6 +110,7 @@ type bench struct {
 	out     build.Output
 	at      hdfsio.Location
 	server  string // the manager's
+	conf    string // directory of Hadoop's configuration
 	pipe    *piped // its output is that of the application
 }
 
@@ -126,10 +128,6 @@ func newBench(t *testing.T, script string) *bench {
 	m := &manager{state: "RUNNING", final: "UNDEFINED"}
 	server := serve(t, m)
 	conf, home := t.TempDir(), t.TempDir()
-	site := fmt.Sprintf("<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>%s</value></property></configuration>", strings.TrimPrefix(server, "http://"))
-	if err := os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte(site), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.Mkdir(filepath.Join(home, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +141,25 @@ func newBench(t *testing.T, script string) *bench {
 	}
 	env := &cluster.Env{Conf: c, Log: slog.New(slog.DiscardHandler)}
 	n := &notes{}
-	b := &bench{T: t, manager: m, server: server, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
+	b := &bench{T: t, manager: m, server: server, conf: conf, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
 	staging := t.TempDir()
+	b.set("yarn-site.xml", "yarn.resourcemanager.webapp.address", strings.TrimPrefix(server, "http://"))
 	b.out = build.Output{FS: hdfsio.Local{}, Dir: staging}
 	b.at = hdfsio.Location{Scheme: "file", Path: staging}
 	b.pipe = newPiped(t, jobtest.CSVSpec(plain(t)), [][]byte{[]byte("k04")}, 2, 2)
 	return b
+}
+
+// set writes a file of Hadoop's configuration that has names and values.
+func (b *bench) set(file string, pairs ...string) {
+	b.Helper()
+	var text strings.Builder
+	for p := range slices.Chunk(pairs, 2) {
+		fmt.Fprintf(&text, "<property><name>%s</name><value>%s</value></property>", p[0], p[1])
+	}
+	if err := os.WriteFile(filepath.Join(b.conf, file), []byte("<configuration>"+text.String()+"</configuration>"), 0o600); err != nil {
+		b.Fatal(err)
+	}
 }
 
 func plain(t *testing.T) string {
@@ -287,6 +298,20 @@ func TestForgotten(t *testing.T) {
 	_, err := b.build(t.Context())
 	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "YARN does not know") || len(b.notes.all) > 0 {
 		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
+// TestHistoryDown checks that the outcome of an application that the ResourceManager has forgotten is unknown while the history server is out of reach:
+// the same command asks again.
+func TestHistoryDown(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.more = b.begun(application), startedAt(1_700_000_000_000)
+	history := httptest.NewServer(http.NotFoundHandler())
+	history.Close()
+	b.set("mapred-site.xml", "mapreduce.jobhistory.webapp.address", strings.TrimPrefix(history.URL, "http://"))
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.Load || !errors.Is(err, yarn.ErrUnreachable) || !strings.Contains(err.Error(), "asks again") || len(b.notes.all) > 0 {
+		t.Errorf("%v (%v), %v", err, fail.KindOf(err), b.notes.all)
 	}
 }
 
