@@ -170,16 +170,35 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 		if err := e.yarn.Kill(ctx, a.ID); err != nil {
 			return fail.With(fail.Load, fmt.Errorf("end %s: %w", a.ID, err))
 		}
-		for !a.State.Ended() {
-			if err := retry.Sleep(ctx, e.Poll); err != nil {
-				return err
-			}
-			if a, err = e.yarn.Application(ctx, a.ID); err != nil {
-				return fail.With(fail.Load, fmt.Errorf("end %s: %w", s.Tag, err))
-			}
+		if err := e.awaitEnd(ctx, a.ID); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// maxKillSilence is how long the cluster may be unreachable after it has accepted the end of an application.
+const maxKillSilence = time.Minute
+
+// awaitEnd waits until an application has ended.
+func (e *Engine) awaitEnd(ctx context.Context, id string) error {
+	answered, silent := time.Now(), error(nil)
+	for {
+		if err := retry.Sleep(ctx, e.Poll); err != nil {
+			return errors.Join(err, silent)
+		}
+		a, err := e.yarn.Application(ctx, id)
+		switch {
+		case err == nil && a.State.Ended():
+			return nil
+		case err == nil:
+			answered, silent = time.Now(), nil
+		case !errors.Is(err, yarn.ErrUnreachable) || time.Since(answered) >= maxKillSilence:
+			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, err))
+		default:
+			silent = err
+		}
+	}
 }
 
 // newTag returns a unique tag.

@@ -34,6 +34,7 @@ type manager struct {
 	state  string
 	final  string
 	killed int
+	busy   int              // number of queries about the application, once it is killed, that are refused for the moment
 	more   map[string]any   // further responses, by path
 	paths  map[string]int   // number of requests, by path
 	asked  func(m *manager) // called for each query about the application
@@ -63,6 +64,11 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/ws/v1/cluster/apps/"+m.id && m.id != "":
 		if m.asked != nil {
 			m.asked(m)
+		}
+		if m.killed > 0 && m.busy > 0 {
+			m.busy--
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
 		answer(map[string]any{"app": m.app()})
 	case path == "/ws/v1/cluster/apps/"+m.id+"/state" && r.Method == http.MethodPut:
@@ -384,6 +390,33 @@ func TestStop(t *testing.T) {
 		if !errors.Is(err, c.cause) || b.manager.killed != c.want || len(b.notes.all) != c.want {
 			t.Errorf("kill %v, %v: %v, killed %d times, %v", c.kill, c.cause, err, b.manager.killed, b.notes.all)
 		}
+	}
+}
+
+// TestKillWaits checks that a ResourceManager that does not answer for a while, after it has accepted the end of an application, is asked again, and that
+// the error names it if the caller cannot wait.
+func TestKillWaits(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.manager.id, b.manager.tag, b.manager.busy = application, "bulkload-1", 3
+	c, err := connect(b.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b.yarn = c
+	s := Submission{Tag: "bulkload-1", Application: application}
+	if err := b.kill(t.Context(), s); err != nil || b.manager.killed != 1 || b.manager.busy != 0 {
+		t.Errorf("%v, killed %d times, %d refusals left", err, b.manager.killed, b.manager.busy)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.manager.state, b.manager.busy = "RUNNING", 1<<20
+	b.manager.asked = func(m *manager) {
+		if m.busy == 1<<20-2 {
+			cancel()
+		}
+	}
+	if err := b.kill(ctx, s); !errors.Is(err, context.Canceled) || !errors.Is(err, yarn.ErrUnreachable) {
+		t.Errorf("it may wait no longer: %v", err)
 	}
 }
 
