@@ -193,6 +193,8 @@ func (e *Engine) awaitEnd(ctx context.Context, id string) error {
 			return nil
 		case err == nil:
 			answered, silent = time.Now(), nil
+		case ctx.Err() != nil:
+			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, errors.Join(err, silent)))
 		case !errors.Is(err, yarn.ErrUnreachable) || time.Since(answered) >= maxKillSilence:
 			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, err))
 		default:
