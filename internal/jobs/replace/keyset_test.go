@@ -9,6 +9,37 @@ import (
 	"bulkload/pkg/hfile"
 )
 
+// TestKeySet compares a set with all hashes whose lowest bits are 0, for any number of these bits.
+func TestKeySet(t *testing.T) {
+	r := testcheck.Rand(t)
+	for range 50 {
+		s := newKeySet(int64(1+r.IntN(40)) * keyBytes)
+		added, other := make([]uint64, r.IntN(2000)), make([]uint64, 200)
+		for _, hashes := range [][]uint64{added, other} {
+			for i := range hashes {
+				hashes[i] = r.Uint64() << r.IntN(8)
+			}
+		}
+		for _, h := range added {
+			s.add([]uint64{h, h})
+		}
+		kept := map[uint64]bool{}
+		for _, h := range added {
+			if h%uint64(s.of()) == 0 {
+				kept[h] = true
+			}
+		}
+		if len(s.keys) != len(kept) || len(kept) > s.most {
+			t.Fatalf("%d of %d hashes are kept, one of %d; want %d", len(s.keys), len(added), s.of(), len(kept))
+		}
+		for _, h := range append(added, other...) {
+			if sampled := h%uint64(s.of()) == 0; s.sampled(h) != sampled || sampled && s.has(h) != kept[h] {
+				t.Fatalf("hash %x, one of %d: sampled %t, in the set %t", h, s.of(), s.sampled(h), s.has(h))
+			}
+		}
+	}
+}
+
 // TestPredictedDeletes compares predictions with the rows that are in one list and not in the other, with memory for all keys and for few.
 func TestPredictedDeletes(t *testing.T) {
 	const rows = 4000

@@ -312,3 +312,18 @@ func TestSaltValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSortsByTime checks every byte after the units of a layout: letters do not sort by time, other bytes do.
+func TestSortsByTime(t *testing.T) {
+	for c := range 256 {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		for _, units := range []string{"yyyy", "yyyyMMdd", "yyyy-MM-dd HH:mm:ss.SSS"} {
+			if got := sortsByTime(keygen.Literal{Bytes: append([]byte(units), byte(c))}); got == letter {
+				t.Errorf("%s with %q: %t", units, byte(c), got)
+			}
+		}
+		if sortsByTime(keygen.Literal{Bytes: []byte{byte(c)}}) {
+			t.Errorf("%q alone sorts by time", byte(c))
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
@@ -133,5 +134,5 @@ func (r region) ModTime() time.Time { return r.snap.Created }
 
 // FileID returns an id that differs between the files of different manifests.
 func (r region) FileID() (uint64, bool) {
-	return binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.ordinal+1), true // JSON numbers have 63 bits everywhere
+	return (binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.ordinal+1)) & math.MaxInt64, true // JSON numbers have 63 bits everywhere
 }

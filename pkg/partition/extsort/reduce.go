@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -42,7 +43,7 @@ func (s *Sorter) reduceRuns() error {
 
 // mergeRuns merges the n smallest runs into one.
 func (s *Sorter) mergeRuns(n int) error {
-	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
+	slices.SortFunc(s.runs, func(a, b *run) int { return cmp.Compare(a.size, b.size) })
 	old := slices.Clone(s.runs[:n])
 	need := s.disk.with(old)
 	out, err := s.newRunWriter()
