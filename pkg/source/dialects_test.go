@@ -200,3 +200,39 @@ func TestEndOfPostgres(t *testing.T) {
 		}
 	}
 }
+
+// TestSplitsBeginWhereRecordsDo checks that text is read in splits as in one where it depends on bytes far before them, or on the beginning of the file,
+// whether a record begins.
+func TestSplitsBeginWhereRecordsDo(t *testing.T) {
+	gbk := func(d *dialect.Dialect) { d.FieldSep, d.RecordSep, d.Charset = "\x01", "|\n", "gbk" }
+	comma := func(d *dialect.Dialect) { d.FieldSep = "," }
+	escapes := strings.Repeat("1,a\n", 20) + "2," + strings.Repeat(`\`, 2*100_001) + "\\\nb\n" + strings.Repeat("3,c\n", 20)
+	overlapping := &dialect.Dialect{Name: dialect.Fixed, RecordSep: "||", Header: dialect.HeaderNo, Map: dialect.Literal, Trim: dialect.TrimRight, Positions: []dialect.Position{{Name: "a", From: 1, To: 4}}}
+	for _, tt := range []struct {
+		d    *dialect.Dialect
+		text string
+		size int64
+		rows int
+	}{
+		{dialectOf(t, dialect.Hive, gbk), strings.Repeat("1\x01x\x81|\ny|\n", 100), 1 << 20, 100},
+		{dialectOf(t, dialect.Hive, gbk), strings.Repeat("1\x01x\x81|\ny|\n", 100), 7, 100},
+		{dialectOf(t, dialect.Hive, gbk), "1\x01" + strings.Repeat("\x81|", 100_000) + "\n|\n" + strings.Repeat("2\x01b|\n", 50_000), 70_001, 50_001},
+		{dialectOf(t, dialect.HiveEscaped, comma), escapes, 200_000, 41},
+		{dialectOf(t, dialect.HiveEscaped, comma), escapes, 200_001, 41},
+		{overlapping, strings.Repeat("|abc||", 100), 1 << 20, 100},
+		{overlapping, strings.Repeat("|abc||", 100), 7, 100},
+	} {
+		o := Options{Dialect: tt.d, SplitSize: tt.size, Columns: []string{"a", "b"}}
+		if tt.d.Fixed() {
+			o.Columns = nil
+		}
+		in, err := Open(t.Context(), memory("/x.txt", []byte(tt.text)), []string{"/x.txt"}, o)
+		var rows []string
+		if err == nil {
+			err = showRows(t, in, &rows)
+		}
+		if err != nil || len(rows) != tt.rows {
+			t.Errorf("%s, splits of %d bytes: %d rows of %d, %v", tt.d, tt.size, len(rows), tt.rows, err)
+		}
+	}
+}

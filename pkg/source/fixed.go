@@ -93,9 +93,13 @@ func (t fixedText) rejectForm(*Options) *rejects.Form {
 
 func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
 	f, d := t.f, t.f.dialect
+	if d.EndOverlaps() { // where a record begins depends on the beginning of the file
+		text := f.toCut(o)
+		return cutAt(add, []int64{text.Begin, text.End}, nil)
+	}
 	if !d.Unseparated {
 		end := fixedwidth.End(d)
-		places, err := splits.Lines(ctx, f.toCut(o), o.MaxRecord, func(text []byte, at int) int {
+		places, err := splits.Lines(ctx, f.toCut(o), o.MaxRecord, func(text []byte, at int, _ bool) int {
 			from := max(0, at-len(end))
 			if i := bytes.Index(text[from:], end); i >= 0 {
 				return from + i + len(end)

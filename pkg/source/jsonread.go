@@ -12,7 +12,7 @@ import (
 )
 
 // lineStart returns the first beginning of a line at or after a byte of text that is not its first; -1 if there is none.
-func lineStart(text []byte, at int) int {
+func lineStart(text []byte, at int, _ bool) int {
 	if text[at-1] == '\n' {
 		return at
 	}

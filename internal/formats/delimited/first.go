@@ -86,18 +86,52 @@ func (s *Scanner) TrimEnd(record []byte) []byte {
 }
 
 // Start returns the offset of the first record that begins at or after a position of the text, -1 for none. The dialect
-// has no quotes. The text begins with a record, or far enough before the position to include the escapes before it.
-func (s *Scanner) Start(text []byte, at int) int {
+// has no quotes. whole says that the text begins with a record; otherwise it is -1 too if bytes before the text decide.
+func (s *Scanner) Start(text []byte, at int, whole bool) int {
 	for from := max(0, at-len(s.end)); ; {
 		i := bytes.Index(text[from:], []byte(s.end))
 		if i < 0 {
 			return -1
 		}
 		from += i
+		if from+len(s.end) >= at && !whole && s.depends(text[:from]) {
+			return -1
+		}
+		if !s.opens(text, from) {
+			from++
+			continue
+		}
 		if next := from + len(s.end); next >= at && (!s.hasEscape || !s.escaped(text[:from])) {
 			return next
 		}
 		from++
+	}
+}
+
+// depends reports whether bytes before the text decide whether the byte after it is escaped, or begins a character.
+func (s *Scanner) depends(text []byte) bool {
+	n := len(text)
+	for n > 0 && (s.hasEscape && text[n-1] == s.escape || s.unsafe && text[n-1] >= s.charset.Safe()) {
+		n--
+	}
+	return n == 0 && (s.hasEscape || s.unsafe)
+}
+
+// opens reports whether a character begins at a byte of the text, as read from after the last byte before it that is always a character.
+func (s *Scanner) opens(text []byte, at int) bool {
+	if !s.unsafe {
+		return true
+	}
+	from, skip := at, 0
+	for from > 0 && text[from-1] >= s.charset.Safe() {
+		from--
+	}
+	for {
+		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
+		if at < from+64 {
+			return (starts>>(at-from))&1 != 0
+		}
+		from, skip = from+64, next
 	}
 }
 

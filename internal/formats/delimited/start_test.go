@@ -37,7 +37,7 @@ func TestStart(t *testing.T) {
 							break
 						}
 					}
-					if got := s.Start([]byte(text.String()), at); got != want {
+					if got := s.Start([]byte(text.String()), at, true); got != want {
 						t.Fatalf("%s, records end with %q: in %q the first record from byte %d on begins at %d, not %d", name, s.end, text.String(), at, got, want)
 					}
 				}

@@ -9,9 +9,9 @@ import (
 const window = 64 << 10
 
 // Lines cuts a text where the neighbouring bytes show that a record begins: each split begins with the first record at or after its nominal
-// start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none. From a record
-// that may be longer than most bytes on, the text is not cut: its reader decides. The result is as that of [CSV].
-func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int) int) (places []int64, err error) {
+// start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none, or if that
+// depends on bytes before the text, which whole excludes: then the text begins with a record. From a record that may be longer than most bytes on, the text is not cut: its reader decides. The result is as that of [CSV].
+func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int, whole bool) int) (places []int64, err error) {
 	if places := t.whole(); places != nil {
 		return places, nil
 	}
@@ -40,7 +40,7 @@ func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int
 }
 
 // recordFrom returns where the first record begins at or after a byte, -1 if none does within most bytes. A record begins at from.
-func (t *Text) recordFrom(src Reader, begin func(text []byte, at int) int, at, from, most int64) (int64, error) {
+func (t *Text) recordFrom(src Reader, begin func(text []byte, at int, whole bool) int, at, from, most int64) (int64, error) {
 	if at <= from {
 		return from, nil
 	}
@@ -50,7 +50,7 @@ func (t *Text) recordFrom(src Reader, begin func(text []byte, at int) int, at, f
 		if err := t.read(src, buf, first); err != nil {
 			return 0, err
 		}
-		if next := begin(buf, int(at-first)); next >= 0 {
+		if next := begin(buf, int(at-first), first == from); next >= 0 {
 			return first + int64(next), nil
 		}
 		if end == t.End || size == most {

@@ -164,7 +164,7 @@ func TestMisplacedQuote(t *testing.T) {
 }
 
 // lineAfter returns the first beginning of a line at or after a byte.
-func lineAfter(text []byte, at int) int {
+func lineAfter(text []byte, at int, _ bool) int {
 	for ; at <= len(text); at++ {
 		if text[at-1] == '\n' {
 			return at

@@ -198,6 +198,9 @@ func (d Dialect) Cuttable() bool {
 	return !d.Lenient && (d.Quote == "" || d.Comment == "" && !borders(d.FieldSep, d.FieldSep)) && !borders(end, end) && !overlaps(d.FieldSep, end)
 }
 
+// EndOverlaps reports whether two marks of the end of a record can share bytes, as || in |||.
+func (d Dialect) EndOverlaps() bool { return borders(d.RecordSep, d.RecordSep) }
+
 // borders reports whether a proper prefix of a is a suffix of b: two matches can overlap.
 func borders(a, b string) bool {
 	for n := 1; n < min(len(a), len(b)); n++ {
