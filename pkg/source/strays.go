@@ -131,6 +131,19 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 	return ""
 }
 
+// undecidedSub returns the length of the end mark of a last record of buf[:n] that ends with 0x1A, 0 for others: whether it is data shows only when it is
+// known whether more text follows.
+func (r *Reader) undecidedSub(n int) int {
+	if !r.file.facts.cut || r.strays.noSub {
+		return 0
+	}
+	record := r.trimEnd(r.buf[:n])
+	if len(record) == 0 || record[len(record)-1] != sub {
+		return 0
+	}
+	return n - len(record)
+}
+
 // escaped reports whether the last byte of a record is escaped.
 func (r *Reader) escaped(record []byte) bool {
 	return r.strays.escape != "" && delimited.Escaped(record[:len(record)-1], r.strays.escape[0])

@@ -146,6 +146,41 @@ func strayLastBytes(t *testing.T) []stray {
 	}
 }
 
+// TestLastByteOfPackedText checks that a last line of 0x1A is no row wherever a chunk of packed text ends, and that one before the last line is.
+func TestLastByteOfPackedText(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string
+		change     func(*Options)
+	}{
+		{"a\nb\nc\n\x1a\n", "a b c !", func(*Options) {}}, {"a\r\nb\r\n\x1a\r\n", "a b !", func(*Options) {}}, {"a\n\x1a\nb\n", "a \x1a b", func(*Options) {}}, {"a\nb\x1a\n", "a b\x1a", func(*Options) {}},
+		{"a\nb\n\x1a\n", "a b !", func(o *Options) { o.Dialect = strayDialect(t, dialect.Hive) }},
+		{"a\nb\n\x1a\n", "a b !", func(o *Options) { o.Format, o.FieldSep, o.RecordSep = FormatDump, SepOf(','), SepOf('\n') }},
+	} {
+		for chunk := 1; chunk < 14; chunk++ {
+			for name, data := range map[string][]byte{"x.txt": []byte(tt.text), "x.txt.gz": pack(t, "gz", []byte(tt.text))} {
+				var got []string
+				o := Options{Format: FormatCSV, Header: HeaderNone, Columns: []string{"v"}, ChunkSize: chunk, Reject: func(e RowError) error {
+					got = append(got, "!")
+					if e.Reason != reasonSub {
+						return &e
+					}
+					return nil
+				}}
+				if tt.change(&o); o.Dialect != nil {
+					o.Format, o.Header = "", 0
+				}
+				in, err := Open(t.Context(), memory("/"+name, data), []string{"/" + name}, o)
+				if err == nil {
+					err = showRows(t, in, &got)
+				}
+				if text := strings.Join(got, " "); err != nil || text != tt.want {
+					t.Errorf("%s of %q in chunks of %d: %q, want %q, %v", name, tt.text, chunk, text, tt.want, err)
+				}
+			}
+		}
+	}
+}
+
 // strayRecord is a record, or the reason why it is bad, with its offset.
 type strayRecord struct {
 	offset int64

@@ -57,7 +57,7 @@ func (r *Reader) readText(s Split) (err error) {
 		}
 		undecided := 0
 		if !atEnd {
-			undecided = r.text.undecided(n)
+			undecided = max(r.text.undecided(n), r.undecidedSub(n))
 		}
 		if skip {
 			next = r.skipDump(n)
