@@ -94,16 +94,19 @@ func (r *Reader) unclosed(start, at, column int, reason string) error {
 	return &e
 }
 
-// scanCSV reads records from buf[start:n] as long as they are complete and correctly quoted, and returns where it stopped. r.kept is the
+// scanCSV counts, and does not keep, the fields of a record beyond its columns, as parseDump does. It reads records from buf[start:n] as long as they are complete and correctly quoted, and returns where it stopped. r.kept is the
 // number of fields stored.
 func (r *Reader) scanCSV(start, n int) (int, error) {
 	load := r.buf[:n+swar.Block]
 	comma, cols := swar.Spread(r.comma), r.file.cols
 	k, row := r.kept, r.kept
-	from := start
+	from, dropped := start, 0
 	var inside, held uint64 // all ones within quotes; not 0 when the field has quotes in earlier blocks
 	fields := r.fields
 	for base := start; base < n; base += swar.Block {
+		if most := row + cols + 1; k > most {
+			k, dropped = most, dropped+k-most
+		}
 		if len(fields) < k+swar.Block {
 			fields = r.growFields(k)
 		}
@@ -158,10 +161,10 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 			case k-row == 1 && end == start:
 				k = row // a blank line
 			default:
-				if err := r.badCount(row, k, start, pos); err != nil {
+				if err := r.badCount(row, k+dropped, start, pos); err != nil {
 					return start, err
 				}
-				k = 0
+				k, dropped = 0, 0
 				load = r.buf[:n+swar.Block]
 				fields = r.growFields(k)
 			}

@@ -90,8 +90,11 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 	rec, cols := r.recordSep, r.file.cols
 	fields := r.fields
 	k, row := 0, 0 // fields stored, and how many of them precede the current record
-	start, from := 0, 0
+	start, from, dropped := 0, 0, 0
 	for base := 0; base < n && start < limit; base += swar.Block {
+		if most := row + cols + 1; k > most { // the record is bad: its further fields are only counted
+			k, dropped = most, dropped+k-most
+		}
 		if len(fields) < k+swar.Block {
 			fields = r.growFields(k)
 		}
@@ -106,10 +109,10 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 				continue
 			}
 			if k-row != cols {
-				if err := r.badCount(row, k, start, pos); err != nil {
+				if err := r.badCount(row, k+dropped, start, pos); err != nil {
 					return start, err
 				}
-				k = 0
+				k, dropped = 0, 0
 				fields = r.growFields(k)
 			} else {
 				r.offsets = append(r.offsets, r.off+int64(start))
@@ -128,7 +131,7 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 		if k-row == cols {
 			r.offsets = append(r.offsets, r.off+int64(start))
 			row = k
-		} else if err := r.badCount(row, k, start, n); err != nil {
+		} else if err := r.badCount(row, k+dropped, start, n); err != nil {
 			return start, err
 		} else {
 			row = 0

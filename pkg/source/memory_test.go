@@ -16,6 +16,32 @@ import (
 
 // TestZstdWindowBeyondTheBudgetIsRefused checks that the error names the file and the required memory, and that the
 // window is not allocated.
+// TestFieldsBeyondTheColumnsAreCounted checks that the fields of a line with far too many separators are counted in its reason and take no memory, wherever
+// blocks and chunks end.
+func TestFieldsBeyondTheColumnsAreCounted(t *testing.T) {
+	for _, many := range []int{1, 2, 3, 60, 63, 64, 65, 66, 127, 128, 129, 130, 200, 1000, 1 << 20} {
+		for pad := range 3 {
+			for _, o := range []Options{{Header: HeaderNone}, {Format: FormatDump, FieldSep: SepOf(','), RecordSep: SepOf('\n')}} {
+				data := strings.Repeat("x", pad) + "1,2\n" + strings.Repeat(",", many) + "\n3,4\n5,6\n" + strings.Repeat(",", many)
+				var bad []string
+				o.Columns, o.SplitSize = []string{"a", "b"}, 1<<30
+				o.Reject = func(e RowError) error { bad = append(bad, strings.Clone(e.Reason)); return nil }
+				in, err := Open(t.Context(), memory("/x.csv", []byte(data)), []string{"/x.csv"}, o)
+				testcheck.Must(t, err)
+				r, rows, most := in.NewReader(), 0, 0
+				testcheck.Must(t, r.Read(t.Context(), 0, func(b *Batch) error { rows, most = rows+b.Rows, max(most, cap(r.fields)); return nil }))
+				want := fmt.Sprintf("%d columns found, 2 expected", many+1)
+				if right := many == 1; right && (rows != 5 || len(bad) != 0) || !right && (rows != 3 || len(bad) != 2 || bad[0] != want || bad[1] != want) {
+					t.Errorf("%s, %d separators: %d rows, bad: %q", o.Format, many, rows, bad)
+				}
+				if most > 1<<12 {
+					t.Errorf("%s, %d separators: %d fields are kept", o.Format, many, most)
+				}
+			}
+		}
+	}
+}
+
 func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 	text := toCSV(append([][]string{checkColumns}, checkRows(2000)...)...)
 	window := func(size int) []byte {

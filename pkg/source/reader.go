@@ -87,6 +87,9 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	if len(r.buf) > 8*r.in.opts.ChunkSize {
 		r.buf = nil // one long record is not a reason to keep the memory
 	}
+	if len(r.fields) > 2*max(r.in.opts.ChunkSize, r.file.cols+swar.Block) {
+		r.fields = nil
+	}
 	return err
 }
 
