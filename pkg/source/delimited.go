@@ -110,7 +110,11 @@ func (t *delimitedReader) read(s Split) error {
 	if t.scanner == nil || !t.scanner.Is(f.dialect, f.cols) {
 		t.scanner = delimited.New(f.dialect, f.cols, f.decoder())
 	}
-	return t.r.readText(s)
+	err := t.r.readText(s)
+	if cap(t.scanner.Fields) > 2*t.r.in.opts.ChunkSize {
+		t.scanner.Fields = nil // as those of the reader
+	}
+	return err
 }
 
 func (t *delimitedReader) parse(n, _ int, last bool) (int, error) {

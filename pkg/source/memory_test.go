@@ -10,12 +10,25 @@ import (
 	"testing"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source/dialect"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // TestZstdWindowBeyondTheBudgetIsRefused checks that the error names the file and the required memory, and that the
 // window is not allocated.
+// TestFieldsOfALongLineAreNotKept checks that a reader of a dialect drops the fields of a line with far too many separators when its split ends.
+func TestFieldsOfALongLineAreNotKept(t *testing.T) {
+	o := Options{Dialect: dialectOf(t, dialect.Hive, func(*dialect.Dialect) {}), Columns: []string{"a", "b"}, Reject: func(RowError) error { return nil }}
+	in, err := Open(t.Context(), memory("/x.txt", bytes.Repeat([]byte{1}, 4<<20)), []string{"/x.txt"}, o)
+	testcheck.Must(t, err)
+	r := in.NewReader()
+	testcheck.Must(t, r.Read(t.Context(), 0, func(*Batch) error { return nil }))
+	if n := cap(r.readers[FormatText].(*delimitedReader).scanner.Fields); n > 2<<20 {
+		t.Errorf("%d fields are kept", n)
+	}
+}
+
 // TestFieldsBeyondTheColumnsAreCounted checks that the fields of a line with far too many separators are counted in its reason and take no memory, wherever
 // blocks and chunks end.
 func TestFieldsBeyondTheColumnsAreCounted(t *testing.T) {
