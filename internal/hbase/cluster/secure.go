@@ -151,10 +151,13 @@ func (e *Env) secureKeys(k *hdfsio.Keys) {
 			k.Tokens = append(k.Tokens, t)
 		}
 	}
-	k.TLS = func() (*tls.Config, error) {
-		roots, err := tlsconf.Trusted(e.Conf.Value, "ssl.client.truststore")
-		return &tls.Config{RootCAs: roots}, err
-	}
+	k.TLS = e.WebTLS
+}
+
+// WebTLS returns the settings of TLS for Hadoop's web servers: with the trust store of ssl-client.xml, or the system's certificates.
+func (e *Env) WebTLS() (*tls.Config, error) {
+	roots, err := tlsconf.Trusted(e.Conf.Value, "ssl.client.truststore")
+	return &tls.Config{RootCAs: roots}, err
 }
 
 // hdfsToken is the kind of a NameNode's delegation tokens.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/hbase/cluster"
@@ -22,6 +24,11 @@ func connect(env *cluster.Env) (*yarn.Client, error) {
 	o := yarn.Options{}
 	if o.Addresses, err = yarn.FromConf(conf.Value); err != nil {
 		return nil, fail.With(fail.Config, fmt.Errorf("YARN is not known: %w", err))
+	}
+	if slices.ContainsFunc(slices.Concat(o.ResourceManagers, []string{o.History}), func(a string) bool { return strings.HasPrefix(a, "https:") }) {
+		if o.TLS, err = env.WebTLS(); err != nil {
+			return nil, fail.With(fail.Config, fmt.Errorf("YARN has TLS: %w", err))
+		}
 	}
 	if conf.Kerberos(hdfsio.HadoopAuthentication) {
 		login, err := env.Login()

@@ -3,6 +3,7 @@ package mapreduce
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -417,6 +418,44 @@ func TestKillWaits(t *testing.T) {
 	}
 	if err := b.kill(ctx, s); !errors.Is(err, context.Canceled) || !errors.Is(err, yarn.ErrUnreachable) {
 		t.Errorf("it may wait no longer: %v", err)
+	}
+}
+
+// TestTrustStore checks that YARN's web servers with TLS are asked with the trust store of ssl-client.xml, and that a store that cannot be read matters to
+// them only.
+func TestTrustStore(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.manager.id, b.manager.tag = application, "bulkload-1"
+	server := httptest.NewTLSServer(b.manager)
+	defer server.Close()
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	store := filepath.Join(b.conf, "trust.pem")
+	b.set("ssl-client.xml", "ssl.client.truststore.location", store, "ssl.client.truststore.type", "PEM")
+	if err := b.Env.Conf.ReadFile(filepath.Join(b.conf, "ssl-client.xml")); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		c, err := connect(b.Env)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Application(t.Context(), application)
+		return err
+	}
+	if err := ask(); err != nil {
+		t.Errorf("without TLS, there is no store: %v", err)
+	}
+	b.set("yarn-site.xml", "yarn.http.policy", "HTTPS_ONLY", "yarn.resourcemanager.webapp.https.address", strings.TrimPrefix(server.URL, "https://"))
+	if err := ask(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), store) {
+		t.Errorf("no store: %v", err)
+	}
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(store, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err != nil {
+		t.Errorf("with the store: %v", err)
 	}
 }
 
