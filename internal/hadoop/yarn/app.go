@@ -102,9 +102,26 @@ func (c *Client) Forgotten(ctx context.Context, id string) (bool, error) {
 	if m == nil {
 		return false, fmt.Errorf("%q is not an application id", id)
 	}
+	started, err := c.startedOn(ctx)
+	if err != nil {
+		return false, err
+	}
+	given, _, _ := strings.Cut(m[1], "_")
+	if began, err := strconv.ParseInt(given, 10, 64); err != nil || began >= started {
+		return false, err
+	}
+	if _, err = c.Application(ctx, id); errors.Is(err, ErrUnknown) { // also now that it is active
+		return true, nil
+	}
+	return false, err
+}
+
+// startedOn returns when the active ResourceManager was started, in milliseconds: the first number of the ids that it gives. The error is ErrUnreachable if
+// none says that it is active.
+func (c *Client) startedOn(ctx context.Context) (int64, error) {
 	var out struct {
 		ClusterInfo struct {
-			StartedOn int64 // milliseconds, the first number of the ids that it gives
+			StartedOn int64
 			HAState   string
 		}
 	}
@@ -112,17 +129,20 @@ func (c *Client) Forgotten(ctx context.Context, id string) (bool, error) {
 	if err == nil && (out.ClusterInfo.StartedOn == 0 || out.ClusterInfo.HAState != "ACTIVE") {
 		err = &Error{URL: a.url, Status: a.status, Why: "the answer is not of an active ResourceManager", Err: ErrUnreachable}
 	}
-	if err != nil {
-		return false, err
+	return out.ClusterInfo.StartedOn, err
+}
+
+// AllByTag is [Client.ByTag] for callers to whom no application is an answer: it is that of an active ResourceManager, which has recovered its
+// applications.
+func (c *Client) AllByTag(ctx context.Context, tag string) ([]Application, error) {
+	all, err := c.ByTag(ctx, tag)
+	if err != nil || len(all) > 0 {
+		return all, err
 	}
-	given, _, _ := strings.Cut(m[1], "_")
-	if began, err := strconv.ParseInt(given, 10, 64); err != nil || began >= out.ClusterInfo.StartedOn {
-		return false, err
+	if _, err := c.startedOn(ctx); err != nil {
+		return nil, err
 	}
-	if _, err = c.Application(ctx, id); errors.Is(err, ErrUnknown) { // also now that it is active
-		return true, nil
-	}
-	return false, err
+	return c.ByTag(ctx, tag) // also now that it is active
 }
 
 // ByTag returns the applications with a tag, sorted by id; no match is not an error. Applications that the

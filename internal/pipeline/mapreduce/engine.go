@@ -159,7 +159,7 @@ func Kill(ctx context.Context, env *cluster.Env, s Submission) error {
 
 // kill ends all applications with the job's tag, and waits for their end.
 func (e *Engine) kill(ctx context.Context, s Submission) error {
-	all, err := e.yarn.ByTag(ctx, s.Tag)
+	all, err := e.yarn.AllByTag(ctx, s.Tag)
 	if err != nil {
 		return fail.With(fail.Load, fmt.Errorf("end the application of %s: %w", s.Tag, err))
 	}
@@ -227,7 +227,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 		return &begun, over, err
 	}
 	if begun.Application == "" {
-		all, err := e.yarn.ByTag(ctx, begun.Tag)
+		all, err := e.yarn.AllByTag(ctx, begun.Tag)
 		if err != nil {
 			return nil, false, e.unreachable(begun, err)
 		}

@@ -79,6 +79,9 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(map[string]any{"state": "KILLED"})
 	default:
 		v, ok := m.more[path]
+		if path == infoPath && !ok {
+			v, ok = startedAt(1_700_000_000_000)[path], true
+		}
 		switch text, isText := v.(string); {
 		case isText:
 			w.Write([]byte(text))
@@ -252,7 +255,7 @@ func TestAdoptForgotten(t *testing.T) {
 func TestManagerStarts(t *testing.T) {
 	b := newBench(t, "exit 1")
 	m := b.manager
-	b.Begun, m.id, m.more = b.begun(application), application, map[string]any{"/ws/v1/cluster/info": map[string]any{}}
+	b.Begun, m.id, m.more = b.begun(application), application, map[string]any{infoPath: map[string]any{}}
 	asked := 0
 	m.asked = func(m *manager) {
 		if asked++; asked == 2 { // by the watch
@@ -264,7 +267,7 @@ func TestManagerStarts(t *testing.T) {
 	testcheck.Eventually(t, time.Minute, "it is asked about itself", func() (bool, any) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		n := m.paths["/ws/v1/cluster/info"]
+		n := m.paths[infoPath]
 		if n > 1 {
 			b.commit()
 			m.id, m.state, m.final = application, "FINISHED", "SUCCEEDED"
@@ -273,6 +276,23 @@ func TestManagerStarts(t *testing.T) {
 	})
 	if err := <-done; err != nil || len(b.notes.all) > 0 {
 		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
+// TestNoneWhileStarting checks that a ResourceManager that does not say that it is active, and has no application with the tag, does not count as proof that
+// none was submitted: the job's directory stays, for the same command and for one that ends the application.
+func TestNoneWhileStarting(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.more = b.begun(""), map[string]any{infoPath: map[string]any{}}
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.Load || !strings.Contains(err.Error(), "asks again") || len(b.notes.all) > 0 {
+		t.Errorf("%v (%v), %v", err, fail.KindOf(err), b.notes.all)
+	}
+	if err := Kill(t.Context(), b.Env, *b.Begun); fail.KindOf(err) != fail.Load || !errors.Is(err, yarn.ErrUnreachable) {
+		t.Errorf("to end it: %v", err)
+	}
+	if _, err := os.Stat(b.pipe.dir); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -293,9 +313,12 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
+// infoPath is the path at which a ResourceManager describes itself.
+const infoPath = "/ws/v1/cluster/info"
+
 // startedAt returns what a ResourceManager says about itself that started at a time, in milliseconds.
 func startedAt(at int64) map[string]any {
-	return map[string]any{"/ws/v1/cluster/info": map[string]any{"clusterInfo": map[string]any{"startedOn": at, "haState": "ACTIVE"}}}
+	return map[string]any{infoPath: map[string]any{"clusterInfo": map[string]any{"startedOn": at, "haState": "ACTIVE"}}}
 }
 
 // TestForgotten checks that an unknown application, whose output is incomplete, is an error and not silently submitted again.

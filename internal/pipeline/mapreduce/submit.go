@@ -109,7 +109,7 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 
 // submitted determines whether a client that failed has submitted its job.
 func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) error {
-	all, err := e.yarn.ByTag(ctx, s.Tag)
+	all, err := e.yarn.AllByTag(ctx, s.Tag)
 	if err != nil {
 		return errors.Join(fail.With(fail.Load, cause), e.unreachable(*s, err))
 	}
