@@ -58,12 +58,12 @@ func TestRenewalFails(t *testing.T) {
 		}
 		get(1, "key")
 		g.err = errors.New("dial tcp 169.254.169.254:80: i/o timeout")
-		time.Sleep(49 * time.Minute)
+		<-time.After(49 * time.Minute)
 		get(2, "key")
 		get(2, "key") // no other attempt at once
-		time.Sleep(renewAgain)
+		<-time.After(renewAgain)
 		get(3, "key")
-		time.Sleep(11*time.Minute - renewAgain - lastUse)
+		<-time.After(11*time.Minute - renewAgain - lastUse)
 		get(4, "")
 		get(5, "")
 		g.err = nil
