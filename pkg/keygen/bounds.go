@@ -84,6 +84,25 @@ func checkDateBound(call Call, value []byte, more bool) error {
 	return nil
 }
 
+// WholeDate reports whether a value is a complete date for a part that has all of it: no longer value begins with it, and no other value has its key.
+func WholeDate(part Expr, value []byte) bool {
+	c, ok := part.(Call)
+	if !ok || c.Func != "date" {
+		return false
+	}
+	d, err := newDateOp(c)
+	if err != nil || !d.plain || d.from.layout.finest() > min(d.to.layout.finest(), milliseconds) {
+		return false
+	}
+	for _, f := range d.from.layout.fields {
+		if f.kind == 'f' || f.kind != 0 && f.n == 1 {
+			return false // of one or two digits
+		}
+	}
+	_, ok = d.from.layout.parse(value)
+	return ok
+}
+
 // milliseconds is finest of layouts that end with milliseconds.
 const milliseconds = 8
 

@@ -181,6 +181,31 @@ func TestLastByteOfPackedText(t *testing.T) {
 	}
 }
 
+// TestPathValuesSpareHeldText reads records that end with 0x1A with a column of the file's path, in chunks of all sizes: the bytes that are held back
+// at the end of a chunk stay as they are.
+func TestPathValuesSpareHeldText(t *testing.T) {
+	long := strings.Repeat("v", 80) + "\x1a"
+	want := strings.Repeat(long+"/1 ", 6)
+	for name, change := range map[string]func(*Options){
+		"dump":    func(o *Options) { o.Format, o.FieldSep, o.RecordSep = FormatDump, SepOf(','), SepOf('\n') },
+		"csv":     func(o *Options) { o.Format, o.Header = FormatCSV, HeaderNone },
+		"dialect": func(o *Options) { o.Dialect = strayDialect(t, dialect.Hive) },
+	} {
+		o := Options{Columns: []string{"v", "dt"}}
+		change(&o)
+		for o.ChunkSize = 1; o.ChunkSize < 170; o.ChunkSize++ {
+			in, err := Open(t.Context(), memory("/dt=1/x.txt", []byte(strings.Repeat(long+"\n", 6)+"v\n")), []string{"/dt=1/x.txt"}, o)
+			var got []string
+			if err == nil {
+				err = showRows(t, in, &got)
+			}
+			if text := strings.Join(got, " "); err != nil || text != want+"v/1" {
+				t.Fatalf("%s in chunks of %d: %q, %v", name, o.ChunkSize, text, err)
+			}
+		}
+	}
+}
+
 // strayRecord is a record, or the reason why it is bad, with its offset.
 type strayRecord struct {
 	offset int64

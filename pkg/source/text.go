@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"bulkload/internal/formats/swar"
 )
@@ -59,6 +60,7 @@ func (r *Reader) readText(s Split) (err error) {
 		if !atEnd {
 			undecided = max(r.text.undecided(n), r.undecidedSub(n))
 		}
+		held := slices.Clone(r.buf[n-undecided : n]) // a batch may store values of the file's path after the text that it is given
 		if skip {
 			next = r.skipDump(n)
 			skip = next == n && r.buf[max(n-1, 0)] != r.recordSep
@@ -70,6 +72,7 @@ func (r *Reader) readText(s Split) (err error) {
 		} else {
 			r.sum = addSum(r.sum, r.buf[:next])
 		}
+		copy(r.buf[n-undecided:n], held)
 		r.off += int64(next)
 		n = copy(r.buf, r.buf[next:n])
 		switch {

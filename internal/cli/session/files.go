@@ -44,8 +44,9 @@ func checkFiles(cmd *cobra.Command) error {
 				return refuse("is a file that this command reads: name another")
 			}
 		}
+		earlier := flag == "result-file" && removable(file) == nil // it is removed before the inputs are listed
 		for _, in := range spec.Inputs {
-			if holds(localPath(in), file) {
+			if name := localPath(in); name == file || !earlier && holds(name, file) {
 				return refuse("is an input, of %s: name another", settings.MaskURLs(in))
 			}
 		}
@@ -53,10 +54,10 @@ func checkFiles(cmd *cobra.Command) error {
 	return nil
 }
 
-// holds reports whether an input is a file, or a directory or a pattern that has it.
+// holds reports whether an input is a directory or a pattern that has a file.
 func holds(input, file string) bool {
-	if input == "" || input == file {
-		return input == file
+	if input == "" {
+		return false
 	}
 	if _, err := os.Stat(file); err != nil {
 		return false
@@ -95,8 +96,8 @@ func (p *Program) beginResult(cmd *cobra.Command) error {
 		return err
 	}
 	file := settings.ValueOf(cmd, "result-file")
-	if file == "" {
-		return nil
+	if plan := cmd.Flags().Lookup("plan"); file == "" || plan != nil && plan.Value.Type() == "bool" && plan.Value.String() == "true" {
+		return nil // a plan has no result
 	}
 	err := removable(file)
 	if err == nil {

@@ -39,6 +39,24 @@ func TestAsksJSON(t *testing.T) {
 	}
 }
 
+// TestPlanKeepsResult checks that a command that only plans leaves the result of an earlier one as it is.
+func TestPlanKeepsResult(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.json")
+	const earlier = `{"schema":1,"status":"done","exit_code":0}`
+	testcheck.Must(t, os.WriteFile(file, []byte(earlier), 0o600))
+	p := &Program{Console: &ui.Console{File: os.Stderr}}
+	root := testCommand(p, func(*cobra.Command) {})
+	run := root.Commands()[0]
+	run.Flags().Bool("plan", false, "")
+	root.SetArgs([]string{"run", "--plan", "--table", "t:x", "--result-file", file})
+	cmd, err := root.ExecuteContextC(t.Context())
+	testcheck.Must(t, err)
+	code := p.End(t.Context(), io.Discard, cmd, nil)
+	if got, err := os.ReadFile(file); err != nil || string(got) != earlier || code != 0 {
+		t.Errorf("exit %d, %s, %v", code, got, err)
+	}
+}
+
 // TestResultWithoutAJob checks that a command that works on no job, such as one that drops an old table, leaves the result of its own in the place of
 // an earlier one, and its output as it is.
 func TestResultWithoutAJob(t *testing.T) {

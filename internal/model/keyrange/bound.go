@@ -109,7 +109,7 @@ func (k Key) exact(what setting.Name, p keygen.Expr, values map[string]string, m
 func beginning(p keygen.Expr, value string) (_ keygen.Expr, all bool) {
 	c, ok := p.(keygen.Call)
 	switch {
-	case !ok || c.Func == "hex":
+	case !ok || c.Func == "hex" || keygen.WholeDate(p, []byte(value)):
 		return p, true
 	case c.Func != "substr": // from the first character on, see keepsOrder
 		return nil, false

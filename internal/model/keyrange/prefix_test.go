@@ -13,12 +13,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// prefixSpecs are keys, and whether the value of a may be incomplete.
+// prefixSpecs are keys, and whether the value of a may be incomplete, or a complete date.
 var prefixSpecs = map[string]bool{
 	"a + b": true, "a + '_' + b": true, "salt(a, 7) + a + b": true, "salt(b, 3) + a + b": true, "hex(a) + b": true, "hex(a) + pad(b, 4)": true, "a + a + b": true, "a + md5hex(a) + b": true,
 	"a + pad(a, 6) + b": true, "a + longbytes(a) + b": true, "substr(a, 0, 3) + b": true, "substr(a, 0) + b": true, "substr(a, 0, 2) + a + b": true, "substr(a, 0, 2) + '-' + a + b": true, "substr(a, 0, 2) + '-' + b": true,
 	"pad(a, 6) + b": false, "pad(number(a), 6) + b": false, "longbytes(a) + b": false, "intbytes(a) + b": false, "revtime(a) + b": false, "revtimeraw(a) + b": false,
-	"longbytes(millis(a, 'yyyy')) + b": false, "date(a, 'yyyyMMdd', 'yyyyMMdd') + b": false, "date(a, 'unix', 'yyyyMMdd') + b": false, "md5hex(a) + b": false,
+	"longbytes(millis(a, 'yyyy')) + b": false, "date(a, 'yyyyMMdd', 'yyyyMMdd') + b": true, "date(a, 'yyyyMMdd', 'yyyy') + b": false, "date(a, 'yyyyMMdd', 'yyyyMMdd', 'Asia/Shanghai') + b": true, "date(a, 'unix', 'yyyyMMdd') + b": false, "md5hex(a) + b": false,
 }
 
 // TestBeginning checks that every row whose value begins with a prefix is in the range of the prefix, or that the prefix is refused.

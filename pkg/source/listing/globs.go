@@ -129,8 +129,9 @@ func (e *expansion) patterns(ctx context.Context, name string) error {
 	e.seen = map[string]bool{}
 	found := false
 	for _, pattern := range list {
-		one, err := e.pattern(ctx, path.Clean(pattern))
-		if err != nil && (len(list) == 1 || !errors.Is(err, fs.ErrNotExist)) {
+		pattern = path.Clean(pattern)
+		one, err := e.pattern(ctx, pattern)
+		if err != nil && (len(list) == 1 || !e.missing(ctx, pattern)) {
 			return err
 		}
 		found = found || one
@@ -144,6 +145,14 @@ func (e *expansion) patterns(ctx context.Context, name string) error {
 	slices.SortStableFunc(e.files, byName)
 	slices.SortStableFunc(e.empty, byName)
 	return nil
+}
+
+// missing reports whether the part of a pattern before its first wildcard does not exist. An error that is found below it, such as a link that leads
+// nowhere, is not one of an alternative that does not exist.
+func (e *expansion) missing(ctx context.Context, pattern string) bool {
+	base, _ := globBase(pattern)
+	_, err := e.fs.Stat(ctx, base)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // pattern adds the files that match a pattern without braces.
