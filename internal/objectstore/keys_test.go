@@ -136,6 +136,16 @@ func TestMachineRole(t *testing.T) {
 	if v, err := p.find(t.Context()); err != nil || v.AccessKeyID != "" {
 		t.Errorf("nothing answers: %q, %v", v.AccessKeyID, err)
 	}
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", service.URL+"/")
+	for status = range map[int]bool{400: true, 403: true} {
+		p = machineRole("")
+		if _, err := p.find(t.Context()); !final(err) || !strings.Contains(err.Error(), "were refused") {
+			t.Errorf("status %d of a service that the environment names: %v", status, err)
+		}
+		if _, _, err := (&s3Keys{found: &p}).renew(); !final(err) {
+			t.Errorf("status %d at the renewal: %v", status, err)
+		}
+	}
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://"+testcheck.ClosedAddress(t)+"/")
 	p = machineRole("")
 	if v, err := p.find(t.Context()); err == nil || v.AccessKeyID != "" {

@@ -42,6 +42,7 @@ const (
 	failed lookUp = iota // it may succeed later
 	absent               // the place has none
 	silent               // nothing has answered
+	refused              // it does not give this machine any
 )
 
 // lookUps is how often the machine's role is looked up if nothing answers. On most machines there is none to answer.
@@ -63,6 +64,8 @@ func (p *keyPlace) find(ctx context.Context) (credentials.Value, error) {
 			return v, context.Cause(ctx)
 		case what == absent || what == silent && try == lookUps:
 			return credentials.Value{}, nil
+		case what == refused:
+			return v, finalf("the credentials (%s) were refused: %w", p.name, bare(err))
 		case what == failed:
 			return v, keysError{fmt.Errorf("the credentials (%s) could not be looked up: %w", p.name, bare(err))}
 		}
@@ -72,12 +75,11 @@ func (p *keyPlace) find(ctx context.Context) (credentials.Value, error) {
 	}
 }
 
-// inFile judges the error of the shared file: without a program that gives the credentials, a file that cannot be read has none.
+// inFile judges the error of the shared file: a file that cannot be read, or names a program that is not there, has none.
 func inFile(err error) lookUp {
-	_, start := errors.AsType[*exec.Error](err)
 	_, exit := errors.AsType[*exec.ExitError](err)
 	_, text := errors.AsType[*json.SyntaxError](err)
-	if start || exit || text {
+	if exit || text {
 		return failed
 	}
 	return absent
@@ -107,6 +109,8 @@ const noRole = "No IAM roles attached to this EC2 service"
 
 func (r *role) judge(err error) lookUp {
 	switch {
+	case r.named && r.status >= 400 && !passing(r.status):
+		return refused
 	case r.named:
 		return failed
 	case !r.heard, r.proxied && passing(r.status):
@@ -182,7 +186,10 @@ func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 // renew returns the credentials of the place where they were found, and the time when they expire.
 func (k *s3Keys) renew() (credentials.Value, time.Time, error) {
 	v, err := k.found.GetWithContext(nil)
-	if err != nil || v.AccessKeyID == "" {
+	switch {
+	case err != nil && k.found.judge != nil && k.found.judge(err) == refused:
+		err = finalf("the credentials (%s) were refused: %w", k.found.name, bare(err))
+	case err != nil || v.AccessKeyID == "":
 		err = keysError{fmt.Errorf("the credentials (%s) could not be renewed: %w", k.found.name, bare(orNone(err)))}
 	}
 	return v, v.Expiration, err

@@ -39,14 +39,17 @@ func (s *Stores) Ship(ctx context.Context, names []string) ([]byte, error) {
 			return nil, fmt.Errorf("%s is not of S3's protocol", one.root)
 		}
 		v, err := p.keys.get(ctx)
-		for try := 1; err != nil && ctx.Err() == nil && try < one.patience.tries; try++ {
+		for try := 1; err != nil && !final(err) && ctx.Err() == nil && try < one.patience.tries; try++ {
 			if err := one.patience.Sleep(ctx, try); err != nil {
 				return nil, err
 			}
 			v, err = p.keys.get(ctx)
 		}
-		if err != nil {
+		if final(err) {
 			return nil, err
+		}
+		if err != nil {
+			return nil, &OutOfReachError{err}
 		}
 		p.mu.Lock()
 		all[one.root] = shipped{p.base.String(), p.region, p.home, v.AccessKeyID, v.SecretAccessKey, v.SessionToken}

@@ -173,6 +173,32 @@ func TestWriteDuringFailover(t *testing.T) {
 	}
 }
 
+// TestNextBlockAfterFailover checks that a writer whose NameNode was away waits as long as ever for the DataNodes to report the previous block.
+func TestNextBlockAfterFailover(t *testing.T) {
+	away, unreported := &dfs.NameNodeError{Err: errors.New("connection refused")}, &dfs.NameNodeError{Err: answerOf{class: notReplicatedYet}}
+	for _, c := range []struct{ away, unreported, asked int }{{0, 3, 4}, {12, 3, 16}, {0, 100, 0}, {12, 100, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			h, err := NewHDFS(HDFSOptions{Addresses: []string{"127.0.0.1:1"}, User: "u"})
+			testcheck.Must(t, err)
+			h.dfs.Meet()
+			h.options.Security = &Security{} // so that it does not look whether the NameNode wants a login
+			w, asked := &hdfsWriter{writing: writing{ctx: t.Context(), name: "/f"}, hdfs: h}, 0
+			err = w.nextBlock(func() error {
+				switch asked++; {
+				case asked <= c.away:
+					return away
+				case asked <= c.away+c.unreported:
+					return unreported
+				}
+				return nil
+			})
+			if c.asked > 0 && (err != nil || asked != c.asked) || c.asked == 0 && (javaClass(err) != notReplicatedYet || asked < c.away+4) {
+				t.Errorf("%+v: asked %d times: %v", c, asked, err)
+			}
+		})
+	}
+}
+
 // TestZoneDuringFailover checks that no answer of an active NameNode is not taken for the answer that there are no zones.
 func TestZoneDuringFailover(t *testing.T) {
 	for class, fails := range map[string]bool{standby: true, "org.apache.hadoop.ipc.RpcNoSuchMethodException": false} {

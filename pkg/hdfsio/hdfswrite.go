@@ -114,7 +114,7 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 // writeOnce writes as many bytes of p as the current block can take.
 func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 	if w.block == nil {
-		if err := w.nextBlock(); err != nil {
+		if err := w.nextBlock(w.askBlock); err != nil {
 			return 0, err
 		}
 	}
@@ -127,21 +127,25 @@ func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 }
 
 // nextBlock begins a block. The NameNode may temporarily refuse it until the previous block has been reported, and none may be active.
-func (w *hdfsWriter) nextBlock() error {
+func (w *hdfsWriter) nextBlock(ask func() error) error {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
-	began := time.Now()
-	for tries := 1; ; tries++ {
-		err := w.askBlock()
-		wait, again := pauses.Next(began, tries)
+	began, tries := time.Now(), 0
+	refused, refusals := began, 0
+	for {
+		err := ask()
+		wait, again := pauses.Next(refused, refusals+1)
 		switch {
 		case javaClass(err) == notReplicatedYet && again:
+			refusals++
 			if err := retry.Sleep(w.ctx, wait); err != nil {
 				return err
 			}
 		case byNameNode(err) && transient(err):
-			if err := w.hdfs.pause(w.ctx, began, tries-1, "write", w.name, err); err != nil {
+			if err := w.hdfs.pause(w.ctx, began, tries, "write", w.name, err); err != nil {
 				return err
 			}
+			tries++
+			refused, refusals = time.Now(), 0 // the DataNodes report the previous block to the NameNode that is active now
 		default:
 			return err
 		}

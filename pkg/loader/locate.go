@@ -20,6 +20,7 @@ type regionMap struct {
 
 	mu       sync.Mutex
 	known    map[TableName][]Region
+	renewing map[TableName]bool
 	readings singleflight.Group
 }
 
@@ -81,13 +82,24 @@ func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
 	return regions, len(regions) > 0 && (len(old) == 0 || &old[0] != &regions[0])
 }
 
-// drop removes a list of regions, unless another has replaced it.
-func (m *regionMap) drop(table TableName, old []Region) {
+// renew reads a list of regions again, unless another has replaced it, and does not wait for it: until then the list serves the callers whose servers
+// answer.
+func (m *regionMap) renew(ctx context.Context, table TableName, old []Region) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if regions := m.known[table]; len(regions) > 0 && len(old) > 0 && &old[0] == &regions[0] {
-		delete(m.known, table)
+	if len(old) == 0 || m.renewing[table] {
+		return
 	}
+	if m.renewing == nil {
+		m.renewing = map[TableName]bool{}
+	}
+	m.renewing[table] = true
+	go func() {
+		_, _ = m.after(context.WithoutCancel(ctx), table, old, false) // the next caller without an answer tries again
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.renewing, table)
+	}()
 }
 
 // locator finds the regions of one scan's rows. It remembers the list that the last region came from: only that list can have proved to be
@@ -117,11 +129,11 @@ func (l *locator) locate(ctx context.Context, row []byte, again bool) (Region, e
 	return r, nil
 }
 
-// unanswered drops the list of regions if the caller's time has ended before the server in it answered: the next caller reads it again. A
-// caller may have less time than a connect or a call takes to fail, and would find the server of a host that is gone in it for ever.
+// unanswered has the list of regions read again if the caller's time has ended before the server in it answered. A caller may have less time than a
+// connect or a call takes to fail, and would find the server of a host that is gone in it for ever.
 func (l *locator) unanswered(ctx context.Context) {
 	if late(ctx) {
-		l.regions.drop(l.table, l.used)
+		l.regions.renew(ctx, l.table, l.used)
 	}
 }
 

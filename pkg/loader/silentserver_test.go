@@ -55,12 +55,46 @@ func TestRegionsOfAGoneServerAreReadAgain(t *testing.T) {
 					failed++
 				}
 				cancel()
+				synctest.Wait() // for the reading
 			}
 			if failed != 1 || reads.Load() != 1 {
 				t.Errorf("%s: %d of 20 calls failed, the regions were read %d times; want 1 and 1", name, failed, reads.Load())
 			}
 		})
 	}
+}
+
+// TestRegionsStayWhileReadAgain checks that a caller without an answer takes no rows of other servers away while hbase:meta does not answer.
+func TestRegionsStayWhileReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stubCluster(Config{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}})
+		defer c.Close()
+		end := make(chan struct{})
+		var reads atomic.Int32
+		c.regions.read = func(context.Context, TableName) ([]Region, error) {
+			reads.Add(1)
+			<-end
+			return nil, errSilent
+		}
+		c.regions.put(testTable, onServers("good:1", "gone:1"))
+		serveStub(t, c, "good:1", region.RegionClient, nothing)
+		for range 3 {
+			for key, fails := range map[string]bool{"x": true, "a": false} {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				if _, err := c.Rows(ctx, testTable, [][]byte{[]byte(key)}); (err != nil) != fails {
+					t.Errorf("%s: %v", key, err)
+				}
+				cancel()
+			}
+		}
+		if reads.Load() != 1 {
+			t.Errorf("the regions were read %d times", reads.Load())
+		}
+		close(end)
+	})
 }
 
 // TestRegionsOfASlowServerAreKept checks that the list of regions is kept if the server has answered a part of the scan, and if the caller

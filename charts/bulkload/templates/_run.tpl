@@ -10,7 +10,7 @@
 {{- end }}
 - --state={{ .root.Values.state }}
 - --spill-dir=/spill
-{{- if .root.Values.rejects.claim }}
+{{- if (.root.Values.rejects | default dict).claim }}
 - {{ printf "--reject-file=/rejects/%s-%s-{{ .Date }}.jsonl" .root.Release.Name .name | quote }}
 {{- else }}
 - {{ "--reject-file=/spill/rejects-{{ .Date }}.jsonl" | quote }}

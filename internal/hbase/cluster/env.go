@@ -136,7 +136,11 @@ func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 		return nil, nil
 	}
 	secret, err := e.stores().Ship(ctx, inputs)
-	return secret, fail.With(fail.Config, err)
+	kind := fail.Config
+	if _, ok := errors.AsType[*objectstore.OutOfReachError](err); ok {
+		kind = fail.HDFS
+	}
+	return secret, fail.With(kind, err)
 }
 
 // TakeStores configures the object stores from a secret that another process obtained with [Env.ShipStores].

@@ -32,6 +32,9 @@ once: {check-again: {job: check, input: "hdfs:///user/tina/check/20261119"}}
 // TestChartRejects checks that a claim takes the records that loads set aside, a file for each load, and that nothing else is changed by it.
 func TestChartRejects(t *testing.T) {
 	without, with := loadPods(t, ""), loadPods(t, "rejects: {claim: set-aside}\n")
+	if earlier := loadPods(t, "rejects: null\n"); !reflect.DeepEqual(earlier, without) { // with --reuse-values of a chart without it
+		t.Errorf("values of an earlier chart give %+v", earlier)
+	}
 	if len(without) != 2 || len(with) != 2 {
 		t.Fatalf("%d and %d pods", len(without), len(with))
 	}

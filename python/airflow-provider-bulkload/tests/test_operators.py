@@ -151,6 +151,35 @@ class Tries(unittest.TestCase):
                 self.when("of an earlier try is still running", self.release)
                 self.assertEqual(self.execute(), {"start": 2})
 
+    def test_stopped_and_taken(self):
+        """The try before, which is killed, may take the files of the program first: it is started again all the same."""
+        self.plan("wait 143", "0")
+        first = self.dies()
+
+        def taken():
+            self.release()
+            first._shell.wait()
+            first.remove()
+
+        self.when("of an earlier try is still running", taken)
+        self.assertEqual(self.execute(), {"start": 2})
+
+    def test_killed_with_a_try_after(self):
+        """A try that is killed leaves the files of a program to the try that waits for it."""
+        self.plan("wait 0", "0")
+        op, context = self.attempt()
+
+        def killed():
+            operators.Run(op._run.directory).join()
+            op.on_kill()
+
+        self.when("start 1", killed)
+        directory = []
+        self.when("stopping bulkload", lambda: directory.extend((self.dir / "airflow").rglob("joined")))
+        with self.assertRaisesRegex(operators.AirflowException, "ended with exit code 143|was killed by SIGTERM"):
+            op.execute(context)
+        self.assertTrue(directory and directory[0].parent.exists())
+
     def test_stopped_twice(self):
         """One that is stopped again fails the try: the next one is Airflow's to start."""
         self.plan("wait 143", "143", "0")

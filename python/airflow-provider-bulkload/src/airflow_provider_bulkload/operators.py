@@ -154,13 +154,15 @@ class BulkloadBaseOperator(BaseOperator):
             raise
         relay(run, self.log)
         code, result, last = run.exit_code, run.result(), message(run.last("stderr"))[1]
-        if code in STOPPED and run.joined and self._run is run:  # which on_kill takes away
+        killed = self._run is not run  # which on_kill takes away
+        if not killed and (code in STOPPED and run.joined or code is None and run.taken_over):  # or the earlier try took the files
             self.log.info("bulkload was stopped with an earlier try: the same command resumes")
             self._run = None
             return self._begin(context)
         self._event = lineage.final_event(run.directory / LINEAGE)
         self._run = None
-        run.remove()
+        if not (killed and run.joined):  # else they are the next try's
+            run.remove()
         self.report = self.hook.report_link(result)
         if self.report:
             context["ti"].xcom_push(key=REPORT_KEY, value=self.report)
@@ -184,14 +186,16 @@ class BulkloadBaseOperator(BaseOperator):
         run, self._run = self._run, None  # one signal only, however often this is called
         if run is None or not run.alive:
             return
-        self.log.info("stopping bulkload, process %d", run.pid)
+        pid = run.pid  # the next try may start another in the same directory
+        self.log.info("stopping bulkload, process %d", pid)
         run.stop()
         end = time.monotonic() + STOP_SECONDS
-        while run.alive and time.monotonic() < end:
+        while run.alive and run.pid == pid and time.monotonic() < end:
             relay(run, self.log)
             time.sleep(LOOK_SECONDS)
-        relay(run, self.log)
-        if run.alive:
+        if run.pid == pid:
+            relay(run, self.log)
+        if run.alive and run.pid == pid:
             self.log.warning("bulkload has not stopped within %d s, killing it", STOP_SECONDS)
             run.send(signal.SIGKILL)
 

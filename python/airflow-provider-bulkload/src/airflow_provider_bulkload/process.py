@@ -31,6 +31,7 @@ class Run:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
         self._shell: subprocess.Popen[bytes] | None = None
+        self.taken_over = False  # an earlier try has started the program
 
     def start(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         """Starts the program in a session of its own: a signal to the group of its caller does not reach it."""
@@ -83,6 +84,7 @@ class Run:
 
     def join(self) -> None:
         """Notes that another try waits for the program than the one that has started it."""
+        self.taken_over = True
         with contextlib.suppress(OSError):  # the files go when the other one takes the outcome
             (self.directory / "joined").touch()
 
