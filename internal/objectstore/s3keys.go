@@ -39,10 +39,10 @@ type keyPlace struct {
 type lookUp int
 
 const (
-	failed lookUp = iota // it may succeed later
-	absent               // the place has none
-	silent               // nothing has answered
-	refused              // it does not give this machine any
+	failed  lookUp = iota // it may succeed later
+	absent                // the place has none
+	silent                // nothing has answered
+	refused               // it does not give this machine any
 )
 
 // lookUps is how often the machine's role is looked up if nothing answers. On most machines there is none to answer.

@@ -150,15 +150,15 @@ func checkProbe(s stagingFacts, user string) Check {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
 	case is[*hdfsio.UnmetError](s.probeErr): // no NameNode was ever reached
-		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
+		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr}).later(fail.HDFS)
 	case fail.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case is[*staging.UnfitError](s.probeErr):
 		return bad(name, setting.Textf("name a directory that %s may write with %s", user, setting.Staging), "%s", oneLine{s.probeErr})
-	case hdfsio.Unavailable(s.probeErr):
-		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case errors.Is(s.probeErr, hdfsio.ErrQuota), errors.Is(s.probeErr, hdfsio.ErrNoSpace):
 		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
+	case hdfsio.Unavailable(s.probeErr), errors.Is(s.probeErr, hdfsio.ErrRewrite): // the file was created, so DataNodes fail
+		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:
