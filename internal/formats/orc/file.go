@@ -12,10 +12,11 @@ import (
 
 // A File holds the metadata of a file's tail. After [File.Plan], any number of goroutines may use it.
 type File struct {
+	parquet.Tree[*node]
+
 	codec    codec
 	block    int
 	stripes  []stripe
-	tree     *node
 	calendar valuetext.OrcCalendar
 	sample   *stripeFooter // of the largest stripe, until Plan
 	zone     *time.Location
@@ -48,9 +49,11 @@ func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
 		return nil, err
 	}
 	m := &File{codec: r.codec, block: r.block, stripes: f.stripes, calendar: valuetext.CalendarOfOrc(f.calendar, f.writer)}
-	if m.tree, err = f.tree(); err != nil {
+	root, err := f.tree()
+	if err != nil {
 		return nil, err
 	}
+	m.Tree = root.kids
 	largest := -1
 	for i, s := range m.stripes {
 		if largest < 0 || s.data > m.stripes[largest].data {
@@ -74,24 +77,13 @@ func (m *File) Groups() []int64 {
 	return groups
 }
 
-// Names returns the names of the schema's columns.
-func (m *File) Names() []string { return m.tree.names() }
-
-// Text returns an error if the values of a column, given by its index in Names, cannot be converted to text.
-func (m *File) Text(column int) error { return m.tree.kids[column].check() }
+// Text returns an error if the values of a column, given by its index in Tree, cannot be converted to text.
+func (m *File) Text(column int) error { return m.Tree[column].check() }
 
 // Leads reports whether a path leads to a value that is not a list, map, struct or union, and is not inside a list, map or union.
 func (m *File) Leads(path string) bool {
-	p := m.tree.find(path)
+	p := m.Find(path)
 	return p != nil && !p[len(p)-1].kind.nested()
-}
-
-// Whole returns the column, by its own path, that a path to no column would lead into although it is no struct, and "" if there is none.
-func (m *File) Whole(path string) string {
-	if m.tree.find(path) != nil {
-		return ""
-	}
-	return m.tree.whole(path)
 }
 
 // Memory returns the approximate size in bytes of the buffers of a [Reader].
@@ -104,7 +96,7 @@ func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
 		if m.same.Add(at, c) {
 			continue
 		}
-		p := place{at, c.Name, m.tree.find(c.Name)}
+		p := place{at, c.Name, m.Find(c.Name)}
 		if p.path == nil {
 			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(c.Name))
 		}

@@ -44,7 +44,7 @@ func readAll(data []byte, limit int64) (values int, err error) {
 		return 0, err
 	}
 	columns := []parquet.Column{{Null: true}, {Fixed: true, Value: []byte("x")}}
-	for _, n := range m.tree.kids[:min(len(m.tree.kids), 100)] {
+	for _, n := range m.Tree[:min(len(m.Tree), 100)] {
 		columns = append(columns, parquet.Column{Name: n.name})
 		for _, kid := range n.kids {
 			if path := n.name + "." + kid.name; m.Leads(path) {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"bulkload/internal/formats/parquet"
 	"bulkload/internal/formats/valuetext"
 )
 
@@ -112,56 +110,11 @@ func (f *footer) tree() (*node, error) {
 	return root, nil
 }
 
-// find returns the path to a named column: the enclosing structs, and the column last. a.b is the field b of the struct a, unless a column itself has
-// the name a.b. Columns inside lists, maps and unions have no path.
-func (n *node) find(name string) []*node {
-	for _, kid := range n.kids {
-		if kid.name == name {
-			return []*node{kid}
-		}
-	}
-	for _, kid := range n.kids {
-		rest, ok := strings.CutPrefix(name, kid.name+".")
-		if !ok || kid.kind != kindStruct {
-			continue
-		}
-		if found := kid.find(rest); found != nil {
-			return append([]*node{kid}, found...)
-		}
-	}
-	return nil
-}
+// Name returns the name of a column, "" for the root and within lists, maps and unions.
+func (n *node) Name() string { return n.name }
 
-// whole returns the path to the column, first on a path, that is no struct, so that no name leads into it; and "" if there is none.
-func (n *node) whole(path string) string {
-	for _, kid := range n.kids {
-		rest, ok := strings.CutPrefix(path, kid.name+".")
-		if ok && kid.kind != kindStruct {
-			return kid.name
-		}
-		if !ok {
-			continue
-		}
-		if found := kid.whole(rest); found != "" {
-			return kid.name + "." + found
-		}
-	}
-	return ""
-}
-
-// names returns the names of a struct's fields.
-func (n *node) names() []string {
-	names := make([]string, len(n.kids))
-	for i, kid := range n.kids {
-		names[i] = kid.name
-	}
-	return names
-}
-
-// Columns returns the names of the top-level columns, then the wanted fields of structs. It leaves out a struct if only fields of it are wanted.
-func (m *File) Columns(wanted []string) (columns []string) {
-	return parquet.Offer(m.tree.names(), wanted, func(path string) bool { return m.tree.find(path) != nil })
-}
+// Members returns the fields of a struct.
+func (n *node) Members() (members []*node, ok bool) { return n.kids, n.kind == kindStruct }
 
 // check returns an error if a column cannot be read.
 func (n *node) check() error {

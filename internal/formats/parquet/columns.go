@@ -1,11 +1,6 @@
 package parquet
 
-import (
-	"slices"
-	"strings"
-
-	"bulkload/pkg/source/span"
-)
+import "bulkload/pkg/source/span"
 
 // A Column is a column of the batches.
 type Column struct {
@@ -58,22 +53,4 @@ func (k *Constants) SetFixed(fields []span.Span, columns, n, base int) {
 			fields[at] = value
 		}
 	}
-}
-
-// Offer returns the names at the top of a schema, and then the wanted paths into structs, as far as leads knows them. It omits a struct if only
-// members of it are wanted.
-func Offer(names, wanted []string, leads func(path string) bool) (columns []string) {
-	var paths []string
-	for _, name := range names {
-		inside := len(paths)
-		for _, want := range wanted {
-			if strings.HasPrefix(want, name+".") && !slices.Contains(names, want) && !slices.Contains(paths, want) && leads(want) {
-				paths = append(paths, want)
-			}
-		}
-		if slices.Contains(wanted, name) || len(paths) == inside {
-			columns = append(columns, name)
-		}
-	}
-	return append(columns, paths...)
 }

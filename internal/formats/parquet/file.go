@@ -30,10 +30,11 @@ const maxFooter = 1 << 30
 
 // A File is the parsed footer of a file. After [File.Plan], any number of goroutines may use it.
 type File struct {
+	Tree[*schemaNode] // nil after Plan
+
 	size   int64
-	groups []int64     // rows of each row group
-	footer *footer     // nil after Plan
-	tree   *schemaNode // nil after Plan
+	groups []int64 // rows of each row group
+	footer *footer // nil after Plan
 
 	rules textRules
 
@@ -104,15 +105,17 @@ func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
 	for i := range footer.groups {
 		m.groups = append(m.groups, footer.groups[i].rows)
 	}
-	if m.tree, err = footer.tree(); err != nil {
+	root, err := footer.tree()
+	if err != nil {
 		return nil, damagedFooter("%w", err)
 	}
-	m.rules.calendars = valuetext.ParquetCalendars(footer.meta, m.tree.name)
+	m.rules.calendars = valuetext.ParquetCalendars(footer.meta, root.name)
 	if strings.Contains(footer.meta["org.apache.spark.sql.parquet.row.metadata"], `"variant"`) {
-		m.tree.markVariants()
+		root.markVariants()
 	}
+	m.Tree = root.kids
 	footer.meta = nil // it may contain a large schema, and there may be many files
-	if len(m.tree.kids) == 0 {
+	if len(root.kids) == 0 {
 		return nil, errors.New("it has no columns")
 	}
 	return m, nil
@@ -121,27 +124,16 @@ func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
 // Groups returns the number of rows of each row group.
 func (m *File) Groups() []int64 { return m.groups }
 
-// Names returns the columns of the schema. Call it before [File.Plan].
-func (m *File) Names() []string { return m.tree.names() }
-
-// Text returns an error if the values of a column, by its ordinal in [File.Names], cannot be converted to text.
+// Text returns an error if the values of a column, by its ordinal in Tree, cannot be converted to text.
 func (m *File) Text(column int) error {
-	_, err := shapeOf(m.tree.kids[column], &m.rules, func(*schemaNode, columnType) int { return 0 })
+	_, err := shapeOf(m.Tree[column], &m.rules, func(*schemaNode, columnType) int { return 0 })
 	return err
 }
 
 // Leads reports whether a path leads to values that are not lists, maps, structs or VARIANTs, and not within a list, a map or a VARIANT.
 func (m *File) Leads(path string) bool {
-	n := m.tree.find(path)
-	return n != nil && n.leaf() && n.rep == 0
-}
-
-// Whole returns the column, by its own path, that a path to no column would lead into although it is no struct, and "" if there is none.
-func (m *File) Whole(path string) string {
-	if m.tree.find(path) != nil {
-		return ""
-	}
-	return m.tree.whole(path)
+	p := m.Find(path)
+	return p != nil && p[len(p)-1].leaf() && p[len(p)-1].rep == 0
 }
 
 // Memory returns the approximate number of bytes of a [Reader]'s buffers.
@@ -156,10 +148,11 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 		if m.same.Add(place, c) {
 			continue
 		}
-		n := m.tree.find(name)
-		if n == nil {
+		path := m.Find(name)
+		if path == nil {
 			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(name))
 		}
+		n := path[len(path)-1]
 		if n.leaf() && n.rep == 0 {
 			t, err := typeOf(n, &m.rules)
 			if err != nil {
@@ -183,7 +176,7 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 	if err := m.planChunks(); err != nil {
 		return err
 	}
-	m.footer, m.tree = nil, nil
+	m.footer, m.Tree = nil, nil
 	return nil
 }
 
@@ -191,12 +184,14 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 func (m *File) planChunks() error {
 	largest := make([]int64, len(m.leaves)) // largest buffers of each leaf
 	slack := m.footer.slack()
+	last := m.Tree[len(m.Tree)-1]
+	columns := last.first + last.leaves
 	m.chunks = make([]columnChunk, 0, len(m.footer.groups)*len(m.leaves))
 	for g := range m.footer.groups {
 		group := &m.footer.groups[g]
 		for i, l := range m.leaves {
-			if len(group.chunks) != m.tree.leaves {
-				return fmt.Errorf("row group %d: it has %s, and the schema %d", g, setting.Count(len(group.chunks), "column"), m.tree.leaves)
+			if len(group.chunks) != columns {
+				return fmt.Errorf("row group %d: it has %s, and the schema %d", g, setting.Count(len(group.chunks), "column"), columns)
 			}
 			chunk, err := m.planChunk(&group.chunks[l.ordinal], group.rows, l.typ.rep > 0, slack)
 			if err != nil {

@@ -3,7 +3,6 @@ package parquet
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"bulkload/internal/formats/valuetext"
 )
@@ -71,55 +70,12 @@ func (f *footer) tree() (*schemaNode, error) {
 // leaf reports whether a node is a column of values.
 func (n *schemaNode) leaf() bool { return len(n.kids) == 0 && n.leaves == 1 }
 
-// names returns the columns of a file: the nodes at the top of its schema.
-func (n *schemaNode) names() []string {
-	names := make([]string, len(n.kids))
-	for i, kid := range n.kids {
-		names[i] = kid.name
-	}
-	return names
-}
+// Name returns the name of a node.
+func (n *schemaNode) Name() string { return n.name }
 
-// find returns the node of a name, nil if there is none: a.b is the field b of the struct a, unless a node has a name with that
-// point. Names do not lead into lists, maps and VARIANTs.
-func (n *schemaNode) find(name string) *schemaNode {
-	for _, kid := range n.kids {
-		if kid.name == name {
-			return kid
-		}
-	}
-	for _, kid := range n.kids {
-		rest, ok := strings.CutPrefix(name, kid.name+".")
-		if !ok || !kid.plainStruct() {
-			continue
-		}
-		if found := kid.find(rest); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// plainStruct reports whether a node is a struct: a group that is no list, map or VARIANT.
-func (n *schemaNode) plainStruct() bool {
-	return !n.leaf() && n.logical != logicalVariant && n.repetition != repRepeated && n.listed() == nil && n.entries() == nil
-}
-
-// whole returns the path to the column, first on a path, that is no struct, so that no name leads into it; and "" if there is none.
-func (n *schemaNode) whole(path string) string {
-	for _, kid := range n.kids {
-		rest, ok := strings.CutPrefix(path, kid.name+".")
-		if ok && !kid.plainStruct() {
-			return kid.name
-		}
-		if !ok {
-			continue
-		}
-		if found := kid.whole(rest); found != "" {
-			return kid.name + "." + found
-		}
-	}
-	return ""
+// Members returns the fields of a struct: a group that is no list, map or VARIANT.
+func (n *schemaNode) Members() (members []*schemaNode, ok bool) {
+	return n.kids, !n.leaf() && n.logical != logicalVariant && n.repetition != repRepeated && n.listed() == nil && n.entries() == nil
 }
 
 // markVariants finds the groups that are VARIANTs without that logical type, as Spark 4.0 writes them, by the names of their parts;
@@ -135,12 +91,6 @@ func (n *schemaNode) markVariants() {
 	if plain == 2 && (len(n.kids) == 2 || len(n.kids) == 3 && n.kids[2].name == "typed_value") {
 		n.logical = logicalVariant
 	}
-}
-
-// Columns returns the names of the columns and of the wanted members of structs. It omits a struct if only
-// members of it are wanted.
-func (m *File) Columns(wanted []string) (columns []string) {
-	return Offer(m.tree.names(), wanted, func(path string) bool { return m.tree.find(path) != nil })
 }
 
 // listed returns the repeated node of a group that is a list, and nil for other nodes.
