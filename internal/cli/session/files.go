@@ -70,7 +70,7 @@ func holds(input, file string) bool {
 	return inside && !slices.ContainsFunc(strings.Split(below, "/"), hidden)
 }
 
-// localPath returns the absolute name of a local file, where its symbolic links lead, or "" for what is none.
+// localPath returns the absolute name of a local file, where its symbolic links lead, or "" for what is none: an address, a device.
 func localPath(name string) string {
 	name = strings.TrimPrefix(name, "file://")
 	if name == "" || name == "-" || strings.Contains(name, "://") {
@@ -81,6 +81,9 @@ func localPath(name string) string {
 		return ""
 	}
 	if to, err := filepath.EvalSymlinks(file); err == nil {
+		if info, err := os.Stat(to); err == nil && info.Mode()&os.ModeDevice != 0 {
+			return ""
+		}
 		return to
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
