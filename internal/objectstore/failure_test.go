@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,6 +138,50 @@ func TestRegion(t *testing.T) {
 	_, err := s.ReadDir(t.Context(), "/")
 	if want := "[b.s3.us-east-1.amazonaws.com b.s3.eu-west-1.amazonaws.com]"; err != nil || fmt.Sprint(hosts) != want {
 		t.Errorf("%v, %v; want %s", hosts, err, want)
+	}
+}
+
+// TestRegionOfTwo checks that the second of two first requests is repeated too, if the first was answered before it: by then the bucket's region is
+// known. A failure at the region that the request was signed for is no redirection.
+func TestRegionOfTwo(t *testing.T) {
+	keys(t)
+	for _, status := range []int{301, 307, 400} {
+		var both sync.WaitGroup
+		both.Add(2)
+		var requests atomic.Int32
+		s := impatient(t, "s3://b", nil, io.Discard, func(r *http.Request) (*http.Response, error) {
+			requests.Add(1)
+			if !strings.Contains(r.Header.Get("Authorization"), "/eu-west-1/s3/") {
+				both.Done()
+				both.Wait()
+				return response(r, status, "<Error><Code>AuthorizationHeaderMalformed</Code></Error>", "X-Amz-Bucket-Region", "eu-west-1"), nil
+			}
+			if r.Method == http.MethodHead {
+				return response(r, 400, "", "X-Amz-Bucket-Region", "eu-west-1"), nil
+			}
+			if r.Header.Get("Range") != "" {
+				return response(r, 400, "<Error><Code>ExpiredToken</Code></Error>", "X-Amz-Bucket-Region", "eu-west-1"), nil
+			}
+			return response(r, 200, "<ListBucketResult></ListBucketResult>"), nil
+		})
+		var g sync.WaitGroup
+		for range 2 {
+			g.Go(func() {
+				if _, err := s.ReadDir(t.Context(), "/"); err != nil {
+					t.Errorf("%d: %v", status, err)
+				}
+			})
+		}
+		g.Wait()
+		if n := requests.Load(); n != 4 {
+			t.Errorf("%d: %d requests", status, n)
+		}
+		if _, err := s.Stat(t.Context(), "/x"); err == nil || !strings.Contains(err.Error(), "have expired") {
+			t.Errorf("%d: %v", status, err)
+		}
+		if n := requests.Load(); n != 6 {
+			t.Errorf("%d: %d requests in the end", status, n)
+		}
 	}
 }
 

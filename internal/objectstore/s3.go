@@ -192,21 +192,29 @@ func (p *s3) answer(resp *http.Response, body []byte) *answer {
 	_ = xml.Unmarshal(body, &e) // HEAD has none
 	a := &answer{code: e.Code}
 	region := cmp.Or(e.Region, resp.Header.Get("X-Amz-Bucket-Region"))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	elsewhere := resp.StatusCode == http.StatusBadRequest && region != p.region && (e.Code == "AuthorizationHeaderMalformed" || e.Code == "")
+	elsewhere := resp.StatusCode == http.StatusBadRequest && region != p.asked(resp.Request) && (e.Code == "AuthorizationHeaderMalformed" || e.Code == "")
 	if resp.StatusCode/100 == 3 || elsewhere {
 		a.region = region
 	}
 	return a
 }
 
-// redirect sets another region for signatures and, for Amazon's own address, for the host. It returns false if the region is the current one.
+// asked returns the region that a request was sent to: another request may have been redirected since.
+func (p *s3) asked(h *http.Request) string {
+	if scope, _, signed := strings.Cut(h.Header.Get("Authorization"), "/s3/aws4_request"); signed {
+		return scope[strings.LastIndexByte(scope, '/')+1:]
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.region
+}
+
+// redirect sets another region for signatures and, for Amazon's own address, for the host. It is the current one if another request has set it.
 func (p *s3) redirect(region string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if region == p.region {
-		return false
+		return true
 	}
 	if p.region = region; p.home {
 		host := awsEndpoint(region).Host
