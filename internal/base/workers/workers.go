@@ -1,4 +1,5 @@
-// Package workers runs the same work on several goroutines. It is a small leaf of its own: packages of three floors share it.
+// Package workers runs the same work on several goroutines, or work that cannot be stopped on one of its own. It is a small leaf of its own: packages
+// of many floors share it.
 package workers
 
 import (
@@ -33,4 +34,23 @@ func Each(ctx context.Context, n, count int, do func(ctx context.Context, i int)
 		}
 		return nil
 	})
+}
+
+// Await returns what do returns, or the cause of ctx if ctx ends first: do, which cannot be stopped, then goes on, and its result is lost.
+func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := do()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.v, o.err
+	case <-ctx.Done():
+		return *new(T), context.Cause(ctx)
+	}
 }

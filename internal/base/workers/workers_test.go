@@ -39,3 +39,24 @@ func TestEach(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
+
+// TestAwait checks that Await returns a result, and does not wait for one after its context has ended.
+func TestAwait(t *testing.T) {
+	wrong, why := errors.New("wrong"), errors.New("stopped")
+	if v, err := Await(t.Context(), func() (int, error) { return 7, wrong }); v != 7 || err != wrong {
+		t.Errorf("%d, %v", v, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	hangs, ended := make(chan struct{}), make(chan struct{})
+	v, err := Await(ctx, func() (int, error) {
+		defer close(ended)
+		cancel(why)
+		<-hangs
+		return 7, nil
+	})
+	if v != 0 || err != why {
+		t.Errorf("%d, %v after the end of the context", v, err)
+	}
+	close(hangs)
+	<-ended
+}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
 )
 
@@ -190,21 +191,7 @@ func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error)
 
 // patiently calls a function that may hang, and abandons it after the given time.
 func patiently[T any](ctx context.Context, patience time.Duration, do func() (T, error)) (T, error) {
-	type outcome struct {
-		v   T
-		err error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		v, err := do()
-		done <- outcome{v, err}
-	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the place of the jobs' state does not answer"))
 	defer cancel()
-	select {
-	case o := <-done:
-		return o.v, o.err
-	case <-ctx.Done():
-		return *new(T), context.Cause(ctx)
-	}
+	return workers.Await(ctx, do)
 }
