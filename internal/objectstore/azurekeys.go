@@ -100,12 +100,16 @@ func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
 
 // token requests a token of the identity, and returns the time when it expires.
 func (k *azureKeys) token(ctx context.Context) (azcore.AccessToken, time.Time, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, keysTime, errSilent)
+	defer cancel()
 	t, err := k.tokens.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://storage.azure.com/.default"}})
 	if err == nil {
 		return t, t.ExpiresOn, nil
 	}
 	refused, known := errors.AsType[*azidentity.AuthenticationFailedError](err)
 	switch {
+	case ctx.Err() != nil:
+		err = keysError{fmt.Errorf("the credentials (%s) give no token: %w", k.source, context.Cause(ctx))}
 	case known && refused.RawResponse != nil && !passing(refused.RawResponse.StatusCode), !known && !k.last.had():
 		err = finalf("no credentials of Azure: set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or an identity (%w)", bare(err))
 	default:

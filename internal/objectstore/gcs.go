@@ -19,12 +19,15 @@ import (
 type gcs struct {
 	base   *url.URL
 	bucket string
-	open   bool // requests have no credentials
+	open   bool         // requests have no credentials
+	client *http.Client // for tokens
 
-	mu     sync.Mutex
-	tokens oauth2.TokenSource
-	found  string
-	last   lastKeys[*oauth2.Token]
+	looking sharedLookUp[*oauth2.Token] // one at a time, which use what follows
+	tokens  oauth2.TokenSource
+	last    lastKeys[*oauth2.Token]
+
+	mu    sync.Mutex
+	found string // written by a look-up
 }
 
 const gcsFields = "name,size,updated,generation"
@@ -120,24 +123,31 @@ func (p *gcs) sign(ctx context.Context, h *http.Request) (*http.Request, error) 
 	if p.open {
 		return h, nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tokens == nil {
-		c, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), "https://www.googleapis.com/auth/devstorage.read_only")
-		if err != nil {
-			return h, finalf("no credentials of Google were found: set GOOGLE_APPLICATION_CREDENTIALS, or credentials=none in the endpoint")
-		}
-		p.tokens, p.found = c.TokenSource, "of this machine"
-		if c.JSON != nil {
-			p.found = "from GOOGLE_APPLICATION_CREDENTIALS or gcloud"
-		}
-	}
-	t, err := p.last.get(p.token)
+	t, err := p.looking.share(ctx, p.look)
 	if err != nil {
 		return h, err
 	}
 	t.SetAuthHeader(h)
 	return h, nil
+}
+
+// look finds the credentials at first, and returns a token.
+func (p *gcs) look() (*oauth2.Token, error) {
+	if p.tokens == nil {
+		ctx := context.WithValue(context.Background(), oauth2.HTTPClient, p.client)
+		c, err := google.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
+		if err != nil {
+			return nil, finalf("no credentials of Google were found: set GOOGLE_APPLICATION_CREDENTIALS, or credentials=none in the endpoint")
+		}
+		found := "of this machine"
+		if c.JSON != nil {
+			found = "from GOOGLE_APPLICATION_CREDENTIALS or gcloud"
+		}
+		p.mu.Lock()
+		p.tokens, p.found = c.TokenSource, found
+		p.mu.Unlock()
+	}
+	return p.last.get(p.token)
 }
 
 // token returns a token, and the time when it expires.

@@ -127,19 +127,19 @@ func TestMachineRole(t *testing.T) {
 	} {
 		status, role, calls = c.status, c.role, 0
 		p := machineRole(service.URL)
-		v, err := p.find(t.Context())
+		v, err := p.find()
 		if _, repeated := errors.AsType[keysError](err); repeated != (c.want == "error") || err == nil && v.AccessKeyID != c.want || calls != c.calls {
 			t.Errorf("%s: %q, %v after %d requests", what, v.AccessKeyID, err, calls)
 		}
 	}
 	p := machineRole("http://" + testcheck.ClosedAddress(t))
-	if v, err := p.find(t.Context()); err != nil || v.AccessKeyID != "" {
+	if v, err := p.find(); err != nil || v.AccessKeyID != "" {
 		t.Errorf("nothing answers: %q, %v", v.AccessKeyID, err)
 	}
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", service.URL+"/")
 	for status = range map[int]bool{400: true, 403: true} {
 		p = machineRole("")
-		if _, err := p.find(t.Context()); !final(err) || !strings.Contains(err.Error(), "were refused") {
+		if _, err := p.find(); !final(err) || !strings.Contains(err.Error(), "were refused") {
 			t.Errorf("status %d of a service that the environment names: %v", status, err)
 		}
 		if _, _, err := (&s3Keys{found: &p}).renew(); !final(err) {
@@ -148,7 +148,7 @@ func TestMachineRole(t *testing.T) {
 	}
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://"+testcheck.ClosedAddress(t)+"/")
 	p = machineRole("")
-	if v, err := p.find(t.Context()); err == nil || v.AccessKeyID != "" {
+	if v, err := p.find(); err == nil || v.AccessKeyID != "" {
 		t.Errorf("the environment names a service that does not answer: %q, %v", v.AccessKeyID, err)
 	}
 }

@@ -1,9 +1,12 @@
 package objectstore
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -11,12 +14,28 @@ const (
 	renewAgain = 10 * time.Second
 	// lastUse is how long before their end credentials are used the last time.
 	lastUse = 10 * time.Second
+	// keysTime is the longest time for one look-up of credentials.
+	keysTime = 30 * time.Second
 )
 
 // keysError reports credentials that could not be looked up or renewed for now. The request is repeated.
 type keysError struct{ error }
 
 func (e keysError) Unwrap() error { return e.error }
+
+// sharedLookUp shares look-ups of credentials, which libraries make without a context. The zero value is ready for use.
+type sharedLookUp[T any] struct{ running singleflight.Group }
+
+// share returns the result of a look-up that is under way, or begins one. When ctx ends, share does not wait for it.
+func (l *sharedLookUp[T]) share(ctx context.Context, look func() (T, error)) (v T, err error) {
+	select {
+	case r := <-l.running.DoChan("", func() (any, error) { return look() }):
+		v, _ = r.Val.(T)
+		return v, r.Err
+	case <-ctx.Done():
+		return v, context.Cause(ctx)
+	}
+}
 
 // lastKeys keeps credentials until they expire: they are renewed before that, so a renewal that fails does no harm at first.
 type lastKeys[T any] struct {

@@ -13,19 +13,20 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/base/retry"
+	"bulkload/internal/base/workers"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // s3Keys finds the credentials of S3's protocol, in the first place that has some. It renews them before they expire.
 type s3Keys struct {
-	places []keyPlace
+	places  []keyPlace
+	looking sharedLookUp[credentials.Value] // one at a time, which use what follows
+	asked   bool
+	last    lastKeys[credentials.Value]
 
 	mu    sync.Mutex
-	found *keyPlace
-	asked bool
-	last  lastKeys[credentials.Value]
+	found *keyPlace // written by a look-up
 }
 
 // keyPlace is a place that may have credentials.
@@ -49,19 +50,13 @@ const (
 const lookUps = 3
 
 // find looks the credentials up. The access key is empty if there are none.
-func (p *keyPlace) find(ctx context.Context) (credentials.Value, error) {
+func (p *keyPlace) find() (credentials.Value, error) {
 	for try := 1; ; try++ {
-		v, err := p.GetWithContext(nil)
+		v, err := p.values()
 		if err == nil {
 			return v, nil
 		}
-		what := failed
-		if p.judge != nil {
-			what = p.judge(err)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return v, context.Cause(ctx)
+		switch what := p.meaning(err); {
 		case what == absent || what == silent && try == lookUps:
 			return credentials.Value{}, nil
 		case what == refused:
@@ -69,10 +64,26 @@ func (p *keyPlace) find(ctx context.Context) (credentials.Value, error) {
 		case what == failed:
 			return v, keysError{fmt.Errorf("the credentials (%s) could not be looked up: %w", p.name, bare(err))}
 		}
-		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return v, err
-		}
+		<-time.After(100 * time.Millisecond)
 	}
+}
+
+// errSilent reports that a look-up was given up.
+var errSilent = fmt.Errorf("nothing came for %s", keysTime)
+
+// values looks the credentials up, for [keysTime] at most: a program that gives them may hang.
+func (p *keyPlace) values() (credentials.Value, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), keysTime, errSilent)
+	defer cancel()
+	return workers.Await(ctx, func() (credentials.Value, error) { return p.GetWithContext(nil) })
+}
+
+// meaning judges a failed look-up.
+func (p *keyPlace) meaning(err error) lookUp {
+	if p.judge == nil || err == errSilent {
+		return failed
+	}
+	return p.judge(err)
 }
 
 // inFile judges the error of the shared file: a file that cannot be read, or names a program that is not there, has none.
@@ -166,15 +177,20 @@ func machineRole(endpoint string) keyPlace {
 
 // get returns the credentials. If there are none, the access key is empty: requests are then not signed, as public buckets accept.
 func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.looking.share(ctx, k.look)
+}
+
+// look is a look-up in all places at first, and a renewal later.
+func (k *s3Keys) look() (credentials.Value, error) {
 	for i := 0; i < len(k.places) && !k.asked; i++ {
-		v, err := k.places[i].find(ctx)
+		v, err := k.places[i].find()
 		if err != nil {
 			return v, err
 		}
 		if v.AccessKeyID != "" {
+			k.mu.Lock()
 			k.found, k.asked = &k.places[i], true
+			k.mu.Unlock()
 		}
 	}
 	if k.asked = true; k.found == nil {
@@ -185,9 +201,9 @@ func (k *s3Keys) get(ctx context.Context) (credentials.Value, error) {
 
 // renew returns the credentials of the place where they were found, and the time when they expire.
 func (k *s3Keys) renew() (credentials.Value, time.Time, error) {
-	v, err := k.found.GetWithContext(nil)
+	v, err := k.found.values()
 	switch {
-	case err != nil && k.found.judge != nil && k.found.judge(err) == refused:
+	case err != nil && k.found.meaning(err) == refused:
 		err = finalf("the credentials (%s) were refused: %w", k.found.name, bare(err))
 	case err != nil || v.AccessKeyID == "":
 		err = keysError{fmt.Errorf("the credentials (%s) could not be renewed: %w", k.found.name, bare(orNone(err)))}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -114,7 +115,7 @@ func newS3(p Place, e endpoint, value func(string) string) (*s3, error) {
 }
 
 func newGCS(p Place, e endpoint) (*gcs, error) {
-	g := &gcs{bucket: p.Bucket, base: e.url, open: e.anonymous}
+	g := &gcs{bucket: p.Bucket, base: e.url, open: e.anonymous, client: &http.Client{Timeout: keysTime}}
 	if emulator := os.Getenv("STORAGE_EMULATOR_HOST"); g.base == nil && emulator != "" {
 		if !strings.Contains(emulator, "://") {
 			emulator = "http://" + emulator
