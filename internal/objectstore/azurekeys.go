@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -30,27 +31,53 @@ type azureKeys struct {
 	last    lastKeys[azcore.AccessToken]
 }
 
-// azureConnection returns the fields of AZURE_STORAGE_CONNECTION_STRING.
-func azureConnection() map[string]string {
-	fields := map[string]string{}
-	for field := range strings.SplitSeq(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), ";") {
+// connectionString is the environment variable of Azure's tools for one account: its address, its key or a signature.
+const connectionString = "AZURE_STORAGE_CONNECTION_STRING"
+
+// azureConnection returns the fields of the connection string, and the address of blobs if it has one. It returns none if the string is of another
+// account: under its address may be a container of the same name.
+func azureConnection(account string) (fields map[string]string, address *url.URL, err error) {
+	fields = map[string]string{}
+	for field := range strings.SplitSeq(os.Getenv(connectionString), ";") {
 		if name, value, ok := strings.Cut(field, "="); ok {
 			fields[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
 	}
-	return fields
+	owner := fields["AccountName"]
+	if text := fields["BlobEndpoint"]; text != "" {
+		e, err := parseEndpoint(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("BlobEndpoint of %s: %w", connectionString, err)
+		}
+		address, owner = e.url, cmp.Or(owner, ownerOf(e.url))
+	}
+	switch {
+	case owner == "" && (address != nil || fields["SharedAccessSignature"] != ""):
+		return nil, nil, fmt.Errorf("%s names no account: add AccountName=NAME; to it", connectionString)
+	case owner != account:
+		return nil, nil, nil
+	}
+	return fields, address, nil
 }
 
-// newAzureKeys takes the credentials from the environment, as Azure's tools do, or else from an identity.
-func newAzureKeys(account string) (*azureKeys, error) {
-	name, _, _ := strings.Cut(account, ".")
-	k := &azureKeys{account: name}
-	c := azureConnection()
+// ownerOf returns the account of an address of blobs: the first label of Azure's hosts, and the path's first element of others, as emulators have them.
+// It is empty if the address has none.
+func ownerOf(u *url.URL) string {
+	if name, _, ok := strings.Cut(strings.ToLower(u.Hostname()), "."); ok && strings.Contains(u.Hostname(), ".blob.") {
+		return name
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	return name
+}
+
+// newAzureKeys takes the credentials from the account's connection string and the environment, as Azure's tools do, or else from an identity.
+func newAzureKeys(account string, c map[string]string) (*azureKeys, error) {
+	k := &azureKeys{account: account}
 	var key, sas string
 	switch own := os.Getenv("AZURE_STORAGE_ACCOUNT"); {
-	case c["AccountName"] == name || c["AccountName"] == "" && c["SharedAccessSignature"] != "":
-		k.source, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
-	case own == "" || own == name:
+	case c["AccountName"] != "" || c["SharedAccessSignature"] != "":
+		k.source, key, sas = "from "+connectionString, c["AccountKey"], c["SharedAccessSignature"]
+	case own == "" || own == account:
 		if key = os.Getenv("AZURE_STORAGE_KEY"); key != "" {
 			k.source = "from AZURE_STORAGE_KEY"
 		} else if sas = os.Getenv("AZURE_STORAGE_SAS_TOKEN"); sas != "" {

@@ -153,6 +153,50 @@ func TestMachineRole(t *testing.T) {
 	}
 }
 
+// TestConnectionString checks that the address, the key and the signature of AZURE_STORAGE_CONNECTION_STRING are used for its own account only.
+func TestConnectionString(t *testing.T) {
+	for _, name := range []string{"AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN"} {
+		t.Setenv(name, "")
+	}
+	const sas, own, from = ";SharedAccessSignature=sv=1&sig=secret", "https://acctb.blob.core.windows.net/c", "from AZURE_STORAGE_CONNECTION_STRING"
+	for _, c := range []struct{ text, account, base, source string }{
+		{"BlobEndpoint=http://127.0.0.1:1/accta" + sas, "acctb.dfs.core.windows.net", own, ""},
+		{"BlobEndpoint=http://127.0.0.1:1/acctb" + sas, "acctb.dfs.core.windows.net", "http://127.0.0.1:1/acctb/c", from},
+		{"BlobEndpoint=http://azurite:1/acctb/" + sas, "acctb", "http://azurite:1/acctb/c", from},
+		{"BlobEndpoint=http://localhost:1/accta" + sas, "acctb", own, ""},
+		{"BlobEndpoint=https://accta.blob.core.windows.net/" + sas, "acctb", own, ""},
+		{"BlobEndpoint=https://acctb.blob.core.windows.net/" + sas, "acctb", own, from},
+		{"BlobEndpoint=https://AcctB.z1.blob.storage.azure.net" + sas, "acctb", "https://AcctB.z1.blob.storage.azure.net/c", from},
+		{"AccountName=accta;BlobEndpoint=https://accta.blob.core.windows.net" + sas, "acctb", own, ""},
+		{"AccountName=accta;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", own, ""},
+		{"AccountName=acctb;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", "https://data.example.com/c", from},
+		{"AccountName=acctb" + sas, "acctb.blob.core.windows.net", own, from},
+		{"UseDevelopmentStorage=true", "acctb", own, ""},
+		{"BlobEndpoint=https://data.example.com" + sas, "acctb", "", "names no account: add AccountName"},
+		{sas, "acctb", "", "names no account: add AccountName"},
+	} {
+		t.Setenv("AZURE_STORAGE_CONNECTION_STRING", c.text)
+		s, _, err := new(Stores).Open("abfs://c@" + c.account + "/x.csv")
+		if c.base == "" {
+			if err == nil || !strings.Contains(err.Error(), c.source) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s for %s: %v", c.text, c.account, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s for %s: %v", c.text, c.account, err)
+			continue
+		}
+		if p := s.protocol.(*azure); p.base.String() != c.base || (p.keys.source == from) != (c.source == from) {
+			t.Errorf("%s for %s: %s with credentials %s", c.text, c.account, p.base, p.keys.source)
+		}
+	}
+	s, _, err := (&Stores{Endpoints: []string{"abfs=https://h?credentials=none"}}).Open("abfs://c@acctb/x.csv")
+	if err != nil || s.protocol.(*azure).base.String() != "https://h/c" {
+		t.Errorf("an endpoint without credentials: %v", err)
+	}
+}
+
 // tokens gives tokens of Google or Azure for an hour, or its error.
 type tokens struct {
 	err   error

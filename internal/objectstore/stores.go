@@ -134,19 +134,19 @@ func newGCS(p Place, e endpoint) (*gcs, error) {
 
 func newAzure(p Place, e endpoint) (*azure, error) {
 	a := &azure{keys: &azureKeys{source: "none"}}
-	var err error
-	if !e.anonymous {
-		if a.keys, err = newAzureKeys(p.Account); err != nil {
-			return nil, err
-		}
-	}
 	base := e.url
-	if address := azureConnection()["BlobEndpoint"]; base == nil && address != "" {
-		given, err := parseEndpoint(address)
+	if !e.anonymous {
+		name, _, _ := strings.Cut(p.Account, ".")
+		connection, address, err := azureConnection(name)
 		if err != nil {
 			return nil, err
 		}
-		base = given.url
+		if a.keys, err = newAzureKeys(name, connection); err != nil {
+			return nil, err
+		}
+		if base == nil {
+			base = address
+		}
 	}
 	if base == nil {
 		host := strings.Replace(p.Account, ".dfs.", ".blob.", 1)
