@@ -12,7 +12,7 @@ import (
 var (
 	// ErrUnknownService is the error of a service that the KDC does not know.
 	ErrUnknownService = errors.New("the KDC does not know the service")
-	// ErrNoKDC says that no KDC of a realm answers. A later attempt may succeed.
+	// ErrNoKDC says that no KDC of a realm answers, or that its answer is damaged. A later attempt may succeed.
 	ErrNoKDC = errors.New("no KDC of the realm answers")
 	// ErrSkew says that clocks differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
@@ -65,6 +65,8 @@ func loginError(principal string, o Options, err error) error {
 		return explained(err, "kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc", principal, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, ErrNoKDC, o.Config.Path)
+	case damaged(err):
+		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, errDamaged, o.Config.Path)
 	}
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
 }
@@ -97,6 +99,8 @@ func ticketError(service string, o Options, err error) error {
 		return explained(err, "kerberos ticket for %s: the KDCs refer from realm to realm: see domain_realm in %s", service, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, ErrNoKDC, o.Config.Path)
+	case damaged(err):
+		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, errDamaged, o.Config.Path)
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
 		return explained(err, "kerberos ticket for %s: %w", service, ErrSkew)
 	case strings.Contains(text, "KRB_AP_ERR_TKT_EXPIRED") || strings.Contains(text, "no valid existing session") || strings.Contains(text, "neither a keytab nor a password"):

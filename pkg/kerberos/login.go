@@ -95,9 +95,6 @@ func (c *Client) Close() {
 	}
 }
 
-// maxReferrals is the number of referrals that the library follows.
-const maxReferrals = 5
-
 // loginKeytab logs in with a keytab.
 func (o Options) loginKeytab() (*state, string, error) {
 	user, realm, err := ParsePrincipal(o.Principal, o.Config.Realm())
@@ -136,12 +133,11 @@ func (o Options) loginKeytab() (*state, string, error) {
 	if life := conf.LibDefaults.RenewLifetime; life > 0 {
 		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 requests 48 h regardless of the configuration
 	}
-	// The library answers a referral to another realm by repeating the same request, which can only fail: no referral is followed.
-	rep, err := krb.ASExchange(realm, request, maxReferrals+1)
+	tgt, err := requestFirst(krb, realm, request)
 	if err != nil {
 		return nil, "", loginError(name, o, err)
 	}
-	return &state{krb: krb, user: krb.Credentials.CName(), realm: realm, tgt: granted(rep.Ticket, rep.DecryptedEncPart), tickets: map[asked]*grant{}}, name, nil
+	return &state{krb: krb, user: krb.Credentials.CName(), realm: realm, tgt: tgt, tickets: map[asked]*grant{}}, name, nil
 }
 
 func loadKeytab(path string) (kt *keytab.Keytab, err error) {

@@ -1,13 +1,11 @@
 package kerberos
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/client"
@@ -22,10 +20,6 @@ type grant struct {
 	key              types.EncryptionKey
 	since, end, till time.Time // till: end of the renewable lifetime
 	pause            time.Time // no other ticket is requested before
-}
-
-func granted(t messages.Ticket, p messages.EncKDCRepPart) *grant {
-	return &grant{ticket: t, key: p.Key, since: time.Now(), end: p.EndTime, till: p.RenewTill}
 }
 
 // renewalTime is the longest time before a ticket's end at which another is requested.
@@ -165,11 +159,11 @@ func (c *Client) renewed(s *state) (*state, error) {
 		}
 		return s, err
 	}
-	_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(s.realm), s.realm, s.tgt.ticket, s.tgt.key, true)
+	renewed, err := s.request(grantingTo(s.realm), s.realm, s.tgt, true)
 	if err != nil {
 		return s, ticketError("krbtgt/"+s.realm, c.options, err)
 	}
-	next = &state{krb: s.krb, user: s.user, realm: s.realm, cache: s.cache, tgt: granted(rep.Ticket, rep.DecryptedEncPart), tickets: map[asked]*grant{}}
+	next = &state{krb: s.krb, user: s.user, realm: s.realm, cache: s.cache, tgt: renewed, tickets: map[asked]*grant{}}
 	c.put(next)
 	return next, nil
 }
@@ -266,31 +260,6 @@ func (c *Client) Renew(ctx context.Context) error {
 	}
 	_, err := c.renewed(s)
 	return err
-}
-
-// exchange requests a ticket from the KDC of a service's realm.
-func (s *state) exchange(a asked) (*grant, error) {
-	_, host, ok := strings.Cut(a.service, "/")
-	if !ok || host == "" {
-		return nil, fmt.Errorf("%s names no host", a.service)
-	}
-	realm, tgt := a.realm, s.tgt
-	if realm == "" {
-		realm = s.krb.Config.ResolveRealm(host)
-	}
-	realm = cmp.Or(realm, s.realm)
-	if realm != s.realm {
-		_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(realm), s.realm, tgt.ticket, tgt.key, false)
-		if err != nil {
-			return nil, fmt.Errorf("from realm %s to %s: %w", s.realm, realm, err)
-		}
-		tgt = granted(rep.Ticket, rep.DecryptedEncPart)
-	}
-	_, rep, err := s.krb.TGSREQGenerateAndExchange(types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, a.service), realm, tgt.ticket, tgt.key, false)
-	if err != nil {
-		return nil, err
-	}
-	return granted(rep.Ticket, rep.DecryptedEncPart), nil
 }
 
 // grantingTo returns the name of a realm's ticket-granting service.
