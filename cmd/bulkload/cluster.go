@@ -70,7 +70,7 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	if _, err := objectstore.ParseEndpoints(c.endpoints); err != nil {
 		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--endpoint: %w", err), "endpoint"))
 	}
-	return &cluster.Env{Conf: conf, Log: g.Logger(), Identity: c.identity, Endpoints: c.endpoints}, nil
+	return &cluster.Env{Conf: conf, Log: g.Logger(), Identity: c.identity, Endpoints: c.endpoints, Context: g.Context()}, nil
 }
 
 // withEnv reads the configuration for the duration of a call.

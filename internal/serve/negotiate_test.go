@@ -79,7 +79,7 @@ func newNegotiation(t *testing.T) *negotiation {
 // token returns a header with a user's ticket for a service.
 func (n *negotiation) token(t *testing.T, user, service string) string {
 	t.Helper()
-	c, err := kerberos.Login(kerberos.Options{Config: n.conf, Principal: user, Keytab: n.kdc.Keytab(user)})
+	c, err := kerberos.Login(t.Context(), kerberos.Options{Config: n.conf, Principal: user, Keytab: n.kdc.Keytab(user)})
 	if err != nil {
 		t.Fatal(err)
 	}

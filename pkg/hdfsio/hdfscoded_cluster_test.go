@@ -37,7 +37,7 @@ func newCoded(t *testing.T, o testcluster.Options) *coded {
 		}
 		krb, err := kerberos.LoadConfig(c.Krb5Conf())
 		testcheck.Must(t, err)
-		login, err := kerberos.Login(kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.HDFSAdmin), Keytab: c.Keytab(testcluster.HDFSAdmin)})
+		login, err := kerberos.Login(t.Context(), kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.HDFSAdmin), Keytab: c.Keytab(testcluster.HDFSAdmin)})
 		testcheck.Must(t, err)
 		t.Cleanup(func() { login.Close() })
 		ho.Security = &Security{Kerberos: login, Principal: testcluster.Principal("nn/_HOST")}

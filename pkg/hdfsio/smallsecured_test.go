@@ -33,7 +33,7 @@ func TestSmallSecured(t *testing.T) {
 			if kind.Kerberos {
 				krb, err := kerberos.LoadConfig(c.Krb5Conf())
 				testcheck.Must(t, err)
-				login, err := kerberos.Login(kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.Loader), Keytab: c.Keytab(testcluster.Loader)})
+				login, err := kerberos.Login(t.Context(), kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.Loader), Keytab: c.Keytab(testcluster.Loader)})
 				testcheck.Must(t, err)
 				defer login.Close()
 				o.Security = &Security{Kerberos: login, Principal: conf.Value(keyPrincipal)}

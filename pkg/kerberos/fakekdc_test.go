@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func TestDamagedAnswers(t *testing.T) {
 				t.Errorf("%s, %s: %v", what, exchange, err)
 			}
 		}
-		_, err := Login(fakeKDC(t, 1, answer(msgtype.KRB_AS_REP, grantingTo("FAKE.TEST"))))
+		_, err := Login(t.Context(), fakeKDC(t, 1, answer(msgtype.KRB_AS_REP, grantingTo("FAKE.TEST"))))
 		check("login", err)
 		o := fakeKDC(t, 1, answer(msgtype.KRB_TGS_REP, service))
 		c := granting(t, o, time.Hour)
@@ -133,5 +134,56 @@ func TestDamagedAnswers(t *testing.T) {
 			defer c.mu.Unlock()
 			return time.Now().Before(c.state.tgt.pause), c.state.tgt.pause
 		})
+	}
+}
+
+// TestSilentKDCs checks that a login, a ticket and a renewal end with their contexts while KDCs do not answer, and that a client is closed without a wait.
+func TestSilentKDCs(t *testing.T) {
+	heard := make(chan struct{}, 99)
+	o := fakeKDC(t, 3, func([]byte) []byte {
+		heard <- struct{}{}
+		return nil
+	})
+	why := errors.New("stopped")
+	stopped := func(what string, do func(ctx context.Context) error) {
+		t.Helper()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		began := time.Now()
+		go func() {
+			<-heard
+			began = time.Now()
+			cancel(why)
+		}()
+		if err := do(ctx); err != why || time.Since(began) > 3*time.Second {
+			t.Errorf("%s: %v, %s after the stop", what, err, time.Since(began))
+		}
+	}
+	stopped("login", func(ctx context.Context) error {
+		_, err := Login(ctx, o)
+		return err
+	})
+	c := granting(t, o, time.Hour)
+	stopped("ticket", func(ctx context.Context) error {
+		_, _, err := c.Ticket(ctx, "nn/localhost", "")
+		return err
+	})
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, _, err := c.Ticket(short, "nn/localhost", ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a ticket during another exchange: %v", err)
+	}
+	began := time.Now()
+	c.Close()
+	if d := time.Since(began); d > 3*time.Second {
+		t.Errorf("it is closed after %s", d)
+	}
+	if end, _ := c.Until(); !end.IsZero() {
+		t.Errorf("a closed client has a ticket until %s", end)
+	}
+	c = granting(t, o, time.Hour)
+	c.state.tgt.since, c.state.tgt.end = time.Now().Add(-24*time.Hour), time.Now().Add(time.Minute)
+	stopped("renewal", func(ctx context.Context) error { return c.Renew(ctx) })
+	if _, _, err := c.Ticket(short, "nn/localhost", ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a ticket during a renewal: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func (r *realm) config(t *testing.T, replace ...string) *Config {
 // login logs in, and ends the test if that fails.
 func login(t *testing.T, o Options) *Client {
 	t.Helper()
-	c, err := Login(o)
+	c, err := Login(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestMistakes(t *testing.T) {
 		if tt.o.Config == nil {
 			tt.o.Config = conf
 		}
-		c, err := Login(tt.o)
+		c, err := Login(t.Context(), tt.o)
 		if err == nil {
 			c.Close()
 		}
@@ -211,7 +211,7 @@ func TestMistakes(t *testing.T) {
 		if err := os.Chmod(moved, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Login(Options{Principal: "moved", Keytab: moved, Config: conf}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "must be able to read it") {
+		if _, err := Login(t.Context(), Options{Principal: "moved", Keytab: moved, Config: conf}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "must be able to read it") {
 			t.Errorf("a keytab that cannot be read: %v", err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestKDCAway(t *testing.T) {
 	if err := kdc.Terminate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Login(o); !errors.Is(err, ErrNoKDC) || !strings.Contains(err.Error(), o.Config.Path) {
+	if _, err := Login(t.Context(), o); !errors.Is(err, ErrNoKDC) || !strings.Contains(err.Error(), o.Config.Path) {
 		t.Errorf("login: %v", err)
 	}
 	if _, _, err := c.Ticket(t.Context(), "hbase/localhost", ""); !errors.Is(err, ErrNoKDC) || !strings.Contains(err.Error(), "hbase/localhost") {
@@ -308,7 +308,7 @@ func TestSkewFault(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	var asked atomic.Int32
 	conf := r.config(t, ":"+port(t, r), ":"+referring(t, errorcode.KRB_AP_ERR_SKEW, &asked))
-	if _, err := Login(Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: conf}); !errors.Is(err, ErrSkew) {
+	if _, err := Login(t.Context(), Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: conf}); !errors.Is(err, ErrSkew) {
 		t.Errorf("login: %v", err)
 	}
 	cache := filepath.Join(r.dir, "cache")

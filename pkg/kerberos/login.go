@@ -2,6 +2,7 @@ package kerberos
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/credentials"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
+
+	"bulkload/internal/base/workers"
 )
 
 // Options holds the principal of a login and its credentials.
@@ -42,16 +45,19 @@ type Client struct {
 	timer *time.Timer
 }
 
-// Login logs in: with a keytab at the KDC, with a ticket cache without any exchange. Close the client after use.
-func Login(o Options) (*Client, error) {
+// Login logs in: with a keytab at the KDC, with a ticket cache without any exchange. The context bounds the wait for KDCs, which may be 10 s for each
+// that does not answer. Close the client after use.
+func Login(ctx context.Context, o Options) (*Client, error) {
 	if o.Config == nil {
 		return nil, errors.New("kerberos: no configuration")
 	}
-	s, name, err := o.login()
+	c, err := workers.Await(ctx, func() (*Client, error) {
+		s, name, err := o.login()
+		return &Client{options: o, principal: name, one: make(chan struct{}, 1), state: s}, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, principal: name, one: make(chan struct{}, 1), state: s}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep()
@@ -80,19 +86,22 @@ func (c *Client) Until() (end, renewable time.Time) {
 	return c.state.tgt.end, c.state.tgt.till
 }
 
-// Close ends the renewal of tickets.
+// Close ends the renewal of tickets. It does not wait for an exchange that is under way.
 func (c *Client) Close() {
-	c.one <- struct{}{}
-	defer func() { <-c.one }()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	if c.state != nil {
-		c.state.krb.Destroy()
-		c.state = nil
+	s := c.state
+	if c.state = nil; s == nil {
+		return
 	}
+	go func() {
+		_ = c.begin(context.Background())
+		defer c.end()
+		s.krb.Destroy()
+	}()
 }
 
 // loginKeytab logs in with a keytab.

@@ -40,7 +40,7 @@ func TestReferrals(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	var asked atomic.Int32
 	conf := r.config(t, ":"+port(t, r), ":"+referring(t, errorcode.KDC_ERR_WRONG_REALM, &asked))
-	_, err := Login(Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: conf})
+	_, err := Login(t.Context(), Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: conf})
 	if err == nil || !strings.Contains(err.Error(), "the KDC refers loader@BULKLOAD.TEST to another realm") || errors.Is(err, ErrNoKDC) || asked.Load() != 1 {
 		t.Errorf("login: %v after %d requests", err, asked.Load())
 	}

@@ -136,7 +136,7 @@ func TestCacheLives(t *testing.T) {
 	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err == nil || !strings.Contains(err.Error(), "is of nobody@BULKLOAD.TEST now, and was of loader@BULKLOAD.TEST when the job began") {
 		t.Errorf("another user's: %v", err)
 	}
-	if _, err := Login(Options{Cache: cache, Config: conf, Principal: "loader"}); err == nil || !strings.Contains(err.Error(), "is of nobody@BULKLOAD.TEST, not of loader@BULKLOAD.TEST") {
+	if _, err := Login(t.Context(), Options{Cache: cache, Config: conf, Principal: "loader"}); err == nil || !strings.Contains(err.Error(), "is of nobody@BULKLOAD.TEST, not of loader@BULKLOAD.TEST") {
 		t.Errorf("another user's, at login: %v", err)
 	}
 	if err := os.Remove(cache); err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"bulkload/internal/base/workers"
 )
 
 // grant is a ticket with its session key.
@@ -50,7 +52,7 @@ type asked struct{ service, realm string }
 
 // Ticket returns a ticket for a service, such as nn/host.example.com, of a realm; an empty realm means the host's realm in the
 // configuration. A ticket is used until shortly before its end, or until its end if no KDC answers. The context bounds the wait for
-// exchanges of other goroutines; one's own exchanges have the limits of gokrb5, 5 s for each KDC.
+// exchanges, which have the limits of gokrb5, 5 s for each KDC, and go on without the caller.
 func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {
 	g, _, err := c.get(ctx, asked{service, realm})
 	if err != nil {
@@ -64,12 +66,23 @@ func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 	if g, s := c.cached(a); g.fresh(time.Now()) {
 		return g, s, nil
 	}
-	select {
-	case c.one <- struct{}{}:
-		defer func() { <-c.one }()
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+	type ticket struct {
+		g *grant
+		s *state
 	}
+	t, err := workers.Await(ctx, func() (ticket, error) {
+		g, s, err := c.getAlone(ctx, a)
+		return ticket{g, s}, err
+	})
+	return t.g, t.s, err
+}
+
+// getAlone waits for exchanges of other goroutines, and makes one's own if it is still needed.
+func (c *Client) getAlone(ctx context.Context, a asked) (*grant, *state, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer c.end()
 	g, s := c.cached(a) // another goroutine may have asked for it
 	switch {
 	case s == nil:
@@ -226,8 +239,8 @@ func (c *Client) keep() {
 }
 
 func (c *Client) renewInTime() {
-	c.one <- struct{}{}
-	defer func() { <-c.one }()
+	_ = c.begin(context.Background())
+	defer c.end()
 	_, s := c.cached(asked{})
 	if s == nil || s.tgt.fresh(time.Now()) {
 		return
@@ -243,24 +256,36 @@ func (c *Client) renewInTime() {
 }
 
 // Renew renews the login's ticket if that is due, or logs in again with a keytab, whether or not tickets are requested. The error is the
-// reason of a failure; the old ticket stays in use until its end. The context bounds the wait for exchanges of other goroutines.
+// reason of a failure; the old ticket stays in use until its end. The context bounds the wait, as of [Client.Ticket].
 func (c *Client) Renew(ctx context.Context) error {
+	_, err := workers.Await(ctx, func() (*state, error) {
+		if err := c.begin(ctx); err != nil {
+			return nil, err
+		}
+		defer c.end()
+		_, s := c.cached(asked{})
+		switch {
+		case s == nil:
+			return nil, net.ErrClosed
+		case time.Now().Before(s.tgt.due()):
+			return s, nil
+		}
+		return c.renewed(s)
+	})
+	return err
+}
+
+// begin waits until no goroutine exchanges messages with a KDC; end lets the next one.
+func (c *Client) begin(ctx context.Context) error {
 	select {
 	case c.one <- struct{}{}:
-		defer func() { <-c.one }()
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	_, s := c.cached(asked{})
-	switch {
-	case s == nil:
-		return net.ErrClosed
-	case time.Now().Before(s.tgt.due()):
-		return nil
-	}
-	_, err := c.renewed(s)
-	return err
 }
+
+func (c *Client) end() { <-c.one }
 
 // grantingTo returns the name of a realm's ticket-granting service.
 func grantingTo(realm string) types.PrincipalName {

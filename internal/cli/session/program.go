@@ -58,6 +58,14 @@ func (p *Program) Prepare(cmd *cobra.Command) error {
 	return p.beginResult(cmd)
 }
 
+// Context returns the context of the command that Prepare is for.
+func (p *Program) Context() context.Context {
+	if p.logs.cmd == nil {
+		return context.Background()
+	}
+	return p.logs.cmd.Context()
+}
+
 // Logger returns the log, which goes to standard error; standard output is for results.
 func (p *Program) Logger() *slog.Logger {
 	if p.Log == nil {

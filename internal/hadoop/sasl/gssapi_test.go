@@ -48,7 +48,7 @@ func newGSSPeer(t *testing.T) *gssPeer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	login, err := kerberos.Login(kerberos.Options{Config: conf, Principal: "loader", Keytab: r.Keytab("loader")})
+	login, err := kerberos.Login(t.Context(), kerberos.Options{Config: conf, Principal: "loader", Keytab: r.Keytab("loader")})
 	if err != nil {
 		t.Fatal(err)
 	}

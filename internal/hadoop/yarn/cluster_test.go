@@ -236,7 +236,7 @@ func login(t *testing.T, c *testcluster.Cluster, user string) *kerberos.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := kerberos.Login(kerberos.Options{Config: conf, Principal: testcluster.Principal(user), Keytab: c.Keytab(user)})
+	k, err := kerberos.Login(t.Context(), kerberos.Options{Config: conf, Principal: testcluster.Principal(user), Keytab: c.Keytab(user)})
 	if err != nil {
 		t.Fatal(err)
 	}

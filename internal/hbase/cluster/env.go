@@ -33,6 +33,8 @@ type Env struct {
 	Tokens []*kerberos.Token
 	// Endpoints are the addresses of object stores, see [objectstore.ParseEndpoints]. Default: the providers' addresses.
 	Endpoints []string
+	// Context ends the wait for a first login, which methods without a context may need. Default: none.
+	Context context.Context
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses

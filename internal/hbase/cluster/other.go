@@ -27,7 +27,7 @@ func (e *Env) Other(conf string) (*Env, error) {
 		}
 		return env(name)
 	})
-	other := &Env{Conf: c, Log: e.Log, Identity: e.Identity, Endpoints: e.Endpoints}
+	other := &Env{Conf: c, Log: e.Log, Identity: e.Identity, Endpoints: e.Endpoints, Context: e.Context}
 	if info, e := os.Stat(conf); e != nil {
 		err = fmt.Errorf("configuration of the other cluster: %w", e)
 	} else if !info.IsDir() {

@@ -43,7 +43,7 @@ type lentToken struct {
 // tokenAge is the age after which another token is requested. HDFS's tokens live for a day by default.
 const tokenAge = time.Hour
 
-// Login returns the Kerberos login of the environment. It logs in on the first call.
+// Login returns the Kerberos login of the environment. It logs in on the first call, and does not wait for KDCs after the end of e.Context.
 func (e *Env) Login() (*kerberos.Client, error) {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()
@@ -54,7 +54,11 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
+	ctx := e.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	c, err := kerberos.Login(ctx, kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
 	if errors.Is(err, kerberos.ErrNoKDC) {
 		return nil, fail.With(fail.Load, err) // it may answer later
 	}
