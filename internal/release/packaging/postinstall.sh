@@ -13,10 +13,20 @@ fi
 for dir in /var/lib/bulkload /var/cache/bulkload; do
   [ -d "$dir" ] || install -d -m 0700 -o bulkload -g bulkload "$dir"
 done
-# Job files may name accounts: the user of the service reads them, and root alone writes them.
-chgrp bulkload /etc/bulkload /etc/bulkload/jobs /etc/bulkload/environment
-chmod 0750 /etc/bulkload /etc/bulkload/jobs
-chmod 0640 /etc/bulkload/environment
+# Job files may name accounts: the user of the service reads them, and root alone writes them. At an upgrade dpkg leaves modes and groups as the
+# administrator has set them; rpm resets those of the package's own files, not of their directory.
+own() {
+  [ ! -e "$2" ] || { chgrp bulkload "$2" && chmod "$1" "$2"; }
+}
+case "$1:$2" in
+configure: | 1:) own 0750 /etc/bulkload ;;
+esac
+case "$1:$2" in
+configure: | [1-9]:)
+  own 0750 /etc/bulkload/jobs
+  own 0640 /etc/bulkload/environment
+  ;;
+esac
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   # A job that is running finishes with the program it was started with. The reader service changes to the new one: its socket stays open.

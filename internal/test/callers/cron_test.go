@@ -49,7 +49,7 @@ mount -t tmpfs none /var/spool && mkdir -p -m 1730 /var/spool/cron/crontabs
 mkdir -p /etc/cron.d && mount -t tmpfs none /etc/cron.d
 cp "$DIR/crontab" /etc/cron.d/bulkload && chmod 644 /etc/cron.d/bulkload
 if [ -e /etc/crontab ]; then mount --bind /dev/null /etc/crontab; fi
-{ cat /etc/passwd; echo "tina:*:65532:65532::/:/bin/sh"; } >"$DIR/passwd" && mount --bind "$DIR/passwd" /etc/passwd
+{ grep -v ^bulkload: /etc/passwd; echo "bulkload:*:65532:65532::/:/usr/sbin/nologin"; } >"$DIR/passwd" && mount --bind "$DIR/passwd" /etc/passwd
 cp "$CRON" "$DIR/cron"
 mount -t tmpfs none /usr/sbin && cp "$DIR/sendmail" /usr/sbin/ && chmod 755 /usr/sbin/sendmail
 exec "$DIR/cron" -f
@@ -134,7 +134,7 @@ func (c *cronLab) crontab(t *testing.T, conf string) string {
 	for line := range strings.Lines(strings.NewReplacer("/usr/local/bin:", program(t)+":", "=/etc/hadoop/conf", "="+conf,
 		"=/etc/hbase/conf", "="+conf, "/var/lib/bulkload", c.site.state, "/etc/bulkload", c.dir, "hdfs:///user/tina", c.site.exports,
 		"30 2 * * *", "* * * * *", "45 2 * * *", "* * * * *").Replace(string(crontab))) {
-		if strings.HasPrefix(line, "* * * * * tina bulkload run") {
+		if strings.HasPrefix(line, "* * * * * bulkload bulkload run") {
 			name := "check"
 			if strings.Contains(line, "opinion.yaml") {
 				name = "opinion"
