@@ -34,6 +34,7 @@ func newSystemdTree(t *testing.T, enabled ...string) *systemdTree {
 	}
 	const systemctl = `#!/bin/sh
 echo "$*" >>"$ROOT/calls"
+[ "$1" != try-restart ] || exit 1 # the service is broken
 if [ "$1" = disable ]; then
   for unit; do
     case "$unit" in
@@ -93,7 +94,7 @@ func TestRemovalDisablesTimers(t *testing.T) {
 }
 
 // TestInstallationKeepsModes checks that the directory of the configuration gets its group and mode at the first installation only, so that an upgrade
-// keeps what the administrator has set, and that an upgrade does not need the files. rpm resets its own files at each upgrade, so they get theirs again.
+// keeps what the administrator has set, and that an upgrade needs neither the files nor a service that starts. rpm resets its own files at each upgrade, so they get theirs again.
 func TestInstallationKeepsModes(t *testing.T) {
 	const own, jobs, environment = "chmod 0750 ROOT/etc/bulkload\n", "chmod 0750 ROOT/etc/bulkload/jobs\n", "chmod 0640 ROOT/etc/bulkload/environment\n"
 	for _, c := range []struct {
