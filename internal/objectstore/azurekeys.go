@@ -31,14 +31,11 @@ type azureKeys struct {
 	last    lastKeys[azcore.AccessToken]
 }
 
-// connectionString is the environment variable of Azure's tools for one account: its address, its key or a signature.
-const connectionString = "AZURE_STORAGE_CONNECTION_STRING"
-
-// azureConnection returns the fields of the connection string, and the address of blobs if it has one. It returns none if the string is of another
+// azureConnection returns the fields of AZURE_STORAGE_CONNECTION_STRING, and the address of blobs if it has one. It returns none if the string is of another
 // account: under its address may be a container of the same name.
 func azureConnection(account string) (fields map[string]string, address *url.URL, err error) {
 	fields = map[string]string{}
-	for field := range strings.SplitSeq(os.Getenv(connectionString), ";") {
+	for field := range strings.SplitSeq(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), ";") {
 		if name, value, ok := strings.Cut(field, "="); ok {
 			fields[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
@@ -47,13 +44,13 @@ func azureConnection(account string) (fields map[string]string, address *url.URL
 	if text := fields["BlobEndpoint"]; text != "" {
 		e, err := parseEndpoint(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("BlobEndpoint of %s: %w", connectionString, err)
+			return nil, nil, fmt.Errorf("BlobEndpoint of AZURE_STORAGE_CONNECTION_STRING: %w", err)
 		}
 		address, owner = e.url, cmp.Or(owner, ownerOf(e.url))
 	}
 	switch {
 	case owner == "" && (address != nil || fields["SharedAccessSignature"] != ""):
-		return nil, nil, fmt.Errorf("%s names no account: add AccountName=NAME; to it", connectionString)
+		return nil, nil, errors.New("AZURE_STORAGE_CONNECTION_STRING names no account: add AccountName=NAME; to it")
 	case owner != account:
 		return nil, nil, nil
 	}
@@ -76,7 +73,7 @@ func newAzureKeys(account string, c map[string]string) (*azureKeys, error) {
 	var key, sas string
 	switch own := os.Getenv("AZURE_STORAGE_ACCOUNT"); {
 	case c["AccountName"] != "" || c["SharedAccessSignature"] != "":
-		k.source, key, sas = "from "+connectionString, c["AccountKey"], c["SharedAccessSignature"]
+		k.source, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
 	case own == "" || own == account:
 		if key = os.Getenv("AZURE_STORAGE_KEY"); key != "" {
 			k.source = "from AZURE_STORAGE_KEY"
