@@ -60,7 +60,8 @@ func azureConnection(account string) (fields map[string]string, address *url.URL
 // ownerOf returns the account of an address of blobs: the first label of Azure's hosts, and the path's first element of others, as emulators have them.
 // It is empty if the address has none.
 func ownerOf(u *url.URL) string {
-	if name, _, ok := strings.Cut(strings.ToLower(u.Hostname()), "."); ok && strings.Contains(u.Hostname(), ".blob.") {
+	if host := strings.ToLower(u.Hostname()); strings.Contains(host, ".blob.") {
+		name, _, _ := strings.Cut(host, ".")
 		return name
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")

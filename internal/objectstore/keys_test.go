@@ -166,7 +166,7 @@ func TestConnectionString(t *testing.T) {
 		{"BlobEndpoint=http://localhost:1/accta" + sas, "acctb", own, ""},
 		{"BlobEndpoint=https://accta.blob.core.windows.net/" + sas, "acctb", own, ""},
 		{"BlobEndpoint=https://acctb.blob.core.windows.net/" + sas, "acctb", own, from},
-		{"BlobEndpoint=https://AcctB.z1.blob.storage.azure.net" + sas, "acctb", "https://AcctB.z1.blob.storage.azure.net/c", from},
+		{"BlobEndpoint=https://AcctB.z1.Blob.storage.azure.net" + sas, "acctb", "https://AcctB.z1.Blob.storage.azure.net/c", from},
 		{"AccountName=accta;BlobEndpoint=https://accta.blob.core.windows.net" + sas, "acctb", own, ""},
 		{"AccountName=accta;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", own, ""},
 		{"AccountName=acctb;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", "https://data.example.com/c", from},
