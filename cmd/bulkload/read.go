@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,13 +62,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	rows := newRowPrinter(out, r.format, spec.Spec(), q.Columns)
 	st, err := r.read(cmd.Context(), env, spec, q, rows.row)
-	if err == nil {
-		err = rows.finish()
-	}
-	if st == nil {
-		return err
-	}
-	return cmp.Or(err, out.Flush(), r.report(g, cmd.OutOrStdout(), os.Stderr, st))
+	return rows.end(err, st, func() error { return r.report(g, cmd.OutOrStdout(), os.Stderr, st) })
 }
 
 // read reads the rows of a query, through an index if one is named.

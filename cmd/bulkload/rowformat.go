@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"slices"
@@ -86,6 +87,22 @@ func (p *rowPrinter) finish() error {
 	}
 	p.csv.Flush()
 	return p.csv.Error()
+}
+
+// end ends the output of a read, which may have an error. All its rows are printed before report names the page that follows them; if they cannot be
+// printed, report is not called.
+func (p *rowPrinter) end(read error, st *query.ReadStats, report func() error) error {
+	if st == nil {
+		return read
+	}
+	var unprinted error
+	if read == nil || st.Rows > 0 {
+		unprinted = p.finish()
+	}
+	if unprinted = cmp.Or(unprinted, p.w.Flush()); unprinted != nil {
+		return cmp.Or(read, unprinted)
+	}
+	return cmp.Or(read, report())
 }
 
 // release determines the columns and prints the buffered rows.

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -174,3 +177,47 @@ func TestParseValues(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsBeforeAnError checks that the rows of a read that fails are printed before its page token, in all formats, and that a token is not printed
+// after rows that could not be printed.
+func TestRowsBeforeAnError(t *testing.T) {
+	broken := errors.New("a region server is lost")
+	for _, format := range []string{"jsonl", "csv", "table"} {
+		for _, given := range []int{0, 1, 500, heldRows + 1} {
+			var b, messages bytes.Buffer
+			out := bufio.NewWriter(&b)
+			p := newRowPrinter(out, format, spec.Spec{}, nil)
+			for i := range given {
+				testcheck.Must(t, p.row(loader.Row{Key: fmt.Appendf(nil, "%04d", i), Cells: []loader.Cell{cell("a", "x")}}))
+			}
+			st := &query.ReadStats{Rows: given, Next: "TOKEN"}
+			if given == 0 {
+				st.Next = ""
+			}
+			report := func() error { return (&readFlags{}).report(&globals{}, &b, &messages, st) }
+			if err := p.end(broken, st, report); err != broken {
+				t.Errorf("%s: %v", format, err)
+			}
+			lines := strings.Count(b.String(), "\n")
+			if format != "jsonl" && given > 0 {
+				lines-- // the header
+			}
+			if lines != given || strings.Contains(messages.String(), "TOKEN") != (given > 0) {
+				t.Errorf("%s: %d lines of %d rows, and %q", format, lines, given, messages.String())
+			}
+		}
+		p := newRowPrinter(bufio.NewWriter(full{}), format, spec.Spec{}, nil)
+		testcheck.Must(t, p.row(loader.Row{Key: []byte("1"), Cells: []loader.Cell{cell("a", "x")}}))
+		err := p.end(nil, &query.ReadStats{Rows: 1, Next: "TOKEN"}, func() error { t.Errorf("%s: a token after a row that was not printed", format); return nil })
+		if !errors.Is(err, errFullDisk) {
+			t.Errorf("%s to a full disk: %v", format, err)
+		}
+	}
+}
+
+var errFullDisk = errors.New("no space left on device")
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFullDisk }
