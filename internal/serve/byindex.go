@@ -7,7 +7,6 @@ import (
 
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
-	"bulkload/internal/serve/rowjson"
 	"bulkload/pkg/loader"
 )
 
@@ -66,9 +65,7 @@ func (r *resource) shows(x *index) bool {
 	if r.granted == nil {
 		return true
 	}
-	return !slices.ContainsFunc(x.rows.Needs(), func(column string) bool {
-		return !slices.ContainsFunc(r.shape.Columns, func(c rowjson.Column) bool { return c.Name == column })
-	})
+	return !slices.ContainsFunc(x.rows.Needs(), func(column string) bool { return !r.has(r.namesOf(column)) })
 }
 
 // Read is [query.Index.Read]. A failure of the index's own table does not mark the job's table as failed.

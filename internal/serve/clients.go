@@ -206,16 +206,29 @@ func (r *resource) only(columns []string) (*resource, error) {
 		return nil, fmt.Errorf("columns of %s: %w", r.name, err)
 	}
 	some.granted, some.all = columns, r.shape
-	has := func(shape *rowjson.Shape, name string) bool {
-		return slices.ContainsFunc(shape.Columns, func(c rowjson.Column) bool { return c.Name == name })
-	}
 	for _, c := range keygen.Columns(r.job.RowKey()) {
-		if has(r.shape, c) && !has(some.shape, c) {
-			return nil, fmt.Errorf("columns of %s: %s is a part of the row key, which page tokens have, and must be among them", r.name, c)
+		if names := r.namesOf(c); len(names) > 0 && !some.has(names) {
+			return nil, fmt.Errorf("columns of %s: %s is a part of the row key, which page tokens have, and must be among them", r.name, names[0])
 		}
 	}
 	return &some, nil
 }
+
+// namesOf returns the columns of rows that have the values of a column of the input, by which a client may see them. A column without a cell of
+// its own may be shown by a computed one of its name.
+func (r *resource) namesOf(column string) []string {
+	var names []string
+	for _, c := range r.job.CellNames(column) {
+		names = append(names, rowjson.Name(r.job.Family, c.Family, c.Qualifier))
+	}
+	if len(names) == 0 && r.shape.Has(column) {
+		names = append(names, column)
+	}
+	return names
+}
+
+// has reports whether rows have one of these columns.
+func (r *resource) has(names []string) bool { return slices.ContainsFunc(names, r.shape.Has) }
 
 // certified returns the client that the connection's certificate identifies, or nil.
 func (a *access) certified(r *http.Request) *client {

@@ -307,3 +307,49 @@ func TestPanic(t *testing.T) {
 		t.Errorf("%s", log.String())
 	}
 }
+
+// TestGrantsOfRenamedColumns checks that a column of the row key is one whatever its cell is called: a client whose page tokens have its values must
+// be granted it. An index is available to a client that may read the cells of its columns, whatever they are called.
+func TestGrantsOfRenamedColumns(t *testing.T) {
+	for name, c := range map[string]struct {
+		cells   string // of the job; the key is made of check_id and id
+		columns []string
+		key     string // the column that must be granted; empty: the client is taken
+		index   bool
+	}{
+		"not renamed":                 {`[{rest: true}]`, []string{"check_id", "text"}, "id", false},
+		"renamed":                     {`[{column: id, qualifier: secret_id}, {rest: true}]`, []string{"check_id", "text"}, "secret_id", false},
+		"in another family":           {`[{column: id, family: g}, {rest: true}]`, []string{"check_id", "text"}, "g:id", false},
+		"another column has its name": {`[{column: id, qualifier: secret_id}, {column: text, qualifier: id}, {rest: true}]`, []string{"check_id", "id"}, "secret_id", false},
+		"renamed, and granted":        {`[{column: id, qualifier: secret_id}, {rest: true}]`, []string{"check_id", "secret_id"}, "", false},
+		"one of two cells":            {`[{column: id, qualifier: a}, {column: id, qualifier: b}, {rest: true}]`, []string{"check_id", "b"}, "", false},
+		"a computed cell":             {`[{expr: upper(id), qualifier: id}, {column: id, qualifier: b}, {rest: true}]`, []string{"check_id", "id"}, "b", false},
+		"a computed cell alone":       {`[{expr: upper(id), qualifier: id}, {columns: [check_id, day, text]}]`, []string{"check_id", "text"}, "id", false},
+		"not in the table":            {`[{columns: [check_id, day, text]}]`, []string{"check_id", "text"}, "", false},
+		"the index's, renamed":        {`[{column: day, qualifier: d}, {column: id, family: g}, {rest: true}]`, []string{"check_id", "d", "g:id"}, "", true},
+		"one of the index is hidden":  {`[{column: day, qualifier: d}, {column: id, family: g}, {rest: true}]`, []string{"check_id", "text", "g:id"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := "tables:\n- index: by_day\n  table: check_by_day\n  key: day + id\n  query: [day]\n"
+			if !strings.Contains(c.cells, "day") || strings.Contains(c.cells, "columns") {
+				index = ""
+			}
+			s := open(t, Options{}, map[string]string{"check": "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ncells: " + c.cells + "\n" + index})
+			res, err := s.resources().byName["check"].only(c.columns)
+			if c.key != "" {
+				if err == nil || !strings.Contains(err.Error(), ": "+c.key+" is a part of the row key") {
+					t.Errorf("%v, want %s", err, c.key)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range res.indexes {
+				if res.shows(x) != c.index {
+					t.Errorf("the index is shown: %t", !c.index)
+				}
+			}
+		})
+	}
+}

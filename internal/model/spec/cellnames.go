@@ -45,6 +45,13 @@ func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, co
 	}
 }
 
+// CellNames returns the cells that the mapping makes from a single column.
+func (s Spec) CellNames(column string) []CellName {
+	var names []CellName
+	s.CellsOf([]string{column}, func(_ int, name CellName, _ celltype.Converter) { names = append(names, name) })
+	return names
+}
+
 // QueryCells returns the cells that rows must have if their columns have the given
 // values.
 func (s Spec) QueryCells(columns, values []string) []KnownCell {

@@ -80,6 +80,11 @@ func Name(own, family, qualifier string) string {
 	return family + ":" + qualifier
 }
 
+// Has reports whether a name is that of one of the Columns.
+func (s *Shape) Has(name string) bool {
+	return slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Name == name })
+}
+
 // ColumnError is the error of a column that rows of a job do not have, or of a column that is requested twice.
 type ColumnError struct {
 	Column string
