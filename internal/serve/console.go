@@ -192,7 +192,11 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	if action == console.Clean && form["confirm"] != "yes" {
+		note(r).action = "preview"
+	}
 	page := c.newJobPage(r, s, v)
+	page.Live = false // it is the answer to a form: its address gives no page
 	if !isBearer(r) && !hmac.Equal([]byte(form["token"]), []byte(c.token(r, s.Job))) {
 		page.Error = problem(foreign, "the page is older than the console or is another client's: reload it, and try again")
 		return c.server.sendPage(w, r, c.job, page)
@@ -202,7 +206,6 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 		err = problem(stateAway, "nothing is done about a job that is not seen now: %s", v.Why)
 	case action == console.Clean:
 		page.Cleaning, err = c.place.Clean(r.Context(), s, form["confirm"] == "yes")
-		page.Live = false // the page shows a confirmation
 	default:
 		err = c.place.Do(r.Context(), s, action)
 	}
@@ -214,10 +217,12 @@ func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error 
 			c.server.log.Warn("an action about a job failed", "job", s.Job, "action", action, "error", err)
 		}
 	}
+	if err == nil && (page.Cleaning == nil || page.Cleaning.Removed) {
+		c.server.log.Info("a client acts on a job", "job", s.Job, "action", action, "client", note(r).caller.name)
+	}
 	if err != nil || action == console.Clean {
 		return c.server.sendPage(w, r, c.job, page)
 	}
-	c.server.log.Info("a client acts on a job", "job", s.Job, "action", action, "client", note(r).caller.name)
 	http.Redirect(w, r, "/jobs/"+s.Job+"?did="+string(action), http.StatusSeeOther)
 	return nil
 }

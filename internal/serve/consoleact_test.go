@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -65,7 +66,7 @@ func TestConsoleActs(t *testing.T) {
 		"of another origin":     b.act(name, "stop", "all", url.Values{"token": {token}}, "Origin", "https://elsewhere.example"),
 		"of the same site only": b.act(name, "stop", "all", url.Values{"token": {token}}, "Sec-Fetch-Site", "same-site"),
 	} {
-		if r.status != 403 {
+		if r.status != 403 || strings.Contains(r.body, "console.js") || strings.Contains(r.body, "http-equiv") {
 			t.Errorf("a form %s: %d %s", what, r.status, r.body)
 		}
 	}
@@ -103,8 +104,12 @@ func TestConsoleRefuses(t *testing.T) {
 	refuses := func(action, why string) {
 		t.Helper()
 		name := filepath.Base(job.Dir)
-		if r := b.act(name, action, "all", nil, "Authorization", "Bearer secret-of-all"); r.status != 409 || !strings.Contains(r.body, why) {
+		r := b.act(name, action, "all", nil, "Authorization", "Bearer secret-of-all")
+		if r.status != 409 || !strings.Contains(r.body, why) {
 			t.Errorf("%s: %d, want %q: %s", action, r.status, why, r.body)
+		}
+		if strings.Contains(r.body, "console.js") || strings.Contains(r.body, "http-equiv") { // its address takes forms only
+			t.Errorf("%s: the page renews itself", action)
 		}
 	}
 	refuses("pause", "as work does that can be paused")
@@ -126,7 +131,8 @@ func TestConsoleCleans(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	name := filepath.Base(states.Failed("t", "night", "hdfs is full"))
 	removed := ""
-	b := openBoard(t, states, clientsOfConsole(), Options{}, console.Options{Control: true, Clean: func(_ context.Context, job string, remove bool) (*checkpoint.Cleaning, error) {
+	var log, audit bytes.Buffer
+	b := openBoard(t, states, clientsOfConsole(), Options{Audit: &audit, Log: slog.New(slog.NewTextHandler(&log, nil))}, console.Options{Control: true, Clean: func(_ context.Context, job string, remove bool) (*checkpoint.Cleaning, error) {
 		if job == name && remove {
 			removed = job
 		}
@@ -137,9 +143,18 @@ func TestConsoleCleans(t *testing.T) {
 	if removed != "" {
 		t.Fatal("it was removed unasked")
 	}
+	if text := log.String(); strings.Contains(text, "a client acts") {
+		t.Errorf("nothing was done, and the log has\n%s", text)
+	}
 	b.act(name, "clean", "all", url.Values{"token": {token}, "confirm": {"yes"}}).shows(t, "confirmed", "Clean removed")
 	if removed != name {
 		t.Error("it was not removed")
+	}
+	if text := log.String(); strings.Count(text, "a client acts on a job") != 1 || !strings.Contains(text, "action=clean client=all") {
+		t.Errorf("a removal is not in the log:\n%s", text)
+	}
+	if text := audit.String(); strings.Count(text, `"action":"preview"`) != 1 || strings.Count(text, `"action":"clean"`) != 1 || strings.Index(text, "preview") > strings.Index(text, `"clean"`) {
+		t.Errorf("the audit log has\n%s", text)
 	}
 	b = openBoard(t, states, clientsOfConsole(), Options{}, console.Options{Control: true, Clean: func(context.Context, string, bool) (*checkpoint.Cleaning, error) {
 		return nil, errors.New("HDFS is away")
