@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +103,9 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request, res *resource
 	if page.Scan = r.URL.RawQuery == "scan"; page.Scan {
 		known = []string{"from", "to", "prefix", "limit", "page"}
 	} else if by, ok := strings.CutPrefix(r.URL.RawQuery, "by="); ok {
+		if by, err = url.QueryUnescape(by); err != nil {
+			return problem(badParameter, "%s", err).withParameter("by")
+		}
 		if x, err = res.index(by); err != nil {
 			return err
 		}

@@ -3,9 +3,12 @@ package serve
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
+	"html"
 	"io"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -131,5 +134,22 @@ func TestPage(t *testing.T) {
 	}
 	if r := s.get("/page.css"); r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/css") {
 		t.Errorf("style: %d %v", r.status, r.header)
+	}
+}
+
+// TestPageByAnIndex checks that the form of an index finds its rows, whatever the index is called.
+func TestPageByAnIndex(t *testing.T) {
+	action := regexp.MustCompile(`action="(/search/check\?by=[^"]*)"`)
+	for _, name := range []string{"by_day", "by day", "by:day", "nach-täg", "50%", "a+b", "a&b=c"} {
+		job := fmt.Sprintf("table: check\nkey: %s\nquery: [check_id]\ncolumns: [id, check_id, day]\ntables: [{index: %q, table: check_by_day, key: day + id, query: [day]}]\n", checkKey, name)
+		s := open(t, Options{}, map[string]string{"check": job})
+		found := action.FindStringSubmatch(s.get("/search/check").body)
+		if found == nil {
+			t.Fatalf("%s: no form", name)
+		}
+		if r := s.form(html.UnescapeString(found[1]), url.Values{"day": {"17"}}); r.status != 200 || !strings.Contains(r.body, "No row has these values.") {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+		s.form("/search/check?by="+url.QueryEscape(name)+"&by=x", url.Values{"day": {"17"}}).refuses(t, "two indexes", badParameter)
 	}
 }
