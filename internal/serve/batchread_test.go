@@ -18,6 +18,15 @@ func textLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
+// TestStagesOfABatch checks that no stage has less than no time where the rows of several keys, which are read at a time, take longer to encode than all of it.
+func TestStagesOfABatch(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	s.metrics.request(&noted{route: "batch", read: time.Millisecond, encode: 3 * time.Millisecond}, 200, time.Millisecond)
+	if r := s.get("/metrics"); !strings.Contains(r.body, `bulkload_serve_stage_seconds_sum{route="batch",stage="hbase"} 0`+"\n") {
+		t.Error("HBase has not 0 seconds")
+	}
+}
+
 // batchOf returns a batch with the keys A, B, C repeatedly, and some that do not exist.
 func batchOf(n int) string {
 	var keys []string

@@ -96,7 +96,7 @@ func (m *metrics) request(n *noted, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, n.job, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 	if n.read > 0 {
-		for stage, took := range map[string]time.Duration{"wait": n.wait, "hbase": n.read - n.encode, "encode": n.encode} {
+		for stage, took := range map[string]time.Duration{"wait": n.wait, "hbase": max(n.read-n.encode, 0), "encode": n.encode} {
 			m.stages.WithLabelValues(route, stage).Observe(took.Seconds())
 		}
 	}
