@@ -2,12 +2,15 @@ package serve
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // TestReload checks that valid job files replace the previous ones, and that otherwise the previous ones stay.
@@ -85,4 +88,25 @@ func TestWatch(t *testing.T) {
 		stop()
 		<-ended
 	})
+}
+
+// TestCallersThatHangUp checks that a caller that hangs up while the salts of a job are compared says nothing about its table.
+func TestCallersThatHangUp(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	for _, r := range s.resources().list {
+		r.state.Store(&tableState{})
+	}
+	testcheck.Must(t, s.Reload()) // the salts are compared again
+	ctx, hangUp := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	defer close(gone)
+	s.fake.onRow = func(int, []byte) error {
+		hangUp()
+		<-gone
+		return nil
+	}
+	s.do(httptest.NewRequestWithContext(ctx, "GET", "/v1/check/rows?check_id=A", nil))
+	if r := s.get("/readyz"); strings.Contains(r.body, `"ready":false`) {
+		t.Errorf("%s", r.body)
+	}
 }

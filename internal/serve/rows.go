@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -139,7 +140,9 @@ func (s *Server) ready(ctx context.Context, res *resource) error {
 	}
 	if err != nil {
 		p := saltProblem(ctx, err)
-		s.failed(res, p, err)
+		if !errors.Is(ctx.Err(), context.Canceled) { // a caller that hangs up says nothing about the table
+			s.failed(res, p, err)
+		}
 		return p
 	}
 	return nil
