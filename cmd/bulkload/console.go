@@ -45,12 +45,19 @@ processes on its own host; for others the page names the host to act on.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
-	o.limits = serve.Limits{Deadline: 30 * time.Second, InFlight: 64, Memory: 128 << 20}.WithDefaults()
+	o.limits = consoleLimits()
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
 	o.serviceFlags.add(f)
 	settings.Bind(f, settings.To{"state": &o.state, "staging": &o.staging, "control": &o.control})
 	return cmd
+}
+
+// consoleLimits returns the limits of a console without flags. Its requests read no rows, so that they take no memory for them.
+func consoleLimits() serve.Limits {
+	l := serve.Limits{Deadline: 30 * time.Second, InFlight: 64, Memory: 128 << 20, ScanMemory: 1}.WithDefaults()
+	l.PerClient = 0 // default: half of the requests in flight, whatever their limit
+	return l
 }
 
 func (o *consoleOptions) run(cmd *cobra.Command, g *globals) error {

@@ -86,3 +86,14 @@ func TestAppendFile(t *testing.T) {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
 }
+
+// TestConsoleLimits checks that the console takes any number of requests in flight, half of them from one client.
+func TestConsoleLimits(t *testing.T) {
+	for _, n := range []int{1, 64, 192, 1024, 1 << 20} {
+		l := consoleLimits()
+		l.InFlight = n
+		if l = l.WithDefaults(); l.Validate() != nil || l.PerClient != max(n/2, 1) {
+			t.Errorf("%d: %d of a client, %v", n, l.PerClient, l.Validate())
+		}
+	}
+}
