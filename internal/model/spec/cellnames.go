@@ -57,13 +57,10 @@ func (s Spec) CellNames(column string) []CellName {
 func (s Spec) QueryCells(columns, values []string) []KnownCell {
 	var known []KnownCell
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
-		k := KnownCell{name, values[i]}
+		k := KnownCell{CellName: name, Value: values[i]}
 		if convert != nil {
 			b, err := convert(nil, []byte(values[i]))
-			if err != nil {
-				return
-			}
-			k.Value = string(b)
+			k.Value, k.None = string(b), err != nil
 		}
 		known = append(known, k)
 	})
@@ -74,6 +71,7 @@ func (s Spec) QueryCells(columns, values []string) []KnownCell {
 type KnownCell struct {
 	CellName
 	Value string
+	None  bool // no cell has the value, since it is none of the cell's type
 }
 
 // TextCells returns, for each column, a cell that holds its text unchanged.

@@ -58,7 +58,7 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 	f := &rowFilter{keep: func(values [][]byte) bool {
 		for i, v := range values {
 			// columns that the table does not store count as equal
-			if v != nil && string(v) != wanted[i].Value {
+			if v != nil && (wanted[i].None || string(v) != wanted[i].Value) {
 				return false
 			}
 		}

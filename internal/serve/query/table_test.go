@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -229,5 +230,28 @@ func TestReadingAsksForMemory(t *testing.T) {
 	q = Query{Values: []string{"nobody"}, Memory: 256 << 10, More: func(b int64) bool { t.Errorf("%d bytes", b); return false }}
 	if _, err := table.Read(t.Context(), q, count(&n)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestValuesThatNoRowHas queries by values that a column's type does not take, in a key without separators: no row has them, although keys of others
+// begin with them. A row without the cell may have the value in its key.
+func TestValuesThatNoRowHas(t *testing.T) {
+	job, err := spec.Spec{Table: "t", Key: "day + id", Query: []string{"day"}, Columns: []string{"day", "id"},
+		Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "day", Type: "date", Layout: "yyyy-MM-dd"}, {Column: "id"}}}}.Resolve()
+	testcheck.Must(t, err)
+	m := &memoryTable{keeps: true}
+	for _, day := range []string{"2017-01-01", "2017-02-03"} {
+		known := job.QueryCells([]string{"day"}, []string{day})
+		m.rows = append(m.rows, loader.Row{Key: []byte(day + "1"), Cells: []loader.Cell{
+			{Family: []byte("f"), Qualifier: []byte("day"), Value: []byte(known[0].Value)}, {Family: []byte("f"), Qualifier: []byte("id"), Value: []byte("1")}}})
+	}
+	m.rows = append(m.rows, loader.Row{Key: []byte("2018"), Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("id"), Value: []byte("2018")}}})
+	table, err := NewTable(&fakeCluster{memoryTable: m, regions: splitAt(1)}, job)
+	testcheck.Must(t, err)
+	for day, want := range map[string]int{"2017-01-01": 1, "2017-0": 0, "2017": 0, "2017-02-03": 1, "2017-02-031": 0, "2018": 1} {
+		n := 0
+		if _, err := table.Read(t.Context(), Query{Values: []string{day}}, count(&n)); err != nil || n != want {
+			t.Errorf("%s: %d rows, want %d; %v", day, n, want, err)
+		}
 	}
 }
