@@ -183,6 +183,9 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !keygen.NeedsRegions(key) {
+		n = 1 // rows and their order do not depend on it, and merges of regions change it
+	}
 	r.hash = r.question(s, key, q, n)
 	var others []spec.CellName
 	if r.filter != nil {

@@ -255,3 +255,33 @@ func TestValuesThatNoRowHas(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensAfterAMerge checks that a page token of a key that does not depend on the regions is taken after they were merged, also by
+// another process; one of a key that does is refused.
+func TestTokensAfterAMerge(t *testing.T) {
+	for key, taken := range map[string]bool{"salt(user, 3) + user + '|' + ts": true, "user + '|' + ts": true, "salt(user) + user + '|' + ts": false} {
+		job, err := spec.Spec{Table: "t", Key: key, Query: []string{"user"}, Columns: []string{"user", "ts"}}.Resolve()
+		testcheck.Must(t, err)
+		p, err := keygen.Compile(job.RowKey(), keygen.Options{Regions: 10})
+		testcheck.Must(t, err)
+		c := &fakeCluster{memoryTable: newMemoryTable(), regions: splitAt(1, partition.SaltSplits(10)...)}
+		for i := range 4 {
+			row, err := p.Append(nil, [][]byte{[]byte("u"), fmt.Append(nil, i)})
+			testcheck.Must(t, err)
+			c.rows = append(c.rows, loader.Row{Key: row, Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("user"), Value: []byte("u")}}})
+		}
+		before, err := NewTable(c, job)
+		testcheck.Must(t, err)
+		n := 0
+		q := Query{Values: []string{"u"}, Limit: 2}
+		st, err := before.Read(t.Context(), q, count(&n))
+		testcheck.Must(t, err)
+		c.regions = splitAt(2, partition.SaltSplits(10)[1:]...)
+		after, err := NewTable(c, job)
+		testcheck.Must(t, err)
+		q.Page = st.Next
+		if _, err := after.Read(t.Context(), q, count(&n)); (err == nil) != taken || taken && n != 4 {
+			t.Errorf("%s: %d rows, %v", key, n, err)
+		}
+	}
+}
