@@ -25,6 +25,7 @@ type headScan struct {
 	rows    []loader.Row // current batch, from the current row on
 	batch   *rowBatch    // that batch
 	last    bool         // there are no rows after the batch
+	err     error        // that ended the batch's scan: the rows before it are returned first
 	pending chan fetched // the next batch is being read
 	ask     int64        // number of rows to request for the next batch
 }
@@ -56,7 +57,7 @@ var errFull = errors.New("the batch is full")
 
 // prefetch starts to read the next batch, unless there is none or it is being read.
 func (s *headScan) prefetch(ctx context.Context) {
-	if s.last || s.pending != nil {
+	if s.last || s.err != nil || s.pending != nil {
 		return
 	}
 	s.pending = make(chan fetched, 1)
@@ -153,9 +154,12 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 // fill makes s.rows[0] the current row, unless there are no more rows.
 func (s *headScan) fill(ctx context.Context) error {
 	for len(s.rows) == 0 && !s.last {
+		if s.err != nil {
+			return s.err
+		}
 		b := s.nextBatch(ctx)
-		if b.err != nil {
-			return b.err
+		if s.err = b.err; b.batch == nil {
+			return s.err
 		}
 		s.release()
 		s.rows, s.last, s.batch = b.batch.rows, b.last, b.batch

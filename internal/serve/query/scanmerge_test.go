@@ -61,6 +61,9 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 		if n == t.fail {
 			return errScan
 		}
+		if size := len(r.Key) + len(r.Cells[0].Value); req.RowBytes > 0 && int64(size) > req.RowBytes {
+			return loader.ErrRowTooLarge
+		}
 		// the row is borrowed: it changes after the callback returns
 		lent := loader.Row{Key: bytes.Clone(r.Key)}
 		for _, c := range r.Cells {
@@ -302,4 +305,42 @@ func FuzzPageToken(f *testing.F) {
 			t.Fatalf("%q: %q %q %v", s, p, q, err)
 		}
 	})
+}
+
+// TestRowsBeforeAnError checks that rows that a scan gives before it fails are returned, with a page token after them: at a row that is too large,
+// and at any other error, with and without a filter, for one source and several.
+func TestRowsBeforeAnError(t *testing.T) {
+	for _, heads := range []int{1, 3} {
+		for _, filtered := range []bool{false, true} {
+			for _, limit := range []int64{0, 1, 3, 5, 6, 100} {
+				table := newMemoryTable()
+				r := keyrange.Rows{}
+				for h := range heads {
+					r.Heads = append(r.Heads, fmt.Appendf(nil, "%d", h))
+					for i := range 6 {
+						key := fmt.Sprintf("%d%d", h, i)
+						table.rows = append(table.rows, loader.Row{Key: []byte(key), Cells: []loader.Cell{{Value: []byte(key)}}})
+					}
+				}
+				table.rows[5].Cells[0].Value = make([]byte, 1000) // 05: once 04 is given, nobody knows which row is next
+				o := mergeOptions{limit: limit, memory: 1 << 20, workers: 4}
+				if filtered {
+					o.keep = func(loader.Row) bool { return true }
+				}
+				rows := 0
+				var err error
+				for pages := 0; pages < 100; pages++ {
+					m := newMerge(table, loader.ScanRequest{RowBytes: 100}, r, o)
+					err = m.run(t.Context(), func(loader.Row) error { rows++; return nil })
+					if err != nil && m.given == 0 || err == nil && !m.more {
+						break
+					}
+					o.after = &position{bytes.Clone(m.end.head), bytes.Clone(m.end.key)}
+				}
+				if !errors.Is(err, loader.ErrRowTooLarge) || rows != 4*heads+1 || table.active.Load() != 0 {
+					t.Errorf("%d heads, filter %t, limit %d: %d rows before the error %v", heads, filtered, limit, rows, err)
+				}
+			}
+		}
+	}
 }
