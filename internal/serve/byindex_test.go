@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/model/spec"
+	"bulkload/pkg/loader"
 )
 
 const dayKey = "'d' + day + '|' + id"
@@ -189,5 +191,32 @@ func TestIndexesAreDescribed(t *testing.T) {
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if r := s.do(r); r.status != 200 || !strings.Contains(r.body, "first 2 rows") || !strings.Contains(r.body, `<form method="post" action="/search/check?by=by_day">`) {
 		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// TestLargeRowsByAnIndex checks that a row that an index leads to counts by the columns that are asked for, that the rows before one that is too large are
+// given, and that not more of it is read than of any other row.
+func TestLargeRowsByAnIndex(t *testing.T) {
+	s := indexed(t, Options{Limits: Limits{Bytes: 4 << 10}}, 3)
+	const path = "/v1/check/rows?by=by_day&day=17"
+	at := slices.IndexFunc(s.fake.rows, func(r loader.Row) bool {
+		return strings.HasSuffix(string(r.Key), "0001") && !strings.Contains(string(r.Key), "|")
+	})
+	for i, c := range s.fake.rows[at].Cells {
+		if string(c.Qualifier) == "text" {
+			s.fake.rows[at].Cells[i].Value = bytes.Repeat([]byte("x"), 5000)
+		}
+	}
+	s.fake.onGet = func() { t.Error("a row is read without a limit") }
+	if r := s.get(path + "&columns=id"); r.status != 200 || r.ids() != "0000 0001 0002" || r.Next != nil {
+		t.Errorf("a column: %d %s", r.status, r.body)
+	}
+	r := s.get(path)
+	if r.status != 200 || r.ids() != "0000" || r.Next == nil {
+		t.Fatalf("before the large row: %d %s", r.status, r.body)
+	}
+	s.get(path+"&page="+*r.Next).refuses(t, "the large row", answerTooLarge)
+	if r := s.get(path + "&columns=check_id,id&page=" + *r.Next); r.ids() != "0001 0002" {
+		t.Errorf("from the large row on: %d %s", r.status, r.body)
 	}
 }

@@ -32,6 +32,7 @@ type fake struct {
 	onScan  func(ctx context.Context)   // called before a scan of a request; scans of probes begin with a salt only, or without a start row
 	onRow   func(n int, k []byte) error // called before a scan returns its n-th row
 	scans   int
+	onGet   func() // called when rows are read by their keys, which has no limit of bytes
 }
 
 func (f *fake) Close() error { return nil }
@@ -57,6 +58,9 @@ func (f *fake) Describe(context.Context, loader.TableName) (*loader.Table, error
 func (f *fake) Rows(_ context.Context, _ loader.TableName, keys [][]byte) ([]loader.Row, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.onGet != nil {
+		f.onGet()
+	}
 	rows := make([]loader.Row, len(keys))
 	for i, key := range keys {
 		rows[i].Key = key
@@ -73,6 +77,9 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 	f.mu.Lock()
 	f.scans++
 	rows, onScan, onRow, err := f.rows, f.onScan, f.onRow, f.err
+	if req.Row != nil {
+		req.Start, req.Stop = req.Row, loader.After(req.Row)
+	}
 	f.mu.Unlock()
 	if onScan != nil && len(req.Start) > 1 {
 		onScan(ctx)
@@ -89,13 +96,18 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 			return context.Cause(ctx)
 		}
 		out := loader.Row{Key: r.Key}
+		size := int64(len(r.Key))
 		for _, c := range r.Cells {
 			wanted := len(req.Columns) == 0 && slices.Contains(req.Families, string(c.Family)) || slices.ContainsFunc(req.Columns, func(x loader.Column) bool {
 				return x.Family == string(c.Family) && string(x.Qualifier) == string(c.Qualifier)
 			})
 			if wanted {
 				out.Cells = append(out.Cells, c)
+				size += int64(len(c.Family) + len(c.Qualifier) + len(c.Value))
 			}
+		}
+		if req.RowBytes > 0 && size > req.RowBytes {
+			return fmt.Errorf("scan t: %w", loader.ErrRowTooLarge)
 		}
 		if len(out.Cells) == 0 {
 			continue

@@ -77,3 +77,17 @@ func TestEnds(t *testing.T) {
 		t.Error("rows of hbase:meta are compared by their bytes")
 	}
 }
+
+// TestScanOfARow checks that the scan of a row is one that servers take for a Get, wherever it continues, and that an empty row is not a whole table.
+func TestScanOfARow(t *testing.T) {
+	for _, pos := range []string{"r", "r\x00", ""} {
+		s := &scan{req: ScanRequest{Row: []byte("r"), MaxRows: 1}}
+		open, err := s.open(Region{Name: []byte("t,,1")}, []byte(pos), []byte("r\x00"))
+		testcheck.Must(t, err)
+		if got := open.GetScan(); string(got.GetStartRow()) != "r" || string(got.GetStopRow()) != "r" || len(got.ProtoReflect().GetUnknown()) > 0 || open.GetNumberOfRows() != 1 {
+			t.Errorf("from %q: %v", pos, open)
+		}
+	}
+	err := (&Cluster{}).Scan(t.Context(), ScanRequest{Row: []byte{}}, func(Row) error { t.Error("a row"); return nil })
+	testcheck.Must(t, err)
+}

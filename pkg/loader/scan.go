@@ -18,6 +18,9 @@ type ScanRequest struct {
 	Table TableName
 	// Start is the first row, Stop the first row after the range; empty means the table's ends.
 	Start, Stop []byte
+	// Row is the only row to read, if it is not nil. The server finds it as for a Get, by the bloom filters of its files, which a range does not
+	// use. Start, Stop and Rows must be empty.
+	Row []byte
 	// Rows restricts the scan to these rows, in the order of their keys and between Start and Stop; the server skips the rows between them.
 	// Default: all.
 	Rows [][]byte
@@ -111,6 +114,12 @@ func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error)
 			at.unanswered(ctx)
 		}
 	}()
+	if req.Row != nil {
+		if len(req.Row) == 0 {
+			return nil // HBase has no such row
+		}
+		s.req.MaxRows, req.Start, req.Stop = 1, req.Row, After(req.Row)
+	}
 	return s.run(ctx, req.Start, req.Stop, fn)
 }
 
@@ -159,7 +168,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 			err = s.region(ctx, region, pos, stop)
 		}
 		if err == nil {
-			if len(region.End) == 0 || (len(stop) > 0 && bytes.Compare(region.End, stop) >= 0) {
+			if s.req.Row != nil || len(region.End) == 0 || (len(stop) > 0 && bytes.Compare(region.End, stop) >= 0) {
 				return nil
 			}
 			pos, again, failures = region.End, false, 0

@@ -83,6 +83,9 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 
 // open returns the request that opens a scanner and asks for its first chunk.
 func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
+	if s.req.Row != nil {
+		start, stop = s.req.Row, s.req.Row // which servers take for a Get (ProtobufUtil.toScan of HBase 2, Scan.isGetScan of 1)
+	}
 	req := &pb.ScanRequest{
 		Region: r.specifier(),
 		Scan: &pb.Scan{

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"bulkload/internal/hbase/cluster"
@@ -12,7 +13,6 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 )
 
 // IndexCluster is the cluster that a table and its index are read from: a *[loader.Cluster].
@@ -22,7 +22,7 @@ type IndexCluster interface {
 }
 
 // entriesAtATime is the number of index entries that are read before their rows, rowsAtATime the number of rows that
-// are read before they are passed on.
+// are read at the same time, and before they are passed on.
 const (
 	entriesAtATime = 256
 	rowsAtATime    = 16
@@ -103,8 +103,7 @@ func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 // CheckSalts is [Table.CheckSalts] of the index.
 func (x *Index) CheckSalts(ctx context.Context) error { return x.index.CheckSalts(ctx) }
 
-// Read is [ReadBy] on the open cluster. With [Query.RowBytes] or [Query.More] it reads a few rows at a time. Their memory is
-// held above [Query.Memory] if More grants it.
+// Read is [ReadBy] on the open cluster. It reads a few rows at a time. Their memory is held above [Query.Memory] if [Query.More] grants it.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	return x.read(ctx, q, time.Now(), fn)
 }
@@ -113,7 +112,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if q.Values == nil || q.Full || q.Raw {
 		return nil, fail.Errorf(fail.Config, "an index is read by the values of its query columns, and by nothing else")
 	}
-	wanted, err := x.wantedColumns(q.Columns)
+	data, err := x.newRows(q)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +124,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	e := &entries{Index: x, values: q.Values, program: program, fields: make([][]byte, len(program.Columns()))}
+	e := &entries{Index: x, read: data, values: q.Values, program: program, fields: make([][]byte, len(program.Columns()))}
 	all := &ReadStats{}
 	narrow, left := q, q.Limit
 	narrow.Columns, narrow.Stored, narrow.Borrowed = nil, true, false
@@ -147,7 +146,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 		if err == nil {
 			var passed int
 			passed, err = e.give(ctx, q, func(row loader.Row) error {
-				row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return !wanted(c) })
+				row.Cells = slices.DeleteFunc(row.Cells, data.dropped)
 				if !q.Stored {
 					revert(x.data.reverters, row)
 				}
@@ -192,28 +191,21 @@ func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (str
 	return st.Next, nil
 }
 
-// wantedColumns returns a function that selects the requested cells of a row.
-func (x *Index) wantedColumns(columns []string) (func(loader.Cell) bool, error) {
-	if len(columns) == 0 {
-		families := x.data.job.Families()
-		return func(c loader.Cell) bool { return slices.Contains(families, string(c.Family)) }, nil
+// newRows returns how the rows of entries are read: the requested columns, and those by which a row is compared with its entry.
+func (x *Index) newRows(q Query) (*reading, error) {
+	r := &reading{req: loader.ScanRequest{Table: x.data.name, RowBytes: q.RowBytes, CacheBlocks: true, Prompt: true}}
+	r.req.ChunkBytes = min(max(int64(q.withDefaults().Memory)/5, minBatchBytes), maxBatchBytes)
+	others := slices.Clone(x.cells)
+	for _, column := range keygen.Columns(x.data.key) {
+		others = append(others, x.data.job.CellNames(column)...) // so that a row without any of the others is found
 	}
-	names := map[spec.CellName]bool{}
-	for _, column := range columns {
-		family, qualifier := SplitColumn(column, x.data.job.Family)
-		if qualifier == "" {
-			return nil, fail.Errorf(fail.Config, "columns: %q names no column", column)
-		}
-		names[spec.CellName{Family: family, Qualifier: qualifier}] = true
-	}
-	return func(c loader.Cell) bool {
-		return names[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]
-	}, nil
+	return r, r.setColumns(x.data.job, q, others)
 }
 
 // entries are entries of an index, in order.
 type entries struct {
 	*Index
+	read    *reading // of their rows
 	values  []string // values of the query
 	program *keygen.Program
 	keys    [][]byte // row keys of the entries
@@ -237,32 +229,13 @@ func (e *entries) add(r loader.Row) error {
 // give reads the rows of the entries, and passes on the rows that still match their entries. It returns the number of entries,
 // from the first one on, whose rows were passed on or skipped.
 func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
-	step := len(e.rows)
-	if q.More != nil || q.RowBytes > 0 {
-		step = rowsAtATime
-	}
 	known := make(map[string][]byte, len(e.columns))
 	held := rowMemory{more: q.More}
-	for from := 0; from < len(e.rows); from += step {
-		rows, err := e.cluster.Rows(ctx, e.data.name, e.rows[from:min(from+step, len(e.rows))])
-		if err != nil {
-			return from, cluster.Failure(err)
-		}
+	for from := 0; from < len(e.rows); from += rowsAtATime {
+		rows, broken := e.fetch(ctx, e.rows[from:min(from+rowsAtATime, len(e.rows))], &held)
 		var size int64
-		var tooLarge error
-		for i, row := range rows {
-			n := rowSize(row)
-			size += n
-			if n -= int64(rowOverhead + cellOverhead*len(row.Cells)); q.RowBytes > 0 && n > q.RowBytes {
-				tooLarge = fail.Errorf(fail.Load, "table %s: %w: it has %s", e.data.name, loader.ErrRowTooLarge, setting.Count(n, "byte"))
-				rows = rows[:i] // the rows before it are passed on
-				break
-			}
-		}
-		if err := held.add(size); err != nil {
-			return from, err
-		}
-		for i, row := range rows {
+		for i, row := range rows { // which are before one that cannot be read
+			size += rowSize(row)
 			if len(row.Cells) == 0 || !e.matches(e.keys[from+i], row, known) {
 				continue
 			}
@@ -270,12 +243,39 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 				return from + i, err
 			}
 		}
-		if tooLarge != nil {
-			return from + len(rows), tooLarge
+		if broken != nil {
+			return from + len(rows), broken
 		}
 		held.drop(size)
 	}
 	return len(e.rows), nil
+}
+
+// fetch reads rows at the same time. It returns those before the first one that cannot be read, or held, and that one's error. A row that is not there
+// has no cells.
+func (e *entries) fetch(ctx context.Context, keys [][]byte, held *rowMemory) ([]loader.Row, error) {
+	rows, errs := make([]loader.Row, len(keys)), make([]error, len(keys))
+	var wg sync.WaitGroup
+	for i, key := range keys {
+		wg.Go(func() {
+			req := e.read.req
+			req.Row = key
+			errs[i] = e.cluster.Scan(ctx, req, func(row loader.Row) error {
+				rows[i] = loader.Row{Key: row.Key, Cells: slices.Clone(row.Cells)}
+				return nil
+			})
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err == nil {
+			err = held.add(rowSize(rows[i]))
+		}
+		if err != nil {
+			return rows[:i], cluster.Failure(err)
+		}
+	}
+	return rows, nil
 }
 
 // matches reports whether a row has the requested values and gives the entry. known is a buffer.

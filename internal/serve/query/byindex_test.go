@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"bulkload/internal/model/fail"
@@ -80,7 +81,7 @@ func TestReadByAnIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1, partition.SaltSplits(3)...)}}
+		f := fakeTables{"t": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1, partition.SaltSplits(3)...)}}
 		type record struct{ id, day, state, note string }
 		now := map[string]record{}
 		keyOf := func(j spec.Job, r record) string {
@@ -160,7 +161,7 @@ func byDay(t *testing.T, n int) *Index {
 	job, err := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "day"},
 		Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: "day + '|' + id", Query: []string{"day"}}}}.Resolve()
 	testcheck.Must(t, err)
-	f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1)}}
+	f := fakeTables{"t": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}}
 	for i := range n {
 		id := fmt.Sprintf("%04d", i)
 		f.put("t", id, "day", "1", "id", id)
@@ -214,7 +215,7 @@ func TestPagesThatEndWithoutMemory(t *testing.T) {
 
 // TestIndexesThatCannotBeRead checks that they are refused, with their names.
 func TestIndexesThatCannotBeRead(t *testing.T) {
-	f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1)}}
+	f := fakeTables{"t": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}}
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "day"}, Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: "day + id"}}}
 	typed := s
 	typed.Cells = []spec.CellSpec{{Column: "id"}, {Column: "day", Type: "int"}}
@@ -241,6 +242,33 @@ func TestIndexesThatCannotBeRead(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), say) || fail.KindOf(err) == fail.Unexpected {
 			t.Errorf("%v, want %s", err, say)
+		}
+	}
+}
+
+// TestRowsOfAnIndexTakeMemory checks that rows by an index are counted by the columns that are asked for: those that fit are given, and the page has a token.
+func TestRowsOfAnIndexTakeMemory(t *testing.T) {
+	x := byDay(t, 40)
+	for i := range x.cluster.(fakeTables)["t"].rows {
+		cells := &x.cluster.(fakeTables)["t"].rows[i].Cells
+		*cells = append(*cells, loader.Cell{Family: []byte("f"), Qualifier: []byte("note"), Value: make([]byte, 10<<10)})
+	}
+	for _, column := range []string{"", "id"} {
+		var held atomic.Int64
+		q := Query{Values: []string{"1"}, Limit: 40, RowBytes: 20 << 10, More: func(n int64) bool {
+			if now := held.Add(n); now <= 100<<10 {
+				return true
+			}
+			held.Add(-n)
+			return false
+		}}
+		if column != "" {
+			q.Columns = []string{column}
+		}
+		n := 0
+		st, err := x.Read(t.Context(), q, count(&n))
+		if column != "" && (err != nil || n != 40) || column == "" && (!errors.Is(err, ErrMemory) || st.Next == "" || n < 8 || n > 10) {
+			t.Errorf("column %q: %d rows, %v, %d bytes", column, n, err, held.Load())
 		}
 	}
 }

@@ -48,6 +48,9 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 	}
 	n := t.scans.Add(1)
 	given := int64(0)
+	if req.Row != nil {
+		req.Start, req.Stop = req.Row, loader.After(req.Row)
+	}
 	if len(req.Start) > hfile.MaxRowLen || len(req.Stop) > hfile.MaxRowLen {
 		return errors.New("a bound is longer than a row key") // HBase refuses it
 	}
@@ -61,14 +64,23 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 		if n == t.fail {
 			return errScan
 		}
-		if size := len(r.Key) + len(r.Cells[0].Value); req.RowBytes > 0 && int64(size) > req.RowBytes {
-			return loader.ErrRowTooLarge
-		}
 		// the row is borrowed: it changes after the callback returns
 		lent := loader.Row{Key: bytes.Clone(r.Key)}
+		size := int64(len(r.Key))
 		for _, c := range r.Cells {
+			if len(req.Columns)+len(req.Families) > 0 && !slices.Contains(req.Families, string(c.Family)) && !slices.ContainsFunc(req.Columns, func(x loader.Column) bool {
+				return x.Family == string(c.Family) && string(x.Qualifier) == string(c.Qualifier)
+			}) {
+				continue
+			}
 			c.Value = bytes.Clone(c.Value)
 			lent.Cells = append(lent.Cells, c)
+			if size += int64(len(c.Family) + len(c.Qualifier) + len(c.Value)); req.RowBytes > 0 && size > req.RowBytes {
+				return fmt.Errorf("scan t: %w", loader.ErrRowTooLarge)
+			}
+		}
+		if len(lent.Cells) == 0 {
+			continue
 		}
 		if err := fn(lent); err != nil {
 			return err
