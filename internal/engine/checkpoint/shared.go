@@ -3,12 +3,14 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/journal"
@@ -153,8 +155,14 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return err
 	}
-	if err := replaceIfOther(filepath.Join(dir, journal.FileName), textOf(c)); err != nil {
+	name := filepath.Join(dir, journal.FileName)
+	if err := replaceIfOther(name, textOf(c)); err != nil {
 		return err
+	}
+	if last := lastTime(c); !last.IsZero() { // as the journal of a job that works here, so that the newer one of two jobs is known
+		if err := os.Chtimes(name, last, last); err != nil {
+			return err
+		}
 	}
 	if len(c.Live) > 0 {
 		if err := replaceIfOther(filepath.Join(dir, LiveName), c.Live); err != nil {
@@ -165,6 +173,15 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 		return os.RemoveAll(filepath.Join(dir, journal.LockName))
 	}
 	return replaceIfOther(filepath.Join(dir, journal.LockName), []byte(c.Holder.String()+"\n"))
+}
+
+// lastTime returns the time of the last record, zero if it cannot be read.
+func lastTime(c *statetable.Content) time.Time {
+	var r journal.Record
+	if n := len(c.Records); n == 0 || json.Unmarshal(c.Records[n-1], &r) != nil {
+		return time.Time{}
+	}
+	return r.Time
 }
 
 // forget removes copies of jobs that the table does not have any more.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -33,7 +34,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		if j.job.AnyLoading() {
 			return files, nil
 		}
-		return files, j.expected(m)
+		return files, j.expected(ctx, m)
 	}
 	sample := 0
 	if j.spec.Verify == "sample" || j.spec.Verify == "files" {
@@ -63,7 +64,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
 	files := j.allBuilt(m)
-	if err := j.expected(m); err != nil {
+	if err := j.expected(ctx, m); err != nil {
 		return nil, err // the files are kept: the job resumes with other expectations
 	}
 	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
@@ -80,11 +81,17 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 }
 
 // expected checks the records that were read against the job's expectations. A build without a journal has already done so.
-func (j *run) expected(m []*manifest.Manifest) error {
+func (j *run) expected(ctx context.Context, m []*manifest.Manifest) error {
 	if j.job.Log == nil {
 		return nil
 	}
-	return build.Met(m, j.spec.Checks(), func(n int) []int64 { return earlierRecords(j.job.Dir, j.options.JobFile, n) }, j.options.Events)
+	var stale error
+	earlier := func(n int) []int64 {
+		stale = checkpoint.Refresh(ctx, j.env, j.options.State.Dir) // earlier jobs may have run on other hosts
+		return earlierRecords(j.job.Dir, j.options.JobFile, n)
+	}
+	err := build.Met(m, j.spec.Checks(), earlier, j.options.Events)
+	return cmp.Or(stale, err)
 }
 
 // allBuilt adds the manifests of all tables to the result.

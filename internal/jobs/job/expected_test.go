@@ -1,11 +1,18 @@
 package job
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -57,5 +64,34 @@ func TestAddedExpectationsOfAJobWithout(t *testing.T) {
 	b.spec.Expectations = nil
 	if m := b.ended(); b.reads != 2 || m.Expect == nil {
 		t.Errorf("the input was read %d times, want 2", b.reads)
+	}
+}
+
+// TestEarlierJobsOfOtherHosts checks that a job whose state is shared compares its records with those of jobs on other hosts: it brings its copy of
+// their journals up to date first, and fails if that is not possible. An expectation that needs no earlier job does not need the shared state.
+func TestEarlierJobsOfOtherHosts(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	env := jobtest.Env(t) // without a cluster
+	state, err := checkpoint.StateDir(env, "hbase:states")
+	testcheck.Must(t, err)
+	dir := filepath.Join(state, "check-0123456789ab")
+	testcheck.Must(t, os.Mkdir(dir, 0o700))
+	log, _, err := journal.Open(dir)
+	testcheck.Must(t, err)
+	defer func() { testcheck.Must(t, log.Close()) }()
+	for name, c := range map[string]struct {
+		rows expectation.AskedRows
+		want fail.Kind
+	}{
+		"with earlier jobs":    {expectation.AskedRows{Within: "10%", OfLast: 3}, fail.Config},
+		"without earlier jobs": {expectation.AskedRows{Min: new(int64)}, fail.Unexpected},
+	} {
+		s := jobtest.Spec(t, "check")
+		s.Expectations = []expectation.Asked{{Rows: &c.rows}}
+		j := &run{env: env, spec: jobtest.Resolve(t, s), options: RunOptions{State: checkpoint.Options{Dir: state}}, job: &checkpoint.Job{Log: log, Dir: dir}, result: &result.Result{}}
+		m := &manifest.Manifest{Expect: &expectation.Counts{Records: 5}}
+		if err := j.expected(t.Context(), []*manifest.Manifest{m}); fail.KindOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
