@@ -36,7 +36,7 @@ func (j *run) list(done []result.Repair) (err error) {
 // stuck reports whether the repairs done have not helped.
 func (j *run) stuck(done []result.Repair) bool {
 	n := len(done)
-	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps)
+	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || !j.req.overMarkers())
 }
 
 // repair loads into B what differs, unless the repairs before have not helped.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/keyrange"
@@ -305,10 +306,41 @@ func TestMend(t *testing.T) {
 	}
 }
 
+// TestMendUntil checks that a repair of cells before a time loads nothing of that time or later, where it would hide B's newer cells: a cell that a
+// delete marker of B hides is not loaded over it, and the second comparison reports that the repair has not helped.
+func TestMendUntil(t *testing.T) {
+	t.Parallel()
+	r := testcheck.Rand(t)
+	old, later := testsnapshot.Put("r", "f", "q", 10, "old"), testsnapshot.Put("r", "f", "q", 30, "new")
+	marker := hfile.Cell{Row: old.Row, Family: old.Family, Qualifier: old.Qualifier, Timestamp: 15, Type: hfile.DeleteColumn}
+	for until, want := range map[int64]int64{20: 10, 0: 1000} {
+		a, b := side(t, r, []hfile.Cell{old, later}), side(t, r, []hfile.Cell{old, marker, later})
+		req := Request{Versions: 1, Repair: true, Choice: choice.Choice{Until: until}}
+		if until == 0 { // the rows differ in their newest cell
+			a, b = side(t, r, []hfile.Cell{old}), side(t, r, []hfile.Cell{old, marker})
+		}
+		p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000), again: true}, job: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Timestamp: 1000}}}}
+		for _, c := range cellsOf(t, p) {
+			if c.Timestamp != want {
+				t.Errorf("until %d: loaded at %d, want %d", until, c.Timestamp, want)
+			}
+		}
+		found := result.Differences{OnlyA: 1, CellsOnlyA: 1}
+		j := &run{req: req, result: &result.Comparison{Found: found}}
+		if stuck := j.stuck([]result.Repair{{Found: found}}); stuck != (until > 0) {
+			t.Errorf("until %d: stuck %t", until, stuck)
+		}
+	}
+}
+
 // mended returns the cells of a repair, in order.
 func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	t.Helper()
-	p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}}
+	return cellsOf(t, &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}})
+}
+
+func cellsOf(t *testing.T, p *repair) (cells []hfile.Cell) {
+	t.Helper()
 	testcheck.Must(t, p.cells(context.WithoutCancel(t.Context()), &region{ranges: []keyrange.Range{{}}}, "", func(c *hfile.Cell) error {
 		copied := *c
 		for _, b := range []*[]byte{&copied.Row, &copied.Family, &copied.Qualifier, &copied.Value} {

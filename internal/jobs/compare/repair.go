@@ -215,7 +215,7 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 		if d == nil {
 			return nil
 		}
-		if p.found.again && d.b == nil && !p.req.Timestamps { // newer than B's delete markers
+		if p.found.again && d.b == nil && p.req.overMarkers() { // newer than B's delete markers
 			c := *d.a
 			c.Timestamp = max(c.Timestamp, p.job.Plan.Timestamp)
 			return add(&c)
@@ -224,6 +224,10 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 	}
 	return m.run(ctx)
 }
+
+// overMarkers reports whether cells that B's delete markers hide may be loaded with a later time. A repair of the cells before a time must not: B's
+// newer cells would be hidden.
+func (r Request) overMarkers() bool { return !r.Timestamps && r.Choice.Until == 0 }
 
 // repairCells passes the cells that make B show A's contents of a column, or of one of its versions, to add.
 func (r Request) repairCells(d *difference, add func(*hfile.Cell) error) error {
@@ -276,6 +280,8 @@ func (r Request) hidden(ctx context.Context) setting.Text {
 	switch {
 	case keeps == "":
 		return setting.Textf("delete markers hide what was loaded, or others write: major_compact it, then repeat")
+	case r.Choice.Until > 0:
+		return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers, and with %s no cell is loaded over them", keeps, setting.Until)
 	case r.Timestamps:
 		return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers, leave %s out", keeps, setting.Timestamps)
 	}
