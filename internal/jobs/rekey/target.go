@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -100,6 +101,8 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 			wrong = append(wrong, "family "+f.Name+" keeps more versions")
 		case now.TTL < f.TTL:
 			wrong = append(wrong, "family "+f.Name+" has a shorter TTL")
+		case now.TTL != loader.Forever && minVersions(now) < minVersions(f):
+			wrong = append(wrong, "family "+f.Name+" has a lower MIN_VERSIONS, and keeps fewer versions past its TTL")
 		}
 	}
 	for _, split := range splits {
@@ -113,6 +116,15 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 			facts.Name, old.Name, strings.Join(wrong, "; "))
 	}
 	return nil
+}
+
+// minVersions returns the number of versions that a family keeps past its TTL.
+func minVersions(f loader.Family) int {
+	n, err := strconv.Atoi(f.Attributes["MIN_VERSIONS"])
+	if err != nil {
+		return 0 // the default
+	}
+	return n
 }
 
 // restartable checks, before the journal of a job that starts over is discarded, that the old table exists, and that the new one has no rows.

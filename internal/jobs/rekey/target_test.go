@@ -19,26 +19,38 @@ func TestFits(t *testing.T) {
 	old := table(loader.Family{Name: "f", Versions: 3, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 86400})
 	more := table(loader.Family{Name: "f", Versions: 5, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 86400}, loader.Family{Name: "h"})
 	less := table(loader.Family{Name: "f", Versions: 2, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 3600})
+	kept := func(n string, ttl int64) *loader.Table {
+		return table(loader.Family{Name: "f", Versions: 3, TTL: loader.Forever, Attributes: map[string]string{"MIN_VERSIONS": "1"}},
+			loader.Family{Name: "g", Versions: 1, TTL: ttl, Attributes: map[string]string{"MIN_VERSIONS": n}})
+	}
 	for name, c := range map[string]struct {
+		was     *loader.Table // old, when nil
 		now     *loader.Table
 		splits  string
 		further bool
 		says    string
 	}{
-		"the same":                     {old, "", true, ""},
-		"more":                         {more, "", false, ""},
-		"more, of a further pass":      {more, "", true, "family f keeps more versions"},
-		"less":                         {less, "", false, "family f keeps fewer versions; family g has a shorter TTL"},
-		"a family is missing":          {table(old.Families[0]), "", false, "it has no family g"},
-		"split points that it has":     {old, "m", false, ""},
-		"split points that it has not": {old, "x", false, "no region begins at x"},
+		"the same":                     {nil, old, "", true, ""},
+		"more":                         {nil, more, "", false, ""},
+		"more, of a further pass":      {nil, more, "", true, "family f keeps more versions"},
+		"less":                         {nil, less, "", false, "family f keeps fewer versions; family g has a shorter TTL"},
+		"a family is missing":          {nil, table(old.Families[0]), "", false, "it has no family g"},
+		"split points that it has":     {nil, old, "m", false, ""},
+		"split points that it has not": {nil, old, "x", false, "no region begins at x"},
+		"fewer are kept past the TTL":  {kept("1", 86400), old, "", false, "family g has a lower MIN_VERSIONS, and keeps fewer versions past its TTL"},
+		"as many are kept":             {kept("1", 86400), kept("1", 86400), "", true, ""},
+		"more are kept":                {kept("1", 86400), kept("2", 86400), "", false, ""},
+		"there is no TTL any more":     {kept("1", 86400), kept("0", loader.Forever), "", false, ""},
 	} {
 		facts := &cluster.Facts{Table: c.now, Splits: [][]byte{[]byte("m")}}
 		var splits [][]byte
 		if c.splits != "" {
 			splits = [][]byte{[]byte(c.splits)}
 		}
-		err := fits(facts, old, splits, c.further)
+		if c.was == nil {
+			c.was = old
+		}
+		err := fits(facts, c.was, splits, c.further)
 		if c.says == "" && err != nil || c.says != "" && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,6 +1,7 @@
 package newkeys
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -37,6 +38,10 @@ type decoder struct {
 	cells    packed // of the current row
 	hash     RowHash
 
+	versions  int // of the current column, up to the current cell; counted in families that keep some past their TTL
+	family    int
+	qualifier []byte
+
 	earliest, latest int64 // timestamps
 	expires          int64 // when the first cell expires; 0: none does
 }
@@ -45,6 +50,7 @@ type decoder struct {
 func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error) error {
 	d.cells = packed{rest: payload, names: d.names, err: d.err}
 	cells := &d.cells
+	d.versions = 0
 	for cells.next() {
 		if cells.family >= len(d.families) {
 			cells.damaged()
@@ -61,10 +67,19 @@ func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error)
 	return cells.err
 }
 
-// time records the timestamp of a cell, and when it expires.
+// time records the timestamp of a cell, and when it expires. The first MIN_VERSIONS versions of a column outlive the family's TTL.
 func (d *decoder) time(family int, c *hfile.Cell) {
 	d.earliest, d.latest = min(d.earliest, c.Timestamp), max(d.latest, c.Timestamp)
-	if life := lifetime(d.families[family].TTL, c.Tags); life < math.MaxInt64-c.Timestamp && (d.expires == 0 || c.Timestamp+life < d.expires) {
+	ttl := d.families[family].TTL
+	if least := d.families[family].MinVersions; least > 0 {
+		if d.versions == 0 || d.family != family || !bytes.Equal(d.qualifier, c.Qualifier) {
+			d.versions, d.family, d.qualifier = 0, family, c.Qualifier
+		}
+		if d.versions++; d.versions <= least {
+			ttl = math.MaxInt64
+		}
+	}
+	if life := lifetime(ttl, c.Tags); life < math.MaxInt64-c.Timestamp && (d.expires == 0 || c.Timestamp+life < d.expires) {
 		d.expires = c.Timestamp + life
 	}
 }
