@@ -88,6 +88,8 @@ type parts struct {
 	result  *result.Result
 	results []*result.Result    // of the parts, nil if unknown
 	begun   []bool              // parts that an earlier run has begun
+	taken   bool                // the job of a part has taken the snapshot
+	first   int                 // the part whose job takes the snapshot; -1: none
 	behind  progress.PartsWork  // parts that this run did completely
 	ahead   progress.PartsWork  // parts that are neither done nor begun
 	clock   *progress.WaitClock // nil without a gate
@@ -112,6 +114,7 @@ func (p *parts) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.chooseSnapshot(known)
 	if p.options.Gate != nil {
 		p.clock = &progress.WaitClock{Gate: p.options.Gate}
 		p.options.Gate = p.clock
@@ -173,8 +176,8 @@ func (p *parts) partOptions(i int) RunOptions {
 	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
 	p.counted = progress.Records{}
 	o.Events = progress.Tee(o.Events, progress.Events{OnRecords: func(r progress.Records) { p.counted = r }})
-	if i > 0 {
-		o.Snapshot = "" // one snapshot before all parts
+	if i != p.first {
+		o.Snapshot = "" // one snapshot before all parts that are to be loaded
 	}
 	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
 		if *file != "" {
@@ -182,6 +185,14 @@ func (p *parts) partOptions(i int) RunOptions {
 		}
 	}
 	return o
+}
+
+// chooseSnapshot chooses the part whose job takes the snapshot: the first one that is to be loaded, unless an earlier attempt has taken it.
+func (p *parts) chooseSnapshot(known []*result.Result) {
+	if p.first = slices.Index(known, nil); p.taken {
+		p.first = -1
+		p.options.Events.Note("the job of a directory has taken the snapshot before", "snapshot", p.options.Snapshot)
+	}
 }
 
 // doneBefore returns the results of parts that earlier runs have done, according to
@@ -210,6 +221,7 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 			return nil, -1, err
 		}
 		p.begun[i] = h.Plan != nil && !h.Finished
+		p.taken = p.taken || h.Snapshot != "" && h.Snapshot == p.options.Snapshot
 		loading = loading || h.Loading && !h.Finished
 		if !h.Finished || h.Undo != nil || h.Result == nil || h.Plan == nil || !p.matches(h, i) {
 			continue

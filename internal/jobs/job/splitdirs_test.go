@@ -1,12 +1,16 @@
 package job
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestPartsOfNothing checks that an allowed empty input has no directory that fails, and none that was done before.
@@ -20,5 +24,65 @@ func TestPartsOfNothing(t *testing.T) {
 	r, err = RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{})
 	if err != nil || r == nil || r.Already {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestSnapshotOfNewParts checks that the first directory that is to be loaded takes the snapshot, also if earlier runs have loaded those before it, and
+// that none takes it if an earlier attempt has. The result names the snapshot of this run, not that of an earlier one.
+func TestSnapshotOfNewParts(t *testing.T) {
+	export := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		testcheck.Must(t, os.Mkdir(filepath.Join(export, name), 0o700))
+		testcheck.Must(t, os.WriteFile(filepath.Join(export, name, "x.csv"), []byte("1\n"), 0o600))
+	}
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{export}
+	env := jobtest.Env(t)
+	dirs, err := directories(t.Context(), env, jobtest.Resolve(t, s))
+	testcheck.Must(t, err)
+	for name, c := range map[string]struct {
+		done  int    // parts that earlier runs have loaded
+		taken string // snapshot of the unfinished job of the last part
+		want  int    // part that takes the snapshot; -1: none
+	}{
+		"all are new":                       {0, "", 0},
+		"the first one was done before":     {1, "", 1},
+		"of an earlier attempt":             {1, "night2", -1},
+		"of an attempt with another name":   {1, "other", 1},
+		"nothing is left":                   {3, "", -1},
+		"nothing is left, and it was taken": {3, "night2", -1},
+	} {
+		p := newParts(env, jobtest.Resolve(t, s), RunOptions{Snapshot: "night2", State: checkpoint.Options{Dir: t.TempDir()}}, dirs)
+		if c.taken != "" {
+			id, err := checkpoint.Identify(env, p.partSpec(2), "")
+			testcheck.Must(t, err)
+			st, err := checkpoint.Open(t.Context(), nil, id.On(""), p.options.State, progress.Events{})
+			testcheck.Must(t, err)
+			testcheck.Must(t, st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: c.taken}))
+			testcheck.Must(t, st.Close())
+		}
+		known, _, err := p.doneBefore()
+		testcheck.Must(t, err)
+		for i := range c.done {
+			known[i] = &result.Result{Snapshot: "night1"}
+		}
+		p.chooseSnapshot(known)
+		for i := range dirs {
+			if takes := p.partOptions(i).Snapshot != ""; takes != (i == c.want) {
+				t.Errorf("%s: part %d takes the snapshot: %t", name, i, takes)
+			}
+			status := result.PartAlready
+			if p.results[i] = known[i]; known[i] == nil {
+				p.results[i], status = &result.Result{Snapshot: p.partOptions(i).Snapshot}, result.PartDone
+			}
+			p.result.Parts[i].Status = status
+		}
+		want := ""
+		if c.want >= 0 {
+			want = "night2"
+		}
+		if p.total(); p.result.Snapshot != want {
+			t.Errorf("%s: the result names snapshot %q, want %q", name, p.result.Snapshot, want)
+		}
 	}
 }

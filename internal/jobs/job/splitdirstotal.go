@@ -25,7 +25,9 @@ func (p *parts) total() {
 		if r.DoneAt.After(t.DoneAt) {
 			t.DoneAt = r.DoneAt
 		}
-		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
+		if t.Parts[i].Status == result.PartDone || r.Snapshot == p.options.Snapshot { // else of a part that an earlier run has loaded
+			t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
+		}
 		first.add(result.Table{Manifest: r.Manifest, Regions: r.Regions, LoadTime: r.LoadTime, Verify: r.Verify})
 		for n, own := range r.Tables {
 			if n == len(further) {
