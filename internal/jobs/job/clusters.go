@@ -177,7 +177,8 @@ func checkClusters(o RunOptions, s spec.Job) error {
 	case o.Into != "":
 		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: build the HFiles, and load them with %s on each", setting.Into, setting.Into))
 	}
-	if err := checkTables(o, s); err != nil {
+	_, err := inPlaceOf(o, s)
+	if err = cmp.Or(err, checkTables(o, s), checkReplace(s)); err != nil {
 		return err
 	}
 	for _, input := range s.Inputs {

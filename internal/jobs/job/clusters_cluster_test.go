@@ -98,6 +98,7 @@ func TestClusters(t *testing.T) {
 	name := buildProgram(t)
 	t.Run("one down", func(t *testing.T) { oneClusterIsDown(t, newTwin(t, name)) })
 	t.Run("own down", func(t *testing.T) { ownClusterIsDown(t, newTwin(t, name)) })
+	t.Run("own down, replacing", func(t *testing.T) { ownClusterIsDown(t, newTwin(t, name), "--replace") })
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
 	t.Run("other name", func(t *testing.T) { otherNameIsRefused(t, newTwin(t, name)) })
 	t.Run("snapshots", func(t *testing.T) { clustersKeepSnapshots(t, newTwin(t, name)) })
@@ -175,16 +176,16 @@ func clustersRestarted(t *testing.T, w *twin) {
 }
 
 // ownClusterIsDown checks that the command's own cluster can be loaded later.
-func ownClusterIsDown(t *testing.T, w *twin) {
+func ownClusterIsDown(t *testing.T, w *twin, flags ...string) {
 	up := w.down(t)
 	there := []string{"HADOOP_CONF_DIR=" + w.conf, "HBASE_CONF_DIR=" + w.conf}
 	w.vars, w.conf = there, w.cluster.ConfDir()
-	code, r, stderr := w.both("")
+	code, r, stderr := w.both("", flags...)
 	if code != fail.Load.ExitCode() || len(r.Clusters) != 2 || r.Clusters[0].Status != result.PartFailed || r.Clusters[1].Status != result.PartDone {
 		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
 	}
 	up()
-	if code, r, stderr = w.both(""); code != 0 || r.Clusters[0].Status != result.PartDone || r.Clusters[1].Status != result.PartAlready {
+	if code, r, stderr = w.both("", flags...); code != 0 || r.Clusters[0].Status != result.PartDone || r.Clusters[1].Status != result.PartAlready {
 		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
 	}
 	w.judgeBoth()

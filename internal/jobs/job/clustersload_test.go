@@ -1,11 +1,17 @@
 package job
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -31,4 +37,35 @@ func TestAlsoByLink(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
+}
+
+// TestReplaceOnClusters checks that a run for several clusters refuses what one for a single cluster does when it replaces a table, and that it needs
+// no snapshot before the build: each load takes its own, on its cluster, which may be down.
+func TestReplaceOnClusters(t *testing.T) {
+	t.Parallel()
+	replacing := jobtest.Spec(t, "check")
+	replacing.Replace, replacing.Verify = true, "full"
+	several, timed := replacing, replacing
+	several.Tables = []spec.TableSpec{{Table: "check_by_id", Key: "id"}}
+	timed.CellTimestamp = &spec.TimeColumn{Column: "create_date"}
+	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
+	split := o
+	split.Splits = func(context.Context, int) ([][]byte, error) { return nil, nil }
+	for name, c := range map[string]struct {
+		spec    spec.Spec
+		options RunOptions
+		want    string
+	}{
+		"one table":      {replacing, o, ""},
+		"several tables": {several, o, "takes one table"},
+		"timestamps":     {timed, o, "cell_timestamp"},
+		"split points":   {replacing, split, "only a new table gets split points"},
+	} {
+		err := checkClusters(c.options, jobtest.Resolve(t, c.spec))
+		if (err == nil) != (c.want == "") || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	j := &run{env: jobtest.Env(t), spec: jobtest.Resolve(t, replacing), job: &checkpoint.Job{History: checkpoint.NewHistory()}, local: t.TempDir()}
+	testcheck.Must(t, j.replaceable(t.Context()))
 }
