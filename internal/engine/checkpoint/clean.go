@@ -93,6 +93,7 @@ type cleaner struct {
 	options CleanOptions
 	now     time.Time
 	seen    map[string]bool // directories on HDFS of jobs with state on this machine, by URI
+	id      string          // of the cluster of HBase; empty: not asked for yet
 	shared  *loader.Cluster // cluster with the jobs' shared state; nil: not shared
 	result  *Cleaning
 }
@@ -173,18 +174,24 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		}
 	}
 	c.decide(&left, trace)
-	if err = c.endYARN(ctx, &left, trace); err == nil {
+	elsewhere, err := c.elsewhere(ctx, &left, trace)
+	if err == nil {
+		err = c.endYARN(ctx, &left, trace)
+	}
+	if err == nil {
 		if err = c.stagingOf(ctx, left, trace); err != nil {
 			left.Remove, left.Because = false, setting.Plain("its directory on HDFS was not removed")
 		}
 	}
-	if err == nil {
+	if err == nil && !elsewhere {
 		err = c.preparedOf(ctx, &left, trace)
 	}
 	if left.Remove && c.options.Remove {
 		var e error
 		for _, r := range trace.Resources() {
-			e = errors.Join(e, c.remove(ctx, dir, r))
+			if !elsewhere || !r.inHBase() {
+				e = errors.Join(e, c.remove(ctx, dir, r))
+			}
 		}
 		if e == nil {
 			release, e = lock.remove, os.RemoveAll(dir)

@@ -160,7 +160,7 @@ func (j *clustersRun) discardLoads(ctx context.Context) error {
 				return fmt.Errorf("cluster %s: %w", d, err)
 			}
 			if err != nil {
-				j.options.Events.Warn("a load that had begun is left behind (clean removes it)", "cluster", d.String(), "table", t.Table, "error", err)
+				j.options.Events.Warn("a load that had begun is left behind (clean with the configuration of its cluster removes it)", "cluster", d.String(), "table", t.Table, "error", err)
 			}
 		}
 	}
