@@ -165,13 +165,18 @@ func (r *restore) free(ctx context.Context) error {
 	return nil
 }
 
-// others returns the jobs of the state directory that have loaded into the table since the snapshot. It refuses the undo if one of them works on the
+// others returns the jobs of the state directory that have loaded into the table since the snapshot, except for those of other clusters. It refuses the undo if one of them works on the
 // table now.
 func (r *restore) others() (names []string, err error) {
 	jobs, err := checkpoint.ReadAll(r.undo.state)
 	for _, s := range jobs {
+		if s.Job == r.job || !loads(s, r.table.String()) {
+			continue
+		}
+		if trace, err := checkpoint.ReadTrace(s.Dir); err == nil && r.undo.elsewhere(trace.Plan) {
+			continue
+		}
 		switch {
-		case s.Job == r.job || !loads(s, r.table.String()):
 		case s.State == checkpoint.JobRunning && r.inPlace():
 			return nil, fail.Errorf(fail.Check, "job %s works on table %s now: it would fail when the table is out of service", s.Job, r.table)
 		case s.Loaded > 0 && s.Undo != checkpoint.UndoDone && s.Last.UnixMilli() > r.from.Created:
@@ -180,6 +185,11 @@ func (r *restore) others() (names []string, err error) {
 	}
 	slices.Sort(names)
 	return names, err
+}
+
+// elsewhere reports whether a job's table is on another cluster. Plans of older versions do not have the cluster.
+func (u *undo) elsewhere(p *checkpoint.PlanRecord) bool {
+	return p != nil && p.Made != nil && p.Made.Cluster != u.clusterID
 }
 
 // loads reports whether a job loads into a table.

@@ -201,7 +201,7 @@ func (u *undo) findTwins() error {
 			if err != nil {
 				return fail.With(fail.Input, err)
 			}
-			if p := trace.Plan; p != nil && p.Timestamp == t.stamp && (p.Made == nil || p.Made.Cluster == u.clusterID) {
+			if p := trace.Plan; p != nil && p.Timestamp == t.stamp && !u.elsewhere(p) {
 				t.twins = append(t.twins, s.Job)
 			}
 		}
