@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
@@ -39,8 +40,8 @@ func (j *run) stuck(done []result.Repair) bool {
 	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || !j.req.overMarkers())
 }
 
-// repair loads into B what differs, unless the repairs before have not helped.
-func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
+// repair loads into B what differs, unless the repairs before have not helped. own is the command's cluster.
+func (j *run) repair(ctx context.Context, own *loader.Cluster, done []result.Repair) (err error) {
 	if !j.req.Repair || j.result.Equal {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, j.req.hidden(ctx))
 	}
 	j.again = len(done) > 0
-	j.fixed, err = j.req.repair(ctx, j.options, j)
+	j.fixed, err = j.req.repair(ctx, own, j.options, j)
 	return err
 }
 

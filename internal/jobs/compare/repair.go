@@ -30,6 +30,7 @@ type repair struct {
 	options Options
 	env     *cluster.Env
 	cluster *loader.Cluster // B's cluster
+	id      string          // its id
 	job     *checkpoint.Job
 
 	facts *cluster.Facts
@@ -40,8 +41,8 @@ type repair struct {
 }
 
 // repair makes B's cells equal to A's where they differ. If found is nil it only finishes a load that an earlier attempt has begun, and returns nil
-// if there was none to finish.
-func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.Repair, err error) {
+// if there was none to finish. own is the command's cluster, which has the state if that is shared.
+func (r Request) repair(ctx context.Context, own *loader.Cluster, o Options, found *run) (_ *result.Repair, err error) {
 	c, err := r.B.Env.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -51,18 +52,19 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	if err != nil {
 		return nil, err
 	}
-	if id, err = id.OnCluster(ctx, c); err != nil {
-		return nil, err
+	at, err := c.ID(ctx)
+	if err != nil {
+		return nil, cluster.Failure(err)
 	}
 	within := o.Events // events without the opening of the job, which the comparison has reported
 	within.OnOpen = nil
-	st, err := checkpoint.Open(ctx, c, id, o.State, within)
+	st, err := checkpoint.Open(ctx, own, id.On(at), o.State, within)
 	if err != nil {
 		return nil, err
 	}
 	ctx, end := st.Work(ctx)
 	defer func() { end(&err) }()
-	p := &repair{req: r, options: o, env: r.B.Env, cluster: c, job: st, found: found, done: &result.Repair{Job: st.Dir}}
+	p := &repair{req: r, options: o, env: r.B.Env, cluster: c, id: at, job: st, found: found, done: &result.Repair{Job: st.Dir}}
 	switch {
 	case found == nil && st.Finished:
 		st.EndStaging(ctx, p.env, o.Events)
@@ -108,7 +110,8 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		plan := checkpoint.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String()}
+		plan := checkpoint.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String(),
+			Made: &checkpoint.TableRecord{Cluster: p.id}} // the rest of the table may change
 		if err := p.job.Record(checkpoint.EventPlan, plan); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	}
 	var done []result.Repair
 	if request.Repair { // finish a load of an earlier attempt before anything is read
-		resumed, err := request.repair(ctx, o, nil)
+		resumed, err := request.repair(ctx, c, o, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 		{Name: "divide the rows into ranges", Run: j.divide},
 		{Name: "compare the ranges", Gate: true, Run: j.compareAll},
 		{Name: "write the differences", Run: func(context.Context) error { return j.list(done) }},
-		{Name: "repair B", Run: func(ctx context.Context) error { return j.repair(ctx, done) }},
+		{Name: "repair B", Run: func(ctx context.Context) error { return j.repair(ctx, c, done) }},
 		{Name: "end the job", Run: j.end},
 	})
 	return j.result, j.fixed, errors.Join(err, j.close(ctx))
