@@ -19,13 +19,18 @@ func (r Resource) inHBase() bool {
 	return false
 }
 
-// clusterID returns the id of the cluster with the job's table, empty if the journal does not have it.
+// clusterID returns the id of the job's cluster, empty if the journal does not have it.
 func (h *History) clusterID() string {
 	switch {
 	case h.Plan != nil && h.Plan.Made != nil:
 		return h.Plan.Made.Cluster
 	case h.Fresh != nil && h.Fresh.Old != nil:
 		return h.Fresh.Old.Cluster
+	}
+	for _, r := range h.OwnSnapshots { // of a job that loads nothing, or has no plan yet
+		if r.Cluster != "" {
+			return r.Cluster
+		}
 	}
 	return ""
 }

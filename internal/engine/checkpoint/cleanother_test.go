@@ -28,6 +28,7 @@ func TestCleanOtherCluster(t *testing.T) {
 		"quiet, here":         {[]string{on("here"), quiet}, CleanOptions{Remove: true}, false, "ZooKeeper"},
 		"unknown cluster":     {[]string{`"event":"plan","table":"t"`, quiet}, CleanOptions{Remove: true}, false, "ZooKeeper"},
 		"a snapshot":          {[]string{on("there"), `"event":"read_snapshot","place":"compared","table":"t","snapshot":"s","created":5`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
+		"without a plan":      {[]string{`"event":"read_snapshot","place":"exported","table":"t","snapshot":"s","created":5,"cluster":"there"`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
 		"HBase's directory":   {[]string{on("there"), `"event":"prepared","token":"hdfs://there/hbase/staging/x"`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
 		"nothing left":        {[]string{on("there")}, CleanOptions{Remove: true}, true, "last changed"},
 		"nothing left, quiet": {[]string{on("there"), quiet, `"event":"quiet","table":"t","over":true`}, CleanOptions{Remove: true}, true, "last changed"},

@@ -41,6 +41,8 @@ type Identity struct {
 	ID    string // digest of all parts; empty while the cluster is unknown
 	Old   string // the digest of earlier versions, of the texts as they were given
 	given string // the table as it was given, for directory names of earlier versions
+
+	Cluster string // id of the connected cluster; empty: the job needs none, or has several
 }
 
 // Identify returns the identity of a job whose cluster is not known yet.
@@ -112,6 +114,7 @@ func (i Identity) OnCluster(ctx context.Context, c *loader.Cluster) (Identity, e
 	if err != nil {
 		return i, cluster.Failure(err)
 	}
+	i.Cluster = id
 	return i.On(id), nil
 }
 

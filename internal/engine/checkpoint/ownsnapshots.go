@@ -22,6 +22,7 @@ type ReadSnapshotRecord struct {
 	Snapshot string      `json:"snapshot"`          // empty: it was deleted, or there is none
 	Created  int64       `json:"created,omitempty"` // creation time, milliseconds
 	Conf     string      `json:"conf,omitempty"`    // configuration directory of its cluster; empty: the job's cluster
+	Cluster  string      `json:"cluster,omitempty"` // id of the job's cluster, if the snapshot is there
 	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
 }
 

@@ -15,7 +15,9 @@ func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.Rea
 	if known, ok := st.OwnSnapshots[r.Place]; ok {
 		return known, nil
 	}
-	r.Table = table.String()
+	if r.Table = table.String(); r.Conf == "" {
+		r.Cluster = st.Cluster
+	}
 	if r.Snapshot == "" {
 		now := time.Now()
 		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()

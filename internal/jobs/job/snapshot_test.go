@@ -6,6 +6,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
 )
 
 // TestSnapshotOfAnotherCluster checks that the snapshot that a job of another cluster took is not taken for one of this cluster, which may have the same
@@ -21,5 +22,19 @@ func TestSnapshotOfAnotherCluster(t *testing.T) {
 	j := &run{job: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Made: &checkpoint.TableRecord{Cluster: "here"}}}}} // it has no connection
 	if is, err := j.snapshotOf(t.Context(), &checkpoint.State{Dir: dir, Snapshot: "night"}); is || err != nil {
 		t.Errorf("%t, %v", is, err)
+	}
+}
+
+// TestClusterOfOwnSnapshot checks that the record of a job's own snapshot has the cluster, by which clean of another cluster keeps the job; one on the
+// cluster of another configuration does not have it.
+func TestClusterOfOwnSnapshot(t *testing.T) {
+	t.Parallel()
+	st := &checkpoint.Job{Identity: checkpoint.Identity{Cluster: "here"}, History: checkpoint.NewHistory()}
+	table := loader.TableName{Namespace: "default", Qualifier: "t"}
+	for _, c := range []struct{ place, conf, want string }{{checkpoint.PlaceA, "", "here"}, {checkpoint.PlaceB, "/etc/b", ""}} {
+		r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: c.place, Conf: c.conf})
+		if testcheck.Must(t, err); r.Cluster != c.want || st.OwnSnapshots[c.place].Cluster != c.want {
+			t.Errorf("%s: %+v", c.place, r)
+		}
 	}
 }
