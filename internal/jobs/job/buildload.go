@@ -87,7 +87,7 @@ func (j *run) expected(ctx context.Context, m []*manifest.Manifest) error {
 	}
 	var stale error
 	earlier := func(n int) []int64 {
-		stale = checkpoint.Refresh(ctx, j.env, j.options.State.Dir) // earlier jobs may have run on other hosts
+		stale = cmp.Or(stale, checkpoint.Refresh(ctx, j.env, j.options.State.Dir)) // earlier jobs may have run on other hosts
 		return earlierRecords(j.job.Dir, j.options.JobFile, n)
 	}
 	err := build.Met(m, j.spec.Checks(), earlier, j.options.Events)
