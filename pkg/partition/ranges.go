@@ -204,7 +204,7 @@ func SaltModulus(splits [][]byte) int {
 }
 
 // saltedBy reports whether the salt splits of n are all among the split points,
-// and every split point begins with a salt.
+// and every split point begins with a salt. Salt 0 may be a split point too: it needs none.
 func saltedBy(splits [][]byte, n int) bool {
 	width := len(fmt.Sprint(n - 1))
 	found := 0
@@ -216,7 +216,7 @@ func saltedBy(splits [][]byte, n int) bool {
 		if err != nil || s[0] == '+' || s[0] == '-' || salt >= n {
 			return false
 		}
-		if len(s) == width {
+		if len(s) == width && salt > 0 {
 			found++
 		}
 	}

@@ -113,6 +113,11 @@ func TestSaltModulus(t *testing.T) {
 		{SaltSplits(50), 50},
 		{SaltSplits(1000), 1000},
 		{cut("1,2,3,35,4,5,6,7,8,9"), 10}, // region 3 was split
+		{append([][]byte{[]byte("0")}, SaltSplits(10)...), 10}, // the lowest salt is a split point too
+		{append([][]byte{[]byte("00")}, SaltSplits(50)...), 50},
+		{append([][]byte{[]byte("00"), []byte("005")}, SaltSplits(50)...), 50},
+		{cut("0,2"), 0}, // 1 is missing
+		{cut("0"), 0},
 		{cut("1,5,9"), 0},
 		{cut("m"), 0},
 		{cut("19999999,33333332"), 0},
