@@ -18,7 +18,8 @@ const (
 //
 // Completing a file means waiting for responses, or for a disk. Meanwhile the next regions are encoded: up to most at a
 // time if they are small. The number rises by one with each success, so that little is written in vain where writing is
-// impossible. A failed file is rewritten alone, so that no worker merges two regions at a time.
+// impossible. A failed file is rewritten alone, so that no worker merges two regions at a time, and only when the encoded region is
+// being completed: it holds a slot for uploads until then, and there may be no second one.
 func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64, most int) error {
 	c := &completions{done: make(chan completion, most)}
 	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
@@ -27,26 +28,19 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 		if err == nil {
 			bytes := p.bytes()
 			// Each but the first is limited by size.
-			failed := c.wait(ctx, func() bool {
+			failed := c.wait(func() bool {
 				return c.count == 0 || c.count < min(most, 1+c.good) && c.bytes+bytes <= completingBytes
 			})
 			c.begin(ctx, now, p, bytes)
-			err = failed
+			err = rewriteAll(ctx, failed)
 		} else {
-			if failed := c.wait(ctx, c.isEmpty); failed != nil {
-				err = errors.Join(failed, err)
-			} else {
-				err = now.rewrite(ctx, err)
-			}
+			err = rewriteAll(ctx, append(c.wait(c.isEmpty), completion{region: now, err: err}))
 		}
 		if err != nil {
 			return errors.Join(err, c.end())
 		}
 	}
-	if err := c.wait(ctx, c.isEmpty); err != nil {
-		return errors.Join(err, c.end())
-	}
-	return nil
+	return rewriteAll(ctx, c.wait(c.isEmpty))
 }
 
 // completions tracks the regions that one worker is completing.
@@ -79,14 +73,26 @@ func (c *completions) take() completion {
 	return ended
 }
 
-// wait waits until enough returns true, and takes completions that have ended. It writes failed regions again.
-func (c *completions) wait(ctx context.Context, enough func() bool) error {
+// wait waits until enough returns true, takes completions that have ended, and returns the failed ones.
+func (c *completions) wait(enough func() bool) (failed []completion) {
 	for !enough() || len(c.done) > 0 {
 		ended := c.take()
 		if ended.err == nil {
 			c.good++
+		} else {
+			failed = append(failed, ended)
 		}
-		if err := ended.region.rewrite(ctx, ended.err); err != nil {
+	}
+	return failed
+}
+
+// rewriteAll writes failed regions again, one after the other.
+func rewriteAll(ctx context.Context, failed []completion) error {
+	for i, f := range failed {
+		if err := f.region.rewrite(ctx, f.err); err != nil {
+			for _, f := range failed[i+1:] {
+				err = errors.Join(err, f.err)
+			}
 			return err
 		}
 	}

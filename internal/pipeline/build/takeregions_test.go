@@ -1,14 +1,18 @@
 package build
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"sync"
 	"testing"
+	"time"
 
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/upload"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
@@ -72,5 +76,45 @@ func TestManySmallRegions(t *testing.T) {
 	}
 	if failed == 0 || most < 3 || most > completing+2+failed {
 		t.Errorf("%d failed, %d open at a time", failed, most)
+	}
+}
+
+// TestFailedFilesWaitForNoSlotOfTheirOwn makes an operation on some files fail while no more regions may be written at a time than there are workers:
+// a worker that has encoded the next region holds a slot, and gives it up before it writes a failed region again.
+func TestFailedFilesWaitForNoSlotOfTheirOwn(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 2000)
+	calm := t.TempDir()
+	if _, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := jobtest.Hashes(t, calm)
+	for _, op := range []testfs.Op{testfs.OpFinish, testfs.OpOpen, testfs.OpRename} {
+		for _, n := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s/%d", op, n), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				var mu sync.Mutex
+				seen := 0
+				fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, _ string, _ int64) *testfs.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					if o != op {
+						return nil
+					}
+					if seen++; seen > 4 {
+						return nil
+					}
+					return &testfs.Fault{Err: errors.New("broken by the test")}
+				}}
+				dir := t.TempDir()
+				out := Output{FS: fsys, Dir: dir, Retry: quickRetry, Uploads: upload.NewLimiter(upload.Options{Streams: n})}
+				if _, err := buildInto(ctx, t, env, input, out, WorkOptions{Workers: n}); err != nil {
+					t.Fatal(err)
+				}
+				if got := jobtest.Hashes(t, dir); !maps.Equal(got, want) {
+					t.Errorf("%d files, not those of an undisturbed build", len(got))
+				}
+			})
+		}
 	}
 }
