@@ -211,7 +211,7 @@ func (p *pendingFile) abort() {
 }
 
 // complete finishes the files, verifies them and renames them to their final
-// names. The region is done when all files have these.
+// names. The region is done when all files have these and are recorded.
 func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	defer func() {
 		if err != nil {
@@ -244,6 +244,11 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
+	if len(files) > 0 {
+		if err := w.resume.wrote(files, p, w.from); err != nil {
+			return recordError{err}
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts.add(p.counts)
@@ -259,7 +264,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	w.times = w.times.Join(p.part.Times)
 	w.samples = append(w.samples, p.part.Samples()...)
 	w.last = time.Now()
-	return w.resume.wrote(files, p, w.from)
+	return nil
 }
 
 // discard removes files without a final name if possible: remaining ones are in _writing.

@@ -39,15 +39,15 @@ func (r WriteRetry) withDefaults() WriteRetry {
 const longestPause = 30
 
 // Persist repeats a write that failed with err until it succeeds or must be
-// given up: at once if a quota is exceeded. The write receives the number of earlier writes. When the context
-// ends, Persist returns its cause, also if a write has failed by then.
+// given up: at once if a quota is exceeded, or complete files could not be recorded. The write
+// receives the number of earlier writes. When the context ends, Persist returns its cause, also if a write has failed by then.
 func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	r = r.withDefaults()
 	var before error // the cause of the last failure, if it is a lasting one
 	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
 	since := time.Now()
 	for failed := 1; err != nil; failed++ {
-		if fail.KindOf(err) != fail.HDFS {
+		if _, ok := errors.AsType[recordError](err); ok || fail.KindOf(err) != fail.HDFS {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -73,6 +73,11 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 	}
 	return nil
 }
+
+// recordError is the failure to record complete files, which no other file repairs.
+type recordError struct{ error }
+
+func (e recordError) Unwrap() error { return e.error }
 
 // writeAgain writes the file of a region from the sorted rows until it
 // succeeds, after an earlier write has failed.
