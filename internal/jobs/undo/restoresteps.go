@@ -157,13 +157,28 @@ func (r *restore) putOnline(ctx context.Context) error {
 	return nil
 }
 
+// verification returns how the table is verified. A load whose cells have no timestamp in common cannot be searched for: instead of by range the table
+// is verified in full, or not at all if that has found a difference before, so that the undo can end.
+func (r *restore) verification() string {
+	switch v := r.undo.options.Verify; {
+	case v != "range" || r.stamp != 0:
+		return v
+	case r.undo.job.Undo.Differs:
+		return "off"
+	}
+	return "full"
+}
+
 // verifyRestored compares the table with the prediction, by the snapshot that was taken before it was in service. Mode range only scans the table for
 // cells of the load.
 func (r *restore) verifyRestored(ctx context.Context) error {
 	u := r.undo
 	u.options.Events.Phase("verify")
-	r.result.Verify = u.options.Verify
-	if u.options.Verify == "range" && r.stamp != 0 {
+	r.result.Verify = r.verification()
+	switch r.result.Verify {
+	case "off":
+		u.options.Events.Warn("the table is not verified: it was not as the snapshot before, and the cells of the load have no timestamp of their own", "table", r.into.String(), "snapshot", r.from.Snapshot)
+	case "range":
 		left, err := r.left(ctx, r.into)
 		if err != nil {
 			return err
@@ -176,12 +191,12 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if died != "" && u.options.Verify == "full" { // the new snapshot includes edits that HBase has replayed
+	if died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
 		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {
 			return cluster.Failure(err)
 		}
 	}
-	if u.options.Verify == "full" {
+	if r.result.Verify == "full" {
 		src, err := job.OpenSnapshot(ctx, u.env, u.job, r.into, checkpoint.PlaceRestored)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ type Undo struct {
 	Copies    int64         `json:"copies,omitempty"`  // older cells written again with the markers, so that no compaction drops them
 	Files     int           `json:"files"`             // with markers and copies
 	Bytes     int64         `json:"bytes"`
-	Verify    string        `json:"verify,omitempty"` // full or range
+	Verify    string        `json:"verify,omitempty"` // full or range; off: not verified, at the second try of a restore without a timestamp
 	Elapsed   time.Duration `json:"elapsed_ns"`
 	By        string        `json:"by,omitempty"`      // snapshot; empty: delete markers
 	Into      string        `json:"into,omitempty"`    // the new table with the snapshot's contents; empty: the table itself has them

@@ -1,0 +1,32 @@
+package undo
+
+import (
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+)
+
+// TestLoadWithoutOneTimestampIsComparedInFull checks that mode range, which looks for cells of the load's timestamp, does not pass a table of a load
+// without one: it is compared in full, and only when that has found a difference the undo ends without a comparison, and says so.
+func TestLoadWithoutOneTimestampIsComparedInFull(t *testing.T) {
+	for _, c := range []struct {
+		mode    string
+		stamp   int64
+		differs bool
+		want    string
+	}{
+		{"full", 7, false, "full"},
+		{"full", 0, true, "full"},
+		{"range", 7, false, "range"},
+		{"range", 7, true, "range"},
+		{"range", 0, false, "full"},
+		{"range", 0, true, "off"},
+	} {
+		u := &undo{options: Options{Verify: c.mode}, job: &checkpoint.Job{History: checkpoint.NewHistory()}}
+		u.job.Undo = &checkpoint.Undoing{Differs: c.differs}
+		r := &restore{target: &target{load: &load{stamp: c.stamp}, undo: u}}
+		if got := r.verification(); got != c.want {
+			t.Errorf("mode %s, timestamp %d, differs %t: %s, want %s", c.mode, c.stamp, c.differs, got, c.want)
+		}
+	}
+}
