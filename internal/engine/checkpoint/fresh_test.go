@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -92,6 +94,39 @@ func TestRestartedJobKeepsItsOwn(t *testing.T) {
 	}
 	if s := st.KeptSnapshot(); s.Snapshot != "s" || s.Created != 5 || st.Snapshot != "" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestDiscardedJournalIsReplacedAtOnce checks that the journal has its first record as soon as the earlier one is gone: a process that ends then leaves
+// the names of what the job keeps.
+func TestDiscardedJournalIsReplacedAtOnce(t *testing.T) {
+	st := &Job{}
+	var err error
+	st.Dir = t.TempDir()
+	st.lock, err = WaitLock(t.Context(), nil, st.Dir, 0, progress.Events{})
+	testcheck.Must(t, err)
+	defer st.lock.Release()
+	testcheck.Must(t, st.reopen())
+	testcheck.Must(t, st.Record(EventSnapshotting, SnapshotRecord{Snapshot: "s", Created: 5}))
+	testcheck.Must(t, st.Log.Close())
+	first, err := journal.NewRecord(1, string(EventDiscarded), DiscardedRecord{Snapshot: &SnapshotRecord{Snapshot: "s", Created: 5}})
+	testcheck.Must(t, err)
+	// It cannot be replaced, because a directory has the name of the new file.
+	inTheWay := filepath.Join(st.Dir, fmt.Sprintf("%s.%d.new", journal.FileName, os.Getpid()))
+	testcheck.Must(t, os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700))
+	if err := st.lock.Discard(first.Data); err == nil {
+		t.Error("it was replaced")
+	}
+	if n := wholeRecords(t, filepath.Join(st.Dir, journal.FileName)); n != 1 {
+		t.Errorf("the earlier journal has %d records, want 1", n)
+	}
+	testcheck.Must(t, os.RemoveAll(inTheWay))
+	testcheck.Must(t, st.lock.Discard(first.Data))
+	log, records, err := journal.Open(st.Dir)
+	testcheck.Must(t, err)
+	defer log.Close()
+	if len(records) != 1 || records[0].Event != string(EventDiscarded) {
+		t.Errorf("%+v", records)
 	}
 }
 

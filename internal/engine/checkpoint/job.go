@@ -147,9 +147,6 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
-		return fail.With(fail.Config, err)
-	}
 	kept := DiscardedRecord{Prepared: st.Prepared}
 	if taken := st.KeptSnapshot(); taken.Snapshot != "" {
 		kept.Snapshot = &taken
@@ -158,10 +155,18 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 		made := *st.Fresh
 		made.Compared, kept.Fresh = nil, &made
 	}
+	first, err := journal.NewRecord(1, string(EventDiscarded), kept)
+	if err != nil {
+		return fail.With(fail.Unexpected, err)
+	}
+	if err := errors.Join(st.Log.Close(), st.lock.Discard(first.Data)); err != nil {
+		return fail.With(fail.Config, err)
+	}
 	if err := st.reopen(); err != nil {
 		return err
 	}
-	return st.Record(EventDiscarded, kept)
+	st.stop.seen(st, first)
+	return nil
 }
 
 // KeptSnapshot returns the snapshot that a job keeps also when it starts over: the one that was requested for an unfinished job.

@@ -162,14 +162,14 @@ func (l *Lock) Open() (*journal.Journal, []journal.Record, error) {
 	return log, records, err
 }
 
-// Discard removes the directory's journal, which must be closed.
-func (l *Lock) Discard() error {
+// Discard replaces the directory's journal, which must be closed, by one with a first record: at no time there is a journal without it.
+func (l *Lock) Discard(first []byte) error {
 	if l.owner != nil {
-		if err := l.owner.Restart(l.ctx); err != nil {
+		if err := l.owner.Restart(l.ctx, first); err != nil {
 			return stateFailure(err)
 		}
 	}
-	return fail.With(fail.Config, os.Remove(filepath.Join(l.dir, journal.FileName)))
+	return fail.With(fail.Config, durable.Replace(filepath.Join(l.dir, journal.FileName), append(bytes.Clone(first), '\n')))
 }
 
 // Check returns an error of kind [fail.Busy] if another process has taken over the job. Call it before removing anything that the other may use.

@@ -2,6 +2,7 @@ package statetable
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -199,5 +200,46 @@ func TestLostAnswerOfDelete(t *testing.T) {
 	defer f.mu.Unlock()
 	if e, ok := errors.AsType[*LostError](err); !ok || e.Holder.Host != "elsewhere" || len(f.cells) == 0 {
 		t.Errorf("error %v, left are %q", err, f.cells)
+	}
+}
+
+// TestRestartedJobHasItsFirstRecord checks that a job that begins again has its first record at once, also if the call that deletes its earlier records
+// fails, and that only these are deleted.
+func TestRestartedJobHasItsFirstRecord(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		f, o := takeJob(t)
+		for _, line := range []string{"one", "two"} {
+			testcheck.Must(t, o.Append(t.Context(), []byte(line)))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		f.mu.Lock()
+		f.change = func() bool {
+			if _, there := f.cells["j:000000-000000000001-000000"]; broken && !there {
+				cancel()
+				return false
+			}
+			return true
+		}
+		f.mu.Unlock()
+		if err := o.Restart(ctx, []byte("again")); (err != nil) != broken {
+			t.Fatal(err)
+		}
+		cancel()
+		f.mu.Lock()
+		f.change = nil
+		f.mu.Unlock()
+		for _, want := range []string{"again", "again next"} {
+			c, err := o.table.Read(t.Context(), "job")
+			testcheck.Must(t, err)
+			if got := string(bytes.Join(c.Records, []byte(" "))); got != want {
+				t.Errorf("broken %t: the records are %q, want %q", broken, got, want)
+			}
+			testcheck.Must(t, o.Append(t.Context(), []byte("next")))
+		}
+		f.mu.Lock()
+		if n := len(slices.DeleteFunc(slices.Collect(maps.Keys(f.cells)), func(name string) bool { return name[0] == 'o' })); n != 3 {
+			t.Errorf("broken %t: %d cells of records, want 3", broken, n)
+		}
+		f.mu.Unlock()
 	}
 }

@@ -221,27 +221,31 @@ func (o *Owner) beat(ctx context.Context) error {
 	return o.write(ctx, loader.Cell{Family: []byte(ownerFamily), Qualifier: beatColumn, Value: beat})
 }
 
-// Restart discards the records.
-func (o *Owner) Restart(ctx context.Context) error {
+// Restart discards the records, and begins again with others, which take their place in the same call.
+func (o *Owner) Restart(ctx context.Context, records ...[]byte) error {
 	defer o.turn()()
 	if lost := o.Lost(); lost != nil {
 		return lost
 	}
 	h := o.holder
 	h.Generation++
-	if err := o.become(ctx, h, o.value, nil); err != nil {
+	var cells []loader.Cell
+	for i, line := range records {
+		cells = append(cells, recordCells(h.Generation, int64(i)+1, line)...)
+	}
+	if err := o.become(ctx, h, o.value, cells); err != nil {
 		if e, lost := errors.AsType[*LostError](err); lost {
 			return o.lose(e.Holder)
 		}
 		return err
 	}
 	o.mu.Lock()
-	o.records, o.waiting = 0, nil
+	o.records, o.waiting = int64(len(records)), nil
 	o.mu.Unlock()
 	return o.sweep(ctx, false)
 }
 
-// sweep deletes the records; with all, the whole row, which may be gone already: by an earlier attempt of the same call, whose answer was lost, or
+// sweep deletes the discarded records; with all, the whole row, which may be gone already: by an earlier attempt of the same call, whose answer was lost, or
 // by a process that removed the job too.
 func (o *Owner) sweep(ctx context.Context, all bool) error {
 	c, err := o.table.Read(ctx, o.job)
@@ -250,7 +254,7 @@ func (o *Owner) sweep(ctx context.Context, all bool) error {
 	}
 	var cells []loader.Cell
 	for _, cell := range c.cells {
-		if all || string(cell.Family) == recordFamily {
+		if all || o.discarded(cell) {
 			cells = append(cells, cell)
 		}
 	}
@@ -266,6 +270,12 @@ func (o *Owner) sweep(ctx context.Context, all bool) error {
 		return err
 	}
 	return o.lose(now.Holder)
+}
+
+// discarded reports whether a cell is of a record, and not of one of the owner's generation.
+func (o *Owner) discarded(c loader.Cell) bool {
+	r, err := parseRecord(c.Qualifier)
+	return string(c.Family) == recordFamily && (err != nil || r.generation != o.holder.Generation)
 }
 
 // Release ends the ownership: all records are durable, and the next process can take the job immediately. It does nothing for a job that is lost.
