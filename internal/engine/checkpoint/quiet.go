@@ -26,6 +26,30 @@ func QuietAttributes() []string {
 	return []string{"SPLIT_ENABLED", "MERGE_ENABLED", "NORMALIZATION_ENABLED"}
 }
 
+// Wake gives the attributes of a table that is created like another the other's present values where a job may have switched them off for the time of
+// a snapshot. It returns those that stay off, since they are off now, too: by intention, or by a job that keeps the table quiet.
+func Wake(attributes, now map[string]string) (off []string) {
+	for _, key := range QuietAttributes() {
+		switch {
+		case attributes[key] != "false":
+		case now[key] == "false":
+			off = append(off, key)
+		case now[key] == "":
+			delete(attributes, key)
+		default:
+			attributes[key] = now[key]
+		}
+	}
+	return off
+}
+
+// WarnOfQuiet warns of a table that is created with splits, merges or normalization switched off, like another.
+func WarnOfQuiet(e progress.Events, table, like string, off []string) {
+	if len(off) > 0 {
+		e.Warn("the table is created with splits, merges or normalization switched off, as they are for the other: alter it if a job keeps that one quiet", "table", table, "like", like, "off", off)
+	}
+}
+
 func (h *History) quiet(r QuietRecord) {
 	if r.Over {
 		delete(h.Quiet, r.Table)

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,25 @@ func TestRestoredAttributes(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, r.restore(c.now)); diff != "" {
 			t.Errorf("%v: %s", c.now, diff)
+		}
+	}
+}
+
+// TestTableLikeAQuietOne checks that a table that is created from a snapshot of a quiet table splits and merges as the other does now.
+func TestTableLikeAQuietOne(t *testing.T) {
+	for _, c := range []struct {
+		of, now, want map[string]string
+		off           []string
+	}{
+		{map[string]string{"SPLIT_ENABLED": "false", "MERGE_ENABLED": "false", "NORMALIZATION_ENABLED": "false", "OTHER": "false"}, map[string]string{"NORMALIZATION_ENABLED": "true"},
+			map[string]string{"NORMALIZATION_ENABLED": "true", "OTHER": "false"}, nil},
+		{map[string]string{"SPLIT_ENABLED": "false", "MERGE_ENABLED": "false"}, map[string]string{"SPLIT_ENABLED": "false"}, map[string]string{"SPLIT_ENABLED": "false"}, []string{"SPLIT_ENABLED"}},
+		{map[string]string{"SPLIT_ENABLED": "true"}, map[string]string{"SPLIT_ENABLED": "false", "MERGE_ENABLED": "false"}, map[string]string{"SPLIT_ENABLED": "true"}, nil},
+		{nil, map[string]string{"SPLIT_ENABLED": "false"}, nil, nil},
+	} {
+		off := Wake(c.of, c.now)
+		if diff := cmp.Diff(c.want, c.of); diff != "" || !slices.Equal(off, c.off) {
+			t.Errorf("off %q, want %q; %s", off, c.off, diff)
 		}
 	}
 }

@@ -118,6 +118,7 @@ func (m *maker) create(ctx context.Context) error {
 			return err
 		}
 	}
+	checkpoint.WarnOfQuiet(m.Events, m.New.String(), m.Old.String(), checkpoint.Wake(like.Attributes, like.Attributes))
 	before := m.job.Fresh
 	if err := m.begin(ctx, splits); err != nil {
 		return err

@@ -76,7 +76,15 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 	if err := j.job.Record(checkpoint.EventRekey, now); err != nil {
 		return err
 	}
-	spec := table.Like(old).Spec(j.req.To, splits)
+	like, present := table.Like(old), old.Attributes
+	switch t, err := j.cluster.Describe(ctx, j.req.From); {
+	case err == nil:
+		present = t.Attributes
+	case !errors.Is(err, loader.ErrTableNotFound):
+		return cluster.Failure(err)
+	}
+	checkpoint.WarnOfQuiet(j.options.Events, j.req.To.String(), j.req.From.String(), checkpoint.Wake(like.Attributes, present))
+	spec := like.Spec(j.req.To, splits)
 	j.options.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
 	if err := j.cluster.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {
 		return cluster.Failure(err)
