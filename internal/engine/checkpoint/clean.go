@@ -243,6 +243,12 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
 		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
+	case ResourceCuts:
+		fsys, name, err := c.env.Resolve(r.Name)
+		if err == nil {
+			err = fail.With(fail.HDFS, fsys.RemoveAll(ctx, name))
+		}
+		return err
 	case ResourceExport:
 		return removeExport(ctx, c.env, r.Name, r.token)
 	case ResourceOffline:

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"bulkload/internal/pipeline/build"
 )
 
 // A Resource is something outside its directory that a job has made and has not removed: status lists it, and clean removes it with the job. It may
@@ -33,6 +35,7 @@ const (
 	ResourceExport   ResourceKind = "export"   // directory of an incomplete export
 	ResourceOffline  ResourceKind = "offline"  // table that is out of service, or may be, while an undo restores it
 	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
+	ResourceCuts     ResourceKind = "cuts"     // directory of cut and merged files in a directory of HFiles that the job loads
 )
 
 // Resources returns the resources that the journal knows.
@@ -50,6 +53,7 @@ func (h *History) Resources() []Resource {
 	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept) {
 		add(ResourceStaging, p.Staging, p.Table)
 	}
+	add(ResourceCuts, h.cuts(), h.tableOf(0))
 	if x := h.Exporting; x != nil && x.Token != "" && !h.Finished {
 		all = append(all, Resource{Kind: ResourceExport, Name: x.Dir, Table: x.Table, token: x.Token})
 	}
@@ -84,6 +88,23 @@ func (h *History) Resources() []Resource {
 		add(ResourceTable, h.Plan.Table, "")
 	}
 	return all
+}
+
+// CutsName returns the name of the directory of cut and merged files in a directory of HFiles that a job loads. The files of the directory, or the
+// table, have their rows too.
+func CutsName(job string) string { return build.LoadingPrefix + job[:min(len(job), StateDigits)] }
+
+// cuts returns the directory on HDFS with the files that an unfinished load of a directory has cut or merged, or may have; empty: there is none. Local
+// files are cut in the staging directory.
+func (h *History) cuts() string {
+	if h.Plan == nil || h.Finished || !h.AnyLoading() || !h.Plan.LoadsDir() || len(h.Plan.Inputs) != 1 {
+		return ""
+	}
+	place := h.Plan.Inputs[0].Place
+	if place == "" || strings.HasPrefix(place, "/") || h.Plan.Job == "" {
+		return ""
+	}
+	return strings.TrimSuffix(place, "/") + "/" + CutsName(h.Plan.Job)
 }
 
 // tableOf returns the name of a table, by its number in loading order; empty without a plan.

@@ -2,13 +2,18 @@ package checkpoint
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
 )
 
 // TestResources checks that a resource outside the job's directory is listed from the record that begins it to the one that ends it.
@@ -46,4 +51,61 @@ func TestResources(t *testing.T) {
 		"snapshot s0 t", "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
 	step(EventReadSnapshot, ReadSnapshotRecord{Place: PlaceUndone(0)}, "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
 	step(EventUndone, UndoneRecord{&result.Undo{}})
+}
+
+// TestCutFilesAreAResource checks that the directory of cut files in a directory of HFiles is listed from the beginning of its load to its end, for
+// jobs that load one on HDFS.
+func TestCutFilesAreAResource(t *testing.T) {
+	const id = "0123456789abcdef0123"
+	for place, plan := range map[string]PlanRecord{
+		"hdfs://nn:8020/out/hfiles": {Inputs: []InputRecord{{Input: "/out/hfiles", Place: "hdfs://nn:8020/out/hfiles"}}},
+		"on this machine":           {Inputs: []InputRecord{{Input: "/out/hfiles", Place: "/out/hfiles"}}},
+		"by an earlier version":     {Inputs: []InputRecord{{Input: "hdfs://nn/out/hfiles"}}},
+		"of a build":                {Key: "id", Inputs: []InputRecord{{Input: "x.csv", Place: "hdfs://nn:8020/out/x.csv"}}},
+		"without inputs":            {},
+	} {
+		st := &Job{History: NewHistory()}
+		plan.Job, plan.Table = id, "t"
+		cuts := func() (list []Resource) {
+			for _, r := range st.Resources() {
+				if r.Kind == ResourceCuts {
+					list = append(list, r)
+				}
+			}
+			return list
+		}
+		testcheck.Must(t, st.Record(EventPlan, plan))
+		if got := cuts(); got != nil {
+			t.Errorf("%s, planned: %+v", place, got)
+		}
+		testcheck.Must(t, st.Record(EventLoading, FilesRecord{}))
+		var want []Resource
+		if plan.LoadsDir() && len(plan.Inputs) > 0 && plan.Inputs[0].Place == place {
+			want = []Resource{{Kind: ResourceCuts, Name: place + "/_loading-0123456789ab", Table: "t"}}
+		}
+		if got := cuts(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s, loading: %+v, want %+v", place, got, want)
+		}
+		testcheck.Must(t, st.Record(EventDone, DoneRecord{Result: &result.Result{}}))
+		if got := cuts(); got != nil {
+			t.Errorf("%s, done: %+v", place, got)
+		}
+	}
+}
+
+// TestCleanRemovesCutFiles checks that clean of a load that was given up removes the directory of its cut files, and nothing next to it.
+func TestCleanRemovesCutFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"_loading-0123456789ab/f/cut", "f/whole", "_loading-ba9876543210/f/cut"} {
+		testcheck.Must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+		testcheck.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
+	}
+	c := &cleaner{env: &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}}
+	r := Resource{Kind: ResourceCuts, Name: "file://" + dir + "/_loading-0123456789ab"}
+	for range 2 { // it may be gone already
+		testcheck.Must(t, c.remove(t.Context(), "", r))
+	}
+	if fileExists(filepath.Join(dir, "_loading-0123456789ab")) || !fileExists(filepath.Join(dir, "f/whole")) || !fileExists(filepath.Join(dir, "_loading-ba9876543210/f/cut")) {
+		t.Error("not the directory of the cut files is removed, or more")
+	}
 }

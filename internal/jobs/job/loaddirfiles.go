@@ -8,13 +8,13 @@ import (
 	"regexp"
 
 	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/pipeline/build"
 )
 
 // cuts returns the directory for cut or merged files, separate from the caller's own files.
 func (d *dirLoad) cuts() string {
-	return path.Join(d.at.Path, build.LoadingPrefix+d.job.Digits())
+	return path.Join(d.at.Path, checkpoint.CutsName(d.job.ID))
 }
 
 // removeCuts removes cut or merged files: the table, or the files that are kept, have their rows.
