@@ -2,7 +2,6 @@ package extsort
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"unsafe"
 
@@ -17,14 +16,15 @@ const recordHeader = 8 + 4 + 2
 
 // arena holds the rows of one worker between two spills. Its memory is mapped
 // from the system, so the garbage collector neither scans nor counts it, and
-// pages are touched only when rows are added.
+// pages are touched only when rows are added. Rows grow from its beginning and
+// entries from its end, so that both together never touch more than it has.
 type arena struct {
-	data    []byte // mapped
-	n       int    // bytes of data in use
-	index   []byte // mapped; memory of entries
-	entries []entry
-	limit   int  // of data and entries in use together
-	touched byte // keeps the compiler from removing the reads of touchEqual
+	data    []byte  // mapped
+	n       int     // bytes of rows, from the beginning
+	index   []entry // all of data
+	entries []entry // the end of index; until they are sorted the last one is first
+	limit   int     // of rows and entries in use together
+	touched byte    // keeps the compiler from removing the reads of touchEqual
 }
 
 // entry is a row in the index. Keys that are equal in their compared bytes have
@@ -46,25 +46,15 @@ const entrySize = IndexSize
 // IndexSize is the size of a row's index entry, in bytes. It counts against the memory budget.
 const IndexSize = 16
 
-// smallRow is the size of a small row in the arena, including its index entry.
-// Few rows are smaller. The index has room for an arena full of such rows;
-// unused room is never touched.
-const smallRow = recordHeader + entrySize + 18
-
 func newArena(limit int) (*arena, error) {
-	limit = min(limit, math.MaxUint32)
+	limit = min(limit, math.MaxUint32) / entrySize * entrySize
 	data, err := mapMemory(limit)
 	if err != nil {
 		return nil, err
 	}
-	rows := limit / smallRow
-	index, err := mapMemory(rows * entrySize)
-	if err != nil {
-		return nil, errors.Join(err, unix.Munmap(data))
-	}
 	// Mapped memory is page-aligned, and entries hold no pointers.
-	entries := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(index))), rows)
-	return &arena{data: data, index: index, entries: entries[:0], limit: limit}, nil
+	index := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(data))), limit/entrySize)
+	return &arena{data: data, index: index, entries: index[len(index):], limit: limit}, nil
 }
 
 // mapMemory maps memory outside Go's heap.
@@ -79,7 +69,14 @@ func mapMemory(n int) ([]byte, error) {
 
 // room reports whether a row of size bytes still fits.
 func (a *arena) room(size int) bool {
-	return a.n+recordHeader+size+(len(a.entries)+1)*entrySize <= a.limit && len(a.entries) < cap(a.entries)
+	return a.n+recordHeader+size+(len(a.entries)+1)*entrySize <= a.limit
+}
+
+// enter adds an entry to the index.
+func (a *arena) enter(e entry) {
+	at := len(a.index) - len(a.entries) - 1
+	a.index[at] = e
+	a.entries = a.index[at:]
 }
 
 // add appends a row and returns the room for its payload.
@@ -91,7 +88,7 @@ func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	binary.LittleEndian.PutUint16(b[12:], uint16(len(key)))
 	copy(b[recordHeader:], key)
 	a.n += len(b)
-	a.entries = append(a.entries, newEntry(sort, uint32(at), 0))
+	a.enter(newEntry(sort, uint32(at), 0))
 	return b[recordHeader+len(key):]
 }
 
@@ -104,7 +101,7 @@ func (a *arena) addShared(sort, seq uint64, key []byte, payload uint32, size int
 	binary.LittleEndian.PutUint16(b[12:], uint16(len(key)))
 	copy(b[recordHeader:], key)
 	a.n += len(b)
-	a.entries = append(a.entries, newEntry(sort, uint32(at), payload))
+	a.enter(newEntry(sort, uint32(at), payload))
 }
 
 func (a *arena) key(pos uint32) []byte {
@@ -142,7 +139,7 @@ func (a *arena) prefetch(e entry) (sum byte) {
 
 func (a *arena) reset() {
 	a.n = 0
-	a.entries = a.entries[:0]
+	a.entries = a.index[len(a.index):]
 }
 
 // release unmaps the memory. The arena cannot be used afterwards.
@@ -150,7 +147,7 @@ func (a *arena) release() error {
 	if a.data == nil {
 		return nil
 	}
-	err := errors.Join(unix.Munmap(a.data), unix.Munmap(a.index))
+	err := unix.Munmap(a.data)
 	a.data, a.index, a.entries = nil, nil, nil
 	return err
 }

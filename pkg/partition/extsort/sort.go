@@ -53,8 +53,12 @@ func load(b []byte) uint64 {
 const fewRows = 6
 
 // sortEntries sorts the arena's index by key, then by position. In an arena
-// positions follow sequence numbers.
-func (a *arena) sortEntries() { a.sortBy(a.entries, 0) }
+// positions follow sequence numbers. Rows that came in order are in order once
+// the index is turned round.
+func (a *arena) sortEntries() {
+	slices.Reverse(a.entries)
+	a.sortBy(a.entries, 0)
+}
 
 // sortBy sorts entries whose keys share their first depth bytes and whose sort
 // values hold the following bytes. Sort values are unchanged when it returns.
