@@ -163,6 +163,9 @@ func (s Spec) onlyTable(t TableSpec) Spec {
 			*f.job = *f.own
 		}
 	}
+	if j.Duplicates != "versions" {
+		j.Versions = 0 // of the job's table
+	}
 	switch {
 	case t.Filter == "":
 	case s.Filter == "":

@@ -104,6 +104,24 @@ func TestDivisible(t *testing.T) {
 	}
 }
 
+// TestVersionsOfOneTable checks that a number of versions counts for the tables that keep versions, and that a further table may keep none.
+func TestVersionsOfOneTable(t *testing.T) {
+	s, err := ParseSpec("x.yaml", []byte("table: t\nkey: id\nduplicates: versions\nversions: 3\ncell_timestamp: {column: at}\n"+
+		"tables:\n  - {table: last, key: id, duplicates: last}\n  - {table: all, key: id, cell_timestamp: {column: at}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{3, 0, 3} {
+		if x := j.Targets()[i].Spec(); x.Versions != want {
+			t.Errorf("table %s, duplicates %s: %d versions, want %d", x.Table, x.Duplicates, x.Versions, want)
+		}
+	}
+}
+
 // TestOneTableIsAsBefore checks that a job of one table has no subdirectory, and no other target.
 func TestOneTableIsAsBefore(t *testing.T) {
 	j, err := Spec{Table: "a:b", Key: "id"}.Resolve()
