@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"bulkload/internal/formats/compression"
 )
 
 // A format is a format of input files: how to recognize its files and read them. All formats are in the registry (formats.go); no other
@@ -115,6 +117,15 @@ func Formats() (names []string, help string) {
 // become sets the format of a file.
 func (f *inputFile) become(k *registered) {
 	f.format, f.kind, f.facts = k.name, k.format, k.facts()
+}
+
+// Packed reports whether a file has more text than bytes, by the ending of its name: it is compressed, or of a binary format.
+func Packed(name string) bool {
+	name, packed := compression.Cut(strings.ToLower(name))
+	return packed != "" || slices.ContainsFunc(formats(), func(k registered) bool {
+		f := k.facts()
+		return f.binary && f.ends(name, &Options{})
+	})
 }
 
 // formatOf returns a format by its name, nil if there is none.

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"runtime"
 	"strings"
 
@@ -106,8 +105,7 @@ func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (other
 
 // textSize estimates the size of a file's text, by its name.
 func textSize(name string, size int64) int64 {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".gz", ".zst", ".bz2", ".xz", ".lz4", ".snappy", ".sz", ".deflate", ".parquet", ".parq", ".pq", ".avro":
+	if source.Packed(name) {
 		return 4 * size
 	}
 	return size
