@@ -222,9 +222,12 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 		return nil, false, fail.With(fail.Config, err)
 	}
 	// The output takes precedence over the servers: the job has succeeded if it is complete.
-	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
+	if over, err = committed(ctx, e.fs, l.Path); err != nil {
+		return nil, false, err
+	}
+	if over {
 		e.Events.Note("an earlier application completed the build", "application", begun.Application)
-		return &begun, over, err
+		return &begun, true, nil
 	}
 	if begun.Application == "" {
 		all, err := e.yarn.AllByTag(ctx, begun.Tag)
@@ -252,7 +255,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 
 // ended records the end of a job without output, and removes its directory.
 func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
-	e.Events.Note("the application of an earlier attempt left no output", "application", s.Application, "because", how)
+	e.Events.Note("the application left no output", "application", s.Application, "because", how)
 	if err := Forget(ctx, e.Env, s); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -248,6 +250,24 @@ func TestAdoptForgotten(t *testing.T) {
 		if a, err := b.build(t.Context()); err != nil || a.Manifests[0].Digest.Rows != 6000 || len(b.notes.all) > 0 {
 			t.Errorf("%q: %v, %v", id, err, b.notes.all)
 		}
+	}
+}
+
+// TestUnknownOutputIsNotComplete checks that nothing says that the build is complete while HDFS does not say so.
+func TestUnknownOutputIsNotComplete(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun = b.begun(application)
+	broken := errors.New("broken by the test")
+	b.out.FS = &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, name string, _ int64) *testfs.Fault {
+		if op == testfs.OpStat && path.Base(name) == successName {
+			return &testfs.Fault{Err: broken}
+		}
+		return nil
+	}}
+	var said []string
+	b.Events.OnNote = func(msg string, _ ...any) { said = append(said, msg) }
+	if _, err := b.build(t.Context()); !errors.Is(err, broken) || fail.KindOf(err) != fail.HDFS || len(said) > 0 {
+		t.Errorf("%v, said: %q", err, said)
 	}
 }
 
