@@ -172,7 +172,7 @@ func allFields() []SpecField {
 		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records that are set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of the records read. With P% a job fails early when more than P% of the records read so far, at least 10,000, are bad; a share or a map does not."},
 		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, only headers, only bad records", Doc: "Whether an input without rows is accepted: empty files and directories, only headers, only bad records."},
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "expected number of records, such as that of SELECT COUNT(*); with another number nothing is loaded",
-			Doc: "Expected number of records, without headers and including bad ones, such as that of SELECT COUNT(*). With another number nothing is loaded."},
+			Doc: "Expected number of records, without headers and including bad ones, such as that of SELECT COUNT(*). A bad record that spans lines counts once per line. With another number nothing is loaded."},
 		expectField(),
 		{Name: "verify", Type: FieldText, Fill: true, Part: OfLoad, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "verification after the load: full, files, sample or off (default sample)", Doc: "How the table is compared with the written rows after the load."},
 		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)", Doc: "Timestamp of every cell, milliseconds since 1970."},
