@@ -52,7 +52,7 @@ type asked struct{ service, realm string }
 
 // Ticket returns a ticket for a service, such as nn/host.example.com, of a realm; an empty realm means the host's realm in the
 // configuration. A ticket is used until shortly before its end, or until its end if no KDC answers. The context bounds the wait for
-// exchanges, which have the limits of gokrb5, 5 s for each KDC, and go on without the caller.
+// exchanges, which have the limits of gokrb5, 5 s for each KDC, and end without the caller.
 func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {
 	g, _, err := c.get(ctx, asked{service, realm})
 	if err != nil {

@@ -36,7 +36,7 @@ func Each(ctx context.Context, n, count int, do func(ctx context.Context, i int)
 	})
 }
 
-// Await returns what do returns, or the cause of ctx if ctx ends first: do, which cannot be stopped, then goes on, and its result is lost.
+// Await calls do, which cannot be stopped, and returns its results, or the cause of ctx if ctx ends first: do then ends later, and its results are lost.
 func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		v   T
