@@ -71,7 +71,7 @@ func (s Spec) QueryCells(columns, values []string) []KnownCell {
 type KnownCell struct {
 	CellName
 	Value string
-	None  bool // no cell has the value, since it is none of the cell's type
+	None  bool // no cell has the value, which the cell's type does not take
 }
 
 // TextCells returns, for each column, a cell that holds its text unchanged.
