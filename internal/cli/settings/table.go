@@ -199,7 +199,7 @@ var table = []Entry{
 	{Flag: "bloom", Of: "create", Default: "ROW", Suggested: []string{"NONE", "ROW", "ROWCOL"}, Usage: "NONE, ROW, ROWCOL"},
 	{Flag: "bloom", Of: "write", Default: "NONE", Suggested: []string{"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"}, Usage: "NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH"},
 	{Flag: "block-size", Of: "create", Suggested: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Usage: "size of a data block"},
-	{Flag: "versions", Default: "1", Usage: "versions of a cell to keep"},
+	{Flag: "versions", Of: "table-create", Own: true, Default: "1", Usage: "versions of a cell to keep"},
 	{Flag: "ttl", Usage: "seconds after which cells expire (default: never)"},
 	{Flag: "if-missing", Usage: "an existing table is not a failure, unless it differs from the request"},
 	{Flag: "print", Usage: "print the statement for HBase's shell, and create nothing"},

@@ -80,8 +80,10 @@ func (f Family) Overrides(table Family) bool {
 // checkVersions refuses settings that contradict the policy versions, and a number of versions without that policy.
 func (s Spec) checkVersions(versions bool) error {
 	switch {
-	case s.Versions < 0 || s.Versions > 0 && !versions:
-		return setting.Errorf("%s %d: it is a number above 0, for %s versions", setting.Versions, s.Versions, setting.Duplicates)
+	case s.Versions < 0:
+		return setting.Errorf("%s %d is below 0", setting.Versions, s.Versions)
+	case s.Versions > 0 && !versions:
+		return setting.Errorf("%s needs %s versions", setting.Versions, setting.Duplicates)
 	case versions && s.CellTimestamp == nil:
 		return setting.Errorf("%s versions needs a `cell_timestamp`, which distinguishes the versions of a cell", setting.Duplicates)
 	case versions && slices.ContainsFunc(s.Tables, func(t TableSpec) bool { return t.Index != "" }):
