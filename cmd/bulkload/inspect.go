@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -106,7 +107,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	if err := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printInspection(w, r, wrote) }); err != nil {
 		return err
 	}
-	return inspected(r)
+	return o.inspected(r)
 }
 
 // writeJob writes a job file that does not exist yet. If it has values of a profile, only its owner may read it.
@@ -115,14 +116,25 @@ func (o *inspectOptions) writeJob(job []byte) error {
 	if o.profile {
 		mode = 0o600
 	}
-	if err := durable.Create(o.write, job, mode); err != nil {
+	err := durable.Create(o.write, job, mode)
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s exists: name another file, or remove it", o.write)
+	}
+	if err != nil {
 		return fail.With(fail.Config, settings.AboutFlags(fmt.Errorf("--write: %w", err), "write"))
 	}
 	return nil
 }
 
 // inspected returns the outcome of an inspection as an error.
-func inspected(r *inspect.Report) error {
+func (o *inspectOptions) inspected(r *inspect.Report) error {
+	are, unwritten := "input is", ""
+	if len(r.Refused) != 1 {
+		are = "inputs are"
+	}
+	if o.write != "" {
+		unwritten = ", and no job file was written"
+	}
 	switch {
 	case r.Doubtful():
 		var about []string
@@ -133,9 +145,9 @@ func inspected(r *inspect.Report) error {
 		}
 		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample is ambiguous and no job file was written: decide with %s", strings.Join(about, ", "))}
 	case r.Unreadable() && len(r.Refused) > 0:
-		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("refused, %d in all: %s", len(r.Refused), r.Refused[0].Reason)}
+		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("%d %s refused%s: %s", len(r.Refused), are, unwritten, r.Refused[0].Reason)}
 	case r.Unreadable():
-		return &fail.Error{Kind: fail.Input, Err: errors.New("no input can be read")}
+		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("no input can be read%s", unwritten)}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 )
 
@@ -97,11 +98,22 @@ func (k *Key) share() string {
 	return fmt.Sprintf("%s in %s", setting.Count(k.Distinct, "different value"), setting.Count(k.Rows, "row"))
 }
 
-// String returns the key as a key spec, with the measured counts.
-func (k *Key) String() string {
-	nulls := ""
-	if k.Nulls > 0 {
-		nulls = fmt.Sprintf(", %d without a value", k.Nulls)
+// spec returns the columns as a key spec.
+func (k *Key) spec() string {
+	parts := make([]string, len(k.Columns))
+	for i, name := range k.Columns {
+		parts[i] = keygen.Column{Name: name}.String()
 	}
-	return cmp.Or(strings.Join(k.Columns, " + "), "-") + ": " + k.share() + nulls
+	return strings.Join(parts, " + ")
 }
+
+// counts describes the share of distinct values and the rows without a value.
+func (k *Key) counts() string {
+	if k.Nulls == 0 {
+		return k.share()
+	}
+	return fmt.Sprintf("%s, %d without a value", k.share(), k.Nulls)
+}
+
+// String returns the key as a key spec, with the measured counts.
+func (k *Key) String() string { return cmp.Or(k.spec(), "-") + ": " + k.counts() }

@@ -11,9 +11,9 @@ import (
 )
 
 // Job returns a draft of a job file, whose comments give the evidence for each guess. Table and key are left to be filled in. It is nil if there is a
-// doubt, or nothing to read.
+// doubt, if a job would refuse an input, or if there is nothing to read.
 func (r *Report) Job() []byte {
-	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
+	if r.Doubtful() || r.Unreadable() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
 		return nil
 	}
 	var b bytes.Buffer
@@ -30,9 +30,6 @@ func (r *Report) Job() []byte {
 	line("inputs:")
 	for _, in := range r.Inputs {
 		line("  - %s", scalar(in))
-	}
-	for _, refused := range r.Refused {
-		line("  # refused: %s", comment(refused.Reason))
 	}
 	line("")
 	if r.Format == "text" {
@@ -52,16 +49,16 @@ func (r *Report) Job() []byte {
 }
 
 func (r *Report) jobKeys(line func(string, ...any)) {
-	if len(r.Keys) == 0 {
+	keys := slices.DeleteFunc(slices.Clone(r.Keys), func(k Key) bool { return strings.Contains(strings.Join(k.Columns, ""), "`") }) // no key spec can name it
+	if len(keys) == 0 {
 		line("# key: COLUMN")
 		return
 	}
-	line("# The row key. Distinct values were counted in the first %s of the sample: the rest may have duplicates.", setting.Count(r.Keys[0].Rows, "row"))
-	for _, k := range r.Keys {
-		key := strings.Join(k.Columns, " + ")
-		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
+	line("# The row key. Distinct values were counted in the first %s of the sample: the rest may have duplicates.", setting.Count(keys[0].Rows, "row"))
+	for _, k := range keys {
+		line("# key: %s   # %s", comment(scalar(k.spec())), k.counts())
 	}
-	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(r.Keys[0].Columns[0])))
+	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(keys[0].Columns[0])))
 }
 
 // reasons explain the settings of text.
