@@ -54,7 +54,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 		o.options.OlderThan = max(time.Duration(o.olderThan), 1)
 		r, err := clean(cmd.Context(), env, o.options)
 		if r != nil {
-			if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.options.Job) }); e != nil {
+			if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.options.Job, err == nil) }); e != nil {
 				return e
 			}
 		}
@@ -76,7 +76,8 @@ func clean(ctx context.Context, env *cluster.Env, o checkpoint.CleanOptions) (*c
 	return r, err
 }
 
-func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
+// printCleaning prints what was found. That nothing is left is said only if everything was looked at.
+func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string, whole bool) {
 	removed, bytes := 0, int64(0)
 	verb := "would remove"
 	if r.Removed {
@@ -92,6 +93,7 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
 		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, setting.Bytes(d.Bytes), d.Path, "", d.Because)
 	}
 	switch {
+	case removed == 0 && !whole:
 	case len(r.Dirs) == 0 && job != "":
 		fmt.Fprintf(w, "no files of job %s are left (--job takes the name of its directory, or the twelve digits at its end: bulkload status lists them)\n", job)
 	case len(r.Dirs) == 0:
