@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 )
 
@@ -214,4 +217,26 @@ func TestDialing(t *testing.T) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
+}
+
+// TestWrongConfiguration checks that a configuration that names no cluster ends the service, and that a cluster that does not answer yet does not.
+func TestWrongConfiguration(t *testing.T) {
+	for kind, tries := range map[fail.Kind]int{fail.Config: 1, fail.Load: 3} {
+		s := checks(t, Options{ProbeEvery: time.Hour}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		dialed := 0
+		s.held.cluster, s.held.dial = nil, func(context.Context) (Cluster, error) {
+			if dialed++; dialed == 3 {
+				stop()
+			}
+			return nil, fail.Errorf(kind, "HBase's ZooKeeper is unknown")
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		testcheck.Must(t, err)
+		err = s.Serve(ctx, l)
+		if wrong := kind == fail.Config; dialed != tries || wrong != (fail.KindOf(err) == fail.Config) || wrong == (err == nil) {
+			t.Errorf("%s: dialed %d times: %v", kind, dialed, err)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/loader"
 )
@@ -33,8 +34,8 @@ type held struct {
 	err     error
 }
 
-// run dials the cluster, and closes it when the context ends.
-func (h *held) run(ctx context.Context) {
+// run dials the cluster, and closes it when the context ends. It returns an error of the configuration at once, since no further attempt helps.
+func (h *held) run(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		c, err := h.dial(ctx)
 		h.mu.Lock()
@@ -44,12 +45,15 @@ func (h *held) run(ctx context.Context) {
 			h.dialed()
 			break
 		}
+		if fail.KindOf(err) == fail.Config {
+			return err
+		}
 		wait, _ := retry.Policy{First: 500 * time.Millisecond, Most: 10 * time.Second, For: time.Hour}.Next(time.Now(), tries)
 		if ctx.Err() == nil {
 			h.log.Warn("HBase is not found, trying again", "try", tries, "wait", wait, "error", err)
 		}
 		if retry.Sleep(ctx, wait) != nil {
-			return
+			return nil
 		}
 	}
 	<-ctx.Done()
@@ -60,6 +64,7 @@ func (h *held) run(ctx context.Context) {
 	if err := c.Close(); err != nil {
 		h.log.Debug("connection to HBase not closed", "error", err)
 	}
+	return nil
 }
 
 // get returns the cluster; the error wraps errNotDialed.

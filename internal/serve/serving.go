@@ -12,15 +12,20 @@ import (
 )
 
 // Serve serves a listener, which it closes, until ctx ends. Then it reports that it is not ready, waits for the
-// running requests, and returns nil if all of them have ended.
+// running requests, and returns nil if all of them have ended. A configuration that names no cluster ends it with an error.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	lim := s.limits
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer stop()
+	wrong := make(chan error, 1)
 	if s.options.Console == nil {
-		loops.Go(func() { s.held.run(work) })
+		loops.Go(func() {
+			if err := s.held.run(work); err != nil {
+				wrong <- err
+			}
+		})
 		loops.Go(func() { s.probing(work) })
 	}
 	loops.Go(func() { s.watch(work) })
@@ -51,6 +56,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	select {
 	case err := <-ended:
+		return failed(err)
+	case err := <-wrong:
 		return failed(err)
 	case <-ctx.Done():
 	}
