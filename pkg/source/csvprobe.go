@@ -36,7 +36,7 @@ func noComma(c byte) bool { return c == '"' || c == '\n' || c == '\r' }
 
 func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
 	if o.Format == FormatAuto && o.Dialect == nil && o.FieldSep == (Sep{}) { // else a setting decides
-		if err := sniff.Ambiguous(head, len(head) < detectSize); err != nil {
+		if err := sniff.Ambiguous(head, o.Header != HeaderNone, len(head) < detectSize); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}

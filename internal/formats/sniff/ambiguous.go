@@ -8,8 +8,9 @@ import (
 )
 
 // Ambiguous returns an error for text that is taken for CSV by default, but whose beginning has another interpretation: another byte
-// separates its columns, or it has \N, which exporters write for NULL. whole means that head is the whole text.
-func Ambiguous(head []byte, whole bool) error {
+// separates its columns, or it has \N, which exporters write for NULL. header means that the first line has the names of the columns, whole
+// that head is the whole text.
+func Ambiguous(head []byte, header, whole bool) error {
 	comma := byte(',')
 	head = bytes.TrimPrefix(head, []byte(BOM))
 	if i := bytes.LastIndexByte(head, '\n'); !whole && i >= 0 {
@@ -20,8 +21,15 @@ func Ambiguous(head []byte, whole bool) error {
 			sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
 	}
 	if record, column := bareNull(head, comma); record > 0 {
-		return setting.Errorf(`record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,
-			record, column, setting.Name("null_value"), setting.Name("dialect"))
+		where := fmt.Sprintf("record %d", record)
+		if header {
+			if where = fmt.Sprintf("record %d", record-1); record == 1 {
+				where = "its header"
+			}
+		}
+		null := setting.Name("null_value")
+		return setting.Errorf(`%s, column %d is \N, which exporters write for NULL: give %s '\N' if it is NULL, or %s none if it is text (or name the exporter by %s)`,
+			where, column, null, null, setting.Name("dialect"))
 	}
 	return nil
 }

@@ -106,19 +106,23 @@ func TestWide(t *testing.T) {
 func TestAmbiguous(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "id,v\na,1\n": "", "id\na\nb\n": "", "id;v\na;1\n": `';'`, "id\tv\na\t1\nb\t2\n": "TAB", "id|v\r\na|1\r\n": `'|'`, "id;v\na;1;2\n": "", "id;v\n": "", "id;v\n\n\na;1\n": `';'`,
-		"\"id;v\"\n\"a;1\"\n": "", "id;v,w\na;1,2\n": "", "id,v\na,\\N\n": "record 2, column 2", "id,v\r\n\\N,1\r\n": "record 2, column 1", "id,v\n\"\\N\",1\n": "", "id,v\na,x\\N\n": "",
-		"id,v\n\"x\n,\",1\na,\\N": "record 3, column 2", BOM + "\\N,v\n": "record 1, column 1",
+		"\"id;v\"\n\"a;1\"\n": "", "id;v,w\na;1,2\n": "", "id,v\na,\\N\n": "record 1, column 2", "id,v\r\n\\N,1\r\n": "record 1, column 1", "id,v\n\"\\N\",1\n": "", "id,v\na,x\\N\n": "",
+		"id,v\n\"x\n,\",1\na,\\N": "record 2, column 2", BOM + "\\N,v\n": "its header, column 1",
 	} {
-		err := Ambiguous([]byte(text), true)
+		err := Ambiguous([]byte(text), true, true)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 	// A last line that may continue beyond the head is ignored.
-	if err := Ambiguous([]byte("id;v\na;1\nb"), false); err == nil {
+	if err := Ambiguous([]byte("id;v\na;1\nb"), true, false); err == nil {
 		t.Error("a last line that is a part is looked at")
 	}
-	if err := Ambiguous([]byte("id,v\na,\\N"), false); err != nil {
+	if err := Ambiguous([]byte("id,v\na,\\N"), true, false); err != nil {
+		t.Error(err)
+	}
+	// Without a header the first line is a record.
+	if err := Ambiguous([]byte("1,v\n2,\\N\n"), false, true); err == nil || !strings.Contains(err.Error(), "record 2, column 2") {
 		t.Error(err)
 	}
 }
