@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
@@ -39,7 +40,7 @@ func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name str
 				err = do(cmd, args[0], r)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return fail.With(fail.Input, fmt.Errorf("%s: %w", args[0], err))
 			}
 			return nil
 		})

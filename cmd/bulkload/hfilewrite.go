@@ -237,12 +237,12 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (r
 	}
 	f, err := filecheck.Open(cmd.Context(), fsys, p)
 	if err != nil {
-		return res, err
+		return res, fail.With(fail.Input, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return res, err
+		return res, fail.With(fail.Input, err)
 	}
 	if info.IsDir() {
 		return res, fail.Usage(fmt.Errorf("%s is a directory: name HFiles", name))
