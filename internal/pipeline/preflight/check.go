@@ -226,8 +226,7 @@ type checkFacts struct {
 // checks returns the checks for all facts.
 func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.dialErr != nil {
-		return append([]Check{bad("hbase", setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%v", f.dialErr)},
-			f.withoutTable(ctx)...)
+		return append([]Check{checkDial(f.dialErr)}, f.withoutTable(ctx)...)
 	}
 	if f.tableErr != nil {
 		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr), checkNames(f.unknown, len(f.status.Servers))}, f.withoutTable(ctx)...)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -214,6 +216,10 @@ func sizeFindings() []finding {
 		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
 		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, build.WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
 		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "the inputs are empty", "path"},
+		{"input that is missing", checkInputs(inputFacts{given: true, err: fs.ErrNotExist}), SeverityError, "not exist", "check the path"},
+		{"input out of reach", checkInputs(inputFacts{given: true, err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}), SeverityError, "refused", "see that it is up"},
+		{"HBase unknown", checkDial(fail.Errorf(fail.Config, "unknown")), SeverityError, "unknown", "set HBASE_CONF_DIR"},
+		{"HBase out of reach", checkDial(fail.Errorf(fail.Load, "refused")), SeverityError, "refused", "see that ZooKeeper and HBase are up"},
 		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "the inputs are empty", "path"},
 	}
 }

@@ -115,6 +115,15 @@ func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster
 	}
 }
 
+// checkDial describes why there is no connection to HBase.
+func checkDial(err error) Check {
+	const name = "hbase"
+	if fail.KindOf(err) == fail.Load {
+		return bad(name, "see that ZooKeeper and HBase are up, and that this machine reaches them", "%s", oneLine{err}).later(fail.Load)
+	}
+	return bad(name, setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%s", oneLine{err})
+}
+
 func checkVersion(s loader.Status, err error) Check {
 	const name = "version"
 	major, _, _ := strings.Cut(s.Version, ".")

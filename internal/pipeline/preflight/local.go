@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/streams"
@@ -129,6 +130,8 @@ func checkInputs(in inputFacts) Check {
 	switch {
 	case !in.given:
 		return Check{}
+	case fail.KindOf(fail.With(fail.Input, in.err)) == fail.HDFS:
+		return bad(name, "see that it is up, and that this machine reaches it", "%s", oneLine{in.err}).later(fail.HDFS)
 	case in.err != nil:
 		return bad(name, "check the path and your right to read it", "%s", oneLine{in.err})
 	case in.tables > 0:
