@@ -128,7 +128,7 @@ func TestResolve(t *testing.T) {
 		"":              "resolve path: it is empty",
 		"viewfs://c/x":  "resolve viewfs://c/x: no mount table c is configured: set HADOOP_CONF_DIR to the directory whose core-site.xml has fs.viewfs.mounttable.c.link.*, or give the hdfs:// path",
 		"s3a://b/x":     "resolve s3a://b/x: s3a:// is not supported: give an hdfs:// path or a local one",
-		"ftp://h/x":     `resolve ftp://h/x: the scheme "ftp" is not known: give an hdfs:// path or a local one`,
+		"ftp://h/x":     "resolve ftp://h/x: ftp:// is not supported: give an hdfs:// path or a local one",
 		"file://host/x": "resolve file://host/x: a file:// path has three slashes and no host, such as file:///host/x",
 		"hdfs://broken/x": "resolve hdfs://broken/x: nameservice broken is listed in dfs.nameservices (" + site +
 			") but neither dfs.ha.namenodes.broken nor dfs.namenode.rpc-address.broken is set",

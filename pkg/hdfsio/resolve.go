@@ -97,11 +97,15 @@ func (c *Conf) resolve(name, scheme, authority, p string) (Location, error) {
 		return c.hdfsLocation(name, authority, path.Clean(p))
 	case "viewfs":
 		return c.viewfsLocation(name, cmp.Or(authority, c.defaultTable()), path.Clean("/"+p))
-	case "har", "webhdfs", "swebhdfs", "hftp", "s3", "s3a", "s3n", "wasb", "wasbs", "abfs", "abfss", "gs", "oss", "cosn", "obs", "ofs", "o3fs":
-		return Location{}, fmt.Errorf("resolve %s: %s:// is not supported: give an hdfs:// path or a local one", name, scheme)
-	default:
-		return Location{}, fmt.Errorf("resolve %s: the scheme %q is not known: give an hdfs:// path or a local one", name, scheme)
 	}
+	return Location{}, &SchemeError{name, scheme}
+}
+
+// SchemeError reports a name with a scheme that is neither local nor of HDFS.
+type SchemeError struct{ Name, Scheme string }
+
+func (e *SchemeError) Error() string {
+	return fmt.Sprintf("resolve %s: %s:// is not supported: give an hdfs:// path or a local one", e.Name, e.Scheme)
 }
 
 func localLocation(p string) (Location, error) {

@@ -118,7 +118,15 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 		return fsys, p, nil
 	}
 	fsys, p, err := e.Resolve(name)
-	return fsys, p, err
+	return fsys, p, ofInput(err)
+}
+
+// ofInput names the object stores too in an error about a scheme, since only inputs can be in them.
+func ofInput(err error) error {
+	if s, ok := errors.AsType[*hdfsio.SchemeError](err); ok {
+		return fail.Errorf(fail.Config, "input %s: %s:// is not supported: give a local path, or one of hdfs://, s3://, gs://, abfs://, oss:// and obs://", s.Name, s.Scheme)
+	}
+	return err
 }
 
 // stores returns the object stores. Only inputs are read from them.
@@ -171,7 +179,7 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 		}
 		l, err := e.Conf.Resolve(input)
 		if err != nil {
-			return nil, fail.With(fail.Config, err)
+			return nil, ofInput(fail.With(fail.Config, err))
 		}
 		all[i] = func(name string) string {
 			l.Path = name

@@ -86,7 +86,7 @@ func (e *Env) Place(input string) (string, error) {
 	}
 	l, err := e.Conf.Resolve(input)
 	if err != nil {
-		return "", fail.With(fail.Config, err)
+		return "", ofInput(fail.With(fail.Config, err))
 	}
 	return Place(l), nil
 }
