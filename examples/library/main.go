@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,11 @@ func open(conf *hdfsio.Conf, name string) (*place, error) {
 // sortInput adds the rows of a CSV file to the sorter, and returns the names of its columns.
 func sortInput(ctx context.Context, name, key string, regions *partition.Ranges, sorted *extsort.Sorter) ([]string, error) {
 	resolve := func(path string) (source.FS, string, error) { return hdfsio.Local{}, path, nil }
-	in, err := source.Open(ctx, resolve, []string{name}, source.Options{}) // without Reject, a bad record is an error
+	file, err := filepath.Abs(name) // a file system takes absolute paths
+	if err != nil {
+		return nil, err
+	}
+	in, err := source.Open(ctx, resolve, []string{file}, source.Options{}) // without Reject, a bad record is an error
 	if err != nil {
 		return nil, err
 	}

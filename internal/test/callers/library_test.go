@@ -26,13 +26,14 @@ func TestLibrary(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	input := filepath.Join(t.TempDir(), "people.csv")
-	testcheck.Must(t, os.WriteFile(input, []byte("id,name\n1,Ada\n2,Bo\n3,\"Eve, the third\"\n"), 0o600))
+	work := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(work, "people.csv"), []byte("id,name\n1,Ada\n2,Bo\n3,\"Eve, the third\"\n"), 0o600))
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	run := func(want string, args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, append([]string{"--input", input}, args...)...)
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"--input", "people.csv"}, args...)...)
+		cmd.Dir = work
 		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.ConfDir(), "HBASE_CONF_DIR="+c.ConfDir(), "HADOOP_USER_NAME=tina")
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != want {
