@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
@@ -39,7 +40,8 @@ func newKeyCmd(g *globals) *cobra.Command {
 ASCII unchanged, other bytes and the backslash as \xNN. With --explain it shows what
 follows from the key spec alone, and the parts of each key, their bytes and the
 region of the key. If neither --columns nor the job file names the columns, the first
-record does. docs/keys.md describes the language.`,
+record does; if they do, a first record with the same names gets no key.
+docs/keys.md describes the language.`,
 		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --salt-buckets 10
   bulkload key --recipe twits --columns user,ts --explain < twits.csv
   bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,
@@ -88,7 +90,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	w := &keyWriter{globals: g, out: bufio.NewWriter(cmd.OutOrStdout()), maker: m, explain: o.explain}
+	w := &keyWriter{globals: g, out: bufio.NewWriter(cmd.OutOrStdout()), maker: m, columns: columns, explain: o.explain}
 	if !o.explain {
 		for _, text := range m.Report.Warnings {
 			g.Logger().Warn("row key", "warning", text)
@@ -120,6 +122,7 @@ type keyWriter struct {
 	globals *globals
 	out     *bufio.Writer
 	maker   *cells.KeyMaker
+	columns []string
 	explain bool
 }
 
@@ -130,8 +133,14 @@ func (w *keyWriter) all(in *csv.Reader) error {
 		}
 	}
 	var record [][]byte
+	headed := false
 	for n := 1; ; n++ {
 		fields, err := in.Read()
+		if n == 1 && !headed && err == nil && slices.Equal(fields, w.columns) {
+			w.globals.Logger().Warn("the first record has the names of the columns, and gets no key")
+			headed, n = true, 0
+			continue
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
