@@ -49,8 +49,8 @@ func newCompareCmd(g *globals) *cobra.Command {
 		Long: `Compare reads A and B. Each is a table, snapshot:NAME, a directory of HFiles (with a
 slash in it), or the word export: the inputs of the job file, with the keys and cells
 that run would make from them. Tables are read from their files, through snapshots
-that are deleted at the end; with --read-by scan, region servers read them. Compare
-writes nothing.
+that are deleted at the end; with --read-by scan, region servers read them. Without
+--repair-b, compare changes no table.
 
 It exits with 0 if both have the same rows and cells, and with 8 if not. It compares
 what readers see: the newest version of each column. With --timestamps, a cell with

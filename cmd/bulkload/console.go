@@ -37,7 +37,7 @@ the same for programs. Pages refresh themselves and work without JavaScript. Wit
 they say so and show what was read last. Console takes no lock and disturbs no job.
 
 Console is read only unless --control is given. Then a client whose entry in --clients
-has control may pause, resume, stop, restart or clean a job. Console can reach only
+has control may pause, resume, stop, start or clean a job. Console can reach only
 processes on its own host; for others the page names the host to act on.`,
 		Example: `  bulkload console
   bulkload console --state hbase:bulkload_state --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key

@@ -30,9 +30,10 @@ func newRootCmd(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bulkload",
 		Short: "Fill HBase tables from exports, without Spark or MapReduce",
-		Long: `bulkload reads exports (CSV, 0x01/0x10 dumps, Parquet), makes row keys, sorts the
-rows by the table's regions in fixed memory, writes one HFile for each region as
-HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
+		Long: `bulkload reads exports (CSV, 0x01/0x10 dumps, JSON lines, Parquet, ORC, Avro), tables
+and snapshots, makes row keys, sorts the rows by the table's regions in fixed memory,
+writes one HFile for each region as HBase itself would, uploads them to HDFS, loads
+them and verifies what is visible.`,
 		Version:           thisBuild().String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,

@@ -7,15 +7,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groups are the flags of commands by topic, in the order of help texts.
+// groups are the flags of commands by topic, in the order of help texts. A flag of another meaning in one command may have its name in files.
 var groups = []struct{ title, flags string }{
 	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key out splits table-splits shares plan share jobs b-conf all-versions timestamps new-key digests differences repair-b"},
 	{"Rows that are printed", "by limit page prefix full explain"},
-	{"Rows and cells of a table that are read", "from-key to-key key-prefix start-row stop-row row-prefix since until only versions input-versions"},
+	{"Rows and cells of a table that are read", "from-key to-key key-prefix start-row stop-row row-prefix since until only export-versions rekey-versions input-versions"},
 	{"What is looked at", "sample values write profile profile-share hide"},
 	{"How inputs are read", "format dialect header field-sep record-sep quote quotes escape escape-map null-value null-quoted empty trim comment skip-lines " +
 		"skip-end charset extra missing parse partitions where read-by"},
-	{"Which rows", "filter filtered-file bad-records reject-file duplicates duplicates-file expect-records allow-empty timestamp"},
+	{"Which rows", "filter filtered-file bad-records reject-file duplicates versions duplicates-file expect-records allow-empty timestamp"},
 	{"HFiles", "compression compression-level encoding bloom block-size max-file-size"},
 	{"Loading and verification", "verify snapshot keep-snapshots staging keep-staging load-mode max-files replicate phoenix-indexes trust-files compact-after quiet-table also"},
 	{"In place of what a table holds", "replace into drop-old max-deletes replace-rejected"},
@@ -55,10 +55,10 @@ func Grouped(f *pflag.FlagSet) []Group {
 		return []Group{{"", all}}
 	}
 	var list []Group
-	add := func(title string, has func(name string) bool) {
+	add := func(title string, has func(f *pflag.Flag) bool) {
 		some := pflag.NewFlagSet(title, pflag.ContinueOnError)
 		all.VisitAll(func(f *pflag.Flag) {
-			if left[f.Name] != nil && has(f.Name) {
+			if left[f.Name] != nil && has(f) {
 				some.AddFlag(f)
 				delete(left, f.Name)
 			}
@@ -69,9 +69,9 @@ func Grouped(f *pflag.FlagSet) []Group {
 	}
 	for _, g := range groups {
 		names := strings.Fields(g.flags)
-		add(g.title, func(name string) bool { return slices.Contains(names, name) })
+		add(g.title, func(f *pflag.Flag) bool { return slices.Contains(names, f.Name) || slices.Contains(names, Name(f)) })
 	}
-	add("More", func(string) bool { return true })
+	add("More", func(*pflag.Flag) bool { return true })
 	return list
 }
 

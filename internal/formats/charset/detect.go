@@ -57,7 +57,7 @@ func Detect(head []byte, last bool) []Guess {
 	case high == 0:
 		reason := fmt.Sprintf("only ASCII in the first %d bytes, which all sets but UTF-16 read alike", len(head))
 		if last {
-			reason = "only ASCII, which all sets but UTF-16 read alike"
+			reason = "only ASCII, which all sets but UTF-16 and EBCDIC read alike"
 		}
 		return append(guesses, Guess{"utf-8", last && zeros == 0, reason})
 	case inUTF8 < 0:

@@ -20,7 +20,7 @@ const maxName = 4096
 var (
 	// ErrCROnly reports text whose lines end with CR only, and ErrUTF16 text that is UTF-16 or has NUL bytes.
 	ErrCROnly = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
-	ErrUTF16  = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
+	ErrUTF16  = setting.Errorf("it is UTF-16, or another text with NUL bytes: give %s utf-16, or write it as UTF-8", setting.Name("charset"))
 )
 
 // Wide reports whether at least half of the bytes at even indices, or at odd indices, are NUL, and at most 2 % of the others: the text
