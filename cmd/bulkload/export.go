@@ -42,10 +42,10 @@ func newExportCmd(g *globals) *cobra.Command {
 		Short: "Write the rows of a table into files",
 		Long: `Export reads a table from its files on HDFS, as of a snapshot, and writes one file for
 each region that has rows: part-00000.csv and so on, in the order of the rows. It takes
-a snapshot of the table and deletes it at the end; snapshot:NAME is an existing one. It
-does not read from region servers, and HDFS must allow the user to read HBase's
-directory. If HDFS does not, --read-by scan has region servers read the table: each row
-is complete, as of the moment at which it is read.
+a snapshot of the table and deletes it at the end; snapshot:NAME is an existing one. By
+default it reads no region servers, and HDFS must allow the user to read HBase's
+directory. If HDFS denies access to the files, use --read-by scan: region servers read
+the table, and each row is complete, as of the moment at which it is read.
 
 With --job, the columns are those of the job file, which loads the files unchanged:
 values have the text that the job reads, and NULL and empty values stay distinct as far

@@ -214,12 +214,15 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 					damaged++
 				}
 			}
-			files := setting.Count(len(args), "file")
+			files, are := setting.Count(len(args), "file"), "are"
+			if damaged == 1 {
+				are = "is"
+			}
 			switch {
 			case damaged > 0 && unsupported > 0:
-				return fail.Errorf(fail.Input, "%d of %s are damaged, and %d cannot be checked: they are encrypted, or of a version that is not supported", damaged, files, unsupported)
+				return fail.Errorf(fail.Input, "%d of %s %s damaged, and %d cannot be checked: they are encrypted, or of a version that is not supported", damaged, files, are, unsupported)
 			case damaged > 0:
-				return fail.Errorf(fail.Input, "%d of %s are damaged", damaged, files)
+				return fail.Errorf(fail.Input, "%d of %s %s damaged", damaged, files, are)
 			case unsupported > 0:
 				return fail.Errorf(fail.Input, "%d of %s cannot be checked: they are encrypted, or of a version or with settings that are not supported", unsupported, files)
 			}

@@ -128,10 +128,7 @@ func (o *inspectOptions) writeJob(job []byte) error {
 
 // inspected returns the outcome of an inspection as an error.
 func (o *inspectOptions) inspected(r *inspect.Report) error {
-	are, unwritten := "input is", ""
-	if len(r.Refused) != 1 {
-		are = "inputs are"
-	}
+	unwritten := ""
 	if o.write != "" {
 		unwritten = ", and no job file was written"
 	}
@@ -145,7 +142,7 @@ func (o *inspectOptions) inspected(r *inspect.Report) error {
 		}
 		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample is ambiguous and no job file was written: decide with %s", strings.Join(about, ", "))}
 	case r.Unreadable() && len(r.Refused) > 0:
-		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("%d %s refused%s: %s", len(r.Refused), are, unwritten, r.Refused[0].Reason)}
+		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("%s refused%s: %s", setting.Count(len(r.Refused), "input is"), unwritten, r.Refused[0].Reason)}
 	case r.Unreadable():
 		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("no input can be read%s", unwritten)}
 	}

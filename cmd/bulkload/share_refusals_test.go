@@ -103,7 +103,7 @@ func (r *refusalLab) shares(t *testing.T) {
 
 	second := r.find(t, "share-00002-of-00003.*.json")
 	r.without(t, second, func() {
-		r.refused(t, "a missing share", 5, `1 of 3 shares are missing in rows: 2/3`, mergeArgs(1, 1)...)
+		r.refused(t, "a missing share", 5, `1 of 3 shares is missing in rows: 2/3`, mergeArgs(1, 1)...)
 	})
 	b, err := os.ReadFile(second)
 	if err != nil {

@@ -383,7 +383,7 @@ func TestSharesKilledAndDoubled(t *testing.T) {
 		return killedShare(t, dir), "it was done before it was killed"
 	})
 	j.must(shareArgs(2, 2)...)
-	if out, code := j.program(mergeArgs(1, 1)...); code != 5 || !strings.Contains(out, "1 of 2 shares are missing in rows: 1/2") {
+	if out, code := j.program(mergeArgs(1, 1)...); code != 5 || !strings.Contains(out, "1 of 2 shares is missing in rows: 1/2") {
 		t.Fatalf("%d: %s", code, out)
 	}
 	twice := func(args []string) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -25,7 +24,10 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "splits PLAN",
 		Short: "Print split points, one a line",
-		Long:  "Splits prints the split points that " + settings.SplitsHelp + " stand for.",
+		Long: `Splits prints the split points of a plan, one per line. PLAN is ALGORITHM:N (hex,
+decimal, uniform, md5, salt, bytesalt, javasalt), a list with commas and bytes as \xNN,
+or @FILE with one per line. hex, decimal, uniform, md5 and salt make N regions, bytesalt
+and javasalt a region for each of N salts.`,
 		Example: `  bulkload table splits hex:16
   bulkload table splits salt:50 > splits.txt`,
 		Args: exactArgs("PLAN"),

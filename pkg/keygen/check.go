@@ -86,7 +86,7 @@ func Check(e Expr, o CheckOptions) (*Report, error) {
 	if o.Unique != "" {
 		r.Uniqueness, r.Why = uniqueness(e, o.Unique, opts)
 		if r.Uniqueness == MayCollide {
-			r.warn("two records may have the same key though their %s differ: %s", o.Unique, r.Why)
+			r.warn("two records may have the same key although %s differs: %s", o.Unique, r.Why)
 		}
 	}
 	return r, nil
@@ -149,7 +149,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 			continue
 		}
 		if !placed(parts, i, o) {
-			why = fmt.Sprintf("parts next to %s have no fixed length and no separator that they cannot hold, so where it begins or ends is not determined", p)
+			why = fmt.Sprintf("the parts next to %s have neither a fixed length nor a separator that cannot occur in them, so where it begins or ends is not determined", p)
 			continue
 		}
 		if u < best {

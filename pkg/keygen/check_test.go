@@ -74,8 +74,8 @@ func TestUniqueness(t *testing.T) {
 		why  string
 	}{
 		{"salt(a) + md5hex(a) + id", Unique, "id is in the key"},
-		{"a + id", MayCollide, "no fixed length and no separator"},
-		{"a + '|' + id", MayCollide, "no separator that they cannot hold"},
+		{"a + id", MayCollide, "neither a fixed length nor a separator"},
+		{"a + '|' + id", MayCollide, "a separator that cannot occur in them"},
 		{"hash(a) + '|' + id", Unique, ""},
 		{"id + '|' + crc32(a)", Unique, ""},
 		{"hash(a) + '|' + id + '|' + crc32(b)", Unique, ""},

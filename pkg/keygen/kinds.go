@@ -120,7 +120,7 @@ func checkOperation(o Operation) error {
 func noCondition(args []Expr, name string) error {
 	for i, a := range args {
 		if KindOf(a) == KindBoolean {
-			return argErrorf(i, "%s works on text, not on a condition: write case when … then … end", name)
+			return argErrorf(i, "%s takes text, and this is a condition: write case when … then … end", name)
 		}
 	}
 	return nil

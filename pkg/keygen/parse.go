@@ -23,11 +23,10 @@ func (e *SyntaxError) Error() string {
 	if !e.value {
 		return fmt.Sprintf("key spec %q, position %d: %s", e.Spec, e.Pos+1, e.Msg)
 	}
-	at := "the end"
-	if e.Pos < len(e.Spec) {
-		at = excerpt(e.Spec[e.Pos:])
+	if e.Pos >= len(e.Spec) {
+		return fmt.Sprintf("expression, position %d, at the end: %s", e.Pos+1, e.Msg)
 	}
-	return fmt.Sprintf("expression, position %d (%s): %s", e.Pos+1, at, e.Msg)
+	return fmt.Sprintf("expression, position %d, at %q: %s", e.Pos+1, excerpt(e.Spec[e.Pos:]), e.Msg)
 }
 
 func (e *SyntaxError) Unwrap() error { return e.err }

@@ -11,31 +11,31 @@ import (
 // TestValueErrors checks the messages for texts that are not values.
 func TestValueErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                       "position 1 (the end): a column",
-		"a =":                                    "position 4 (the end): a column",
-		"a = 1 = 2":                              "position 7 (= 2): unexpected here",
-		"foo(a)":                                 `position 1 (foo(a)): unknown function "foo"`,
+		"":                                       "position 1, at the end: a column",
+		"a =":                                    "position 4, at the end: a column",
+		"a = 1 = 2":                              "position 7, at \"= 2\": unexpected here",
+		"foo(a)":                                 `position 1, at "foo(a)": unknown function "foo"`,
 		"uper(a)":                                "did you mean upper?",
-		"salt(a) = '1'":                          "position 1 (salt(a) = '1'): salt needs its n",
-		"a and b = '1'":                          "position 1 (a and b = '1'): a is text, not a condition",
-		"b = '1' or 2":                           "position 12 (2): 2 is a number, not a condition",
-		"not a":                                  "position 5 (a): a is text, not a condition",
-		"1 + length(a)":                          "position 5 (length(a)): + joins texts: write add(…)",
-		"a + (b = 'x')":                          "position 5 ((b = 'x')): + works on text, not on a condition",
-		"a = (b = 'x')":                          "position 5 ((b = 'x')): = cannot compare text with a condition",
-		"true < false":                           "position 1 (true < false): < has no order for conditions",
-		"upper(a = 'x')":                         "position 7 (a = 'x')): upper works on text",
-		"upper(a, b)":                            "position 10 (b)): upper(e) takes one argument, not 2",
+		"salt(a) = '1'":                          "position 1, at \"salt(a) = '1'\": salt needs its n",
+		"a and b = '1'":                          "position 1, at \"a and b = '1'\": a is text, not a condition",
+		"b = '1' or 2":                           "position 12, at \"2\": 2 is a number, not a condition",
+		"not a":                                  "position 5, at \"a\": a is text, not a condition",
+		"1 + length(a)":                          "position 5, at \"length(a)\": + joins texts: write add(…)",
+		"a + (b = 'x')":                          "position 5, at \"(b = 'x')\": + takes text, and this is a condition",
+		"a = (b = 'x')":                          "position 5, at \"(b = 'x')\": = cannot compare text with a condition",
+		"true < false":                           "position 1, at \"true < false\": < has no order for conditions",
+		"upper(a = 'x')":                         "position 7, at \"a = 'x')\": upper takes text",
+		"upper(a, b)":                            "position 10, at \"b)\": upper(e) takes one argument, not 2",
 		"coalesce()":                             "coalesce has 0 arguments: it is written coalesce(a, …)",
-		"coalesce(a, b = 'x')":                   "position 13 (b = 'x')): coalesce cannot give both text and a condition",
-		"nullif(a, true)":                        "position 11 (true)): nullif cannot compare text with a condition",
-		"round(a, b)":                            "position 10 (b)): b is not a whole number",
-		"divide(a, b, -1)":                       "position 14 (-1)): -1 is not a whole number of 0 to 1000",
-		"lpad(a, 3, '')":                         "position 12 (''))",
+		"coalesce(a, b = 'x')":                   "position 13, at \"b = 'x')\": coalesce cannot give both text and a condition",
+		"nullif(a, true)":                        "position 11, at \"true)\": nullif cannot compare text with a condition",
+		"round(a, b)":                            "position 10, at \"b)\": b is not a whole number",
+		"divide(a, b, -1)":                       "position 14, at \"-1)\": -1 is not a whole number of 0 to 1000",
+		"lpad(a, 3, '')":                         "position 12, at \"'')\"",
 		"now(1)":                                 "now() has no arguments",
-		"json(a, b)":                             "position 9 (b)): the path is a text in quotes",
-		"a like b":                               "position 8 (b): the pattern of like is a text in quotes",
-		"a matches '('":                          "position 11 ('('): not a regular expression of RE2",
+		"json(a, b)":                             "position 9, at \"b)\": the path is a text in quotes",
+		"a like b":                               "position 8, at \"b\": the pattern of like is a text in quotes",
+		"a matches '('":                          "position 11, at \"'('\": not a regular expression of RE2",
 		"a between 'x'":                          "between x is followed by and y",
 		"a in 'x'":                               "a list in parentheses follows in",
 		"a in ('x'":                              "a comma or a closing parenthesis is missing",
@@ -88,7 +88,7 @@ func TestUnknownColumnOfValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = CheckValue(e, []string{"id", "name"})
-	if !errors.Is(err, ErrUnknownColumn) || !strings.Contains(err.Error(), `position 23 (nme is null): unknown column "nme" (did you mean name?)`) {
+	if !errors.Is(err, ErrUnknownColumn) || !strings.Contains(err.Error(), `position 23, at "nme is null": unknown column "nme" (did you mean name?)`) {
 		t.Error(err)
 	}
 	if err := CheckValue(e, []string{"nme", "name"}); err != nil {

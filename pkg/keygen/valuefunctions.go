@@ -65,7 +65,7 @@ func listValueFunctions() []function {
 		return kinds[0], err
 	})
 	add("concat", "concat(a, …)", "the texts joined, without those that are NULL; a + b is NULL if one of them is", gives(KindText, 1, -1))
-	add("replace", "replace(e, from, to)", "each from in the text replaced by to; an empty from is nowhere", gives(KindText, 3, 3))
+	add("replace", "replace(e, from, to)", "each from in the text replaced by to; an empty from changes nothing", gives(KindText, 3, 3))
 	add("substr", "substr(e, from [, count])", "characters from the given one, counted from 0, or from the end if it is negative; fewer where the text is shorter (in a key that is an error)",
 		gives(KindText, 2, 3, func(c Call) error {
 			err := checkInteger(c, 1, -MaxWidth, MaxWidth)

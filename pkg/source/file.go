@@ -150,7 +150,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 		}
 	}
 	if inner := compression.Begins(head); f.compression != "" && inner != "" {
-		return nil, listing.Refuse("%s is packed twice, as %s within %s: unpack it once", f.Path, inner, f.compression)
+		return nil, listing.Refuse("%s is compressed twice (%s within %s): unpack it once", f.Path, inner, f.compression)
 	}
 	if !f.facts.raw {
 		err = f.foreignContent(name, head)
@@ -173,8 +173,7 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 
 // howToRead lists the possible settings for a file without a record separator.
 func howToRead() setting.Text {
-	return setting.Textf(`text of Hive has line feeds there (%s '\n'), other exports have bytes of their own (%s); a dump of one record without its end is read with %s dump`,
-		setting.RecordSep, setting.RecordSep, setting.Format)
+	return setting.Textf(`give %s '\n' for text of Hive, or the separator of the export; %s dump reads a dump of one record`, setting.RecordSep, setting.Format)
 }
 
 // sepSeen records whether a separator was found.
@@ -230,11 +229,11 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	}
 	switch {
 	case o.Format == FormatAuto && (seen == sepNone || seen == sepLineFeed):
-		return setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.Path, SepOf(field), SepOf(record), howToRead())
+		return setting.Errorf("%s: its columns are separated by %s, but no record ends with %s: %s", f.Path, SepOf(field), SepOf(record), howToRead())
 	case len(o.Columns) == 0:
 		return fmt.Errorf("%s: %w", f.Path, errNoColumns)
 	case seen == sepLineFeed:
-		return setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.Path, SepOf(record), howToRead())
+		return setting.Errorf("%s: no record ends with %s, and the file ends with a line feed: %s", f.Path, SepOf(record), howToRead())
 	}
 	return nil
 }

@@ -73,12 +73,12 @@ func TestSkippableFramesFirst(t *testing.T) {
 func TestPackedTwiceIsRefused(t *testing.T) {
 	csv := []byte("a,b\n1,2\n")
 	for _, c := range []struct{ name, inner, outer, want string }{
-		{"x.csv.gz", "gz", "gz", "is packed twice, as gz within gz: unpack it once"},
-		{"x.csv.gz.gz", "gz", "gz", "is packed twice, as gz within gz"},
-		{"part-0", "gz", "gz", "is packed twice, as gz within gz"},
-		{"x.csv.zst", "gz", "zst", "is packed twice, as gz within zst"},
-		{"x.jsonl.gz", "zst", "gz", "is packed twice, as zst within gz"},
-		{"x.gz", "lz4", "gz", "is packed twice, as lz4 within gz"},
+		{"x.csv.gz", "gz", "gz", "is compressed twice (gz within gz): unpack it once"},
+		{"x.csv.gz.gz", "gz", "gz", "is compressed twice (gz within gz)"},
+		{"part-0", "gz", "gz", "is compressed twice (gz within gz)"},
+		{"x.csv.zst", "gz", "zst", "is compressed twice (gz within zst)"},
+		{"x.jsonl.gz", "zst", "gz", "is compressed twice (zst within gz)"},
+		{"x.gz", "lz4", "gz", "is compressed twice (lz4 within gz)"},
 	} {
 		for _, o := range []Options{{}, {Format: FormatDump, Columns: []string{"a", "b"}}} {
 			_, err := loadBytes(t, o, c.name, pack(t, c.outer, pack(t, c.inner, csv)))

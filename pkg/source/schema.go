@@ -156,7 +156,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	}
 	proven := f.facts.Named || len(in.opts.Columns) > 0
 	if proven && f.facts.headed() && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-		return &sniff.HeaderError{Text: setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), Name: f.columns[0]}
+		return &sniff.HeaderError{Text: setting.Textf("none of its %s is among %s: if the first line is no header, give %s no", setting.Count(len(f.columns), "column"), first, setting.Header), Name: f.columns[0]}
 	}
 	err := in.places(f, proven)
 	if e, ok := errors.AsType[*columnsError](err); ok {

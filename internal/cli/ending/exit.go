@@ -29,8 +29,8 @@ type Exit struct {
 // in fail/kinds.go.
 func Exits() []Exit {
 	list := []Exit{
-		{done, "done", "nothing"},
-		{already, "nothing to do, the job was done before (with --skip-exit-code)", "nothing"},
+		{done, "done", "no action is needed"},
+		{already, "nothing to do, the job was done before (with --skip-exit-code)", "no action is needed"},
 		{bySignal + 1, "stopped by SIGHUP: its terminal was closed (nohup prevents it)", "the same command resumes the job"},
 		{bySignal + 2, "stopped by SIGINT", "the same command resumes the job"},
 		{bySignal + 15, "stopped by SIGTERM", "the same command resumes the job"},

@@ -134,7 +134,7 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 		return false
 	}
 	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
-		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
+		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %s, header: no gives %d", setting.Count(yes.rows(), "row"), no.rows())})
 	first := v.others[0].dialect.Header
 	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.dialect.Header != first })
 	return true

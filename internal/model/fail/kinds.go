@@ -31,7 +31,7 @@ var byKind = [...]struct {
 		"the HFiles are kept. Look at HBase's master and the region servers that the error names, then {again}."},
 	Verify: {"verify", 8, false, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded",
 		"do not let readers rely on the table before this is understood: keep this report, the journal and the log."},
-	Busy: {"busy", 75, true, "another process is running this job: try again later", "wait, or leave it to the other process",
+	Busy: {"busy", 75, true, "another process is running this job", "wait for it, or run the command again later",
 		"wait for the process that the error names, or leave the job to it."},
 	State: {"state", 9, true, "the table of jobs' state (`state` hbase:TABLE) was out of reach", "retry: the same command resumes the job",
 		"look at HBase and at the table that `state` names. When it answers, {again}."},

@@ -147,7 +147,7 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"table 1 (x): there are columns and a mapping":                        {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
 		"table 2 (index i): another index of the job has this name":           {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}, {Index: "i", Table: "y", Key: "b"}}},
 		"table 1 (x): duplicates: duplicate policy \"none\" is invalid: want": {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Duplicates: "none"}}},
-		"table 1 (x): filter: expression, position 4 (the end)":               {Table: "t", Key: "id", Filter: "a = '1'", Tables: []TableSpec{{Table: "x", Key: "a", Filter: "n ="}}},
+		"table 1 (x): filter: expression, position 4, at the end":             {Table: "t", Key: "id", Filter: "a = '1'", Tables: []TableSpec{{Table: "x", Key: "a", Filter: "n ="}}},
 		"table 1 (x): filter: it is text, not a condition":                    {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Filter: "n"}}},
 		"table 1 (index i): an index has an entry of each row":                {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Filter: "n = '1'"}}},
 		"table 1 (index i): rows of the job's table are made of several records": {Table: "t", Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "v", QualifierFrom: "q"}}},

@@ -80,8 +80,8 @@ func TestComputedErrors(t *testing.T) {
 		s    spec.Spec
 		want string
 	}{
-		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(m)", Qualifier: "q"}}}}, `cells: cell 1 (expr): expression, position 7 (m)): unknown column "m"`},
-		{spec.Spec{Filter: "m = '1'"}, `filter: expression, position 1 (m = '1'): unknown column "m"`},
+		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(m)", Qualifier: "q"}}}}, `cells: cell 1 (expr): expression, position 7, at "m)": unknown column "m"`},
+		{spec.Spec{Filter: "m = '1'"}, `filter: expression, position 1, at "m = '1'": unknown column "m"`},
 		{spec.Spec{Filter: "n > 0"}, "column n: value of 1 byte is not a decimal number (in n > 0)"},
 		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "add(n, 1)", Qualifier: "q"}}}}, "column n: cell f:q: value of 1 byte is not a decimal number (in add(n, 1))"},
 		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "n + '0'", Qualifier: "q", Type: "int"}}}}, "column n: cell f:q: value of 2 bytes is not a whole number"},
@@ -94,7 +94,7 @@ func TestComputedErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"filter: n":                           "filter: it is text, not a condition",
-		"filter: n =":                         "filter: expression, position 4 (the end)",
+		"filter: n =":                         "filter: expression, position 4, at the end",
 		"cells: [{expr: n}]":                  "cell 1 (expr): it needs a qualifier",
 		"cells: [{expr: n + , qualifier: q}]": "cell 1 (expr): expr: expression, position 4",
 		"cells: [{expr: n = '1', qualifier: q, type: int}]": "type int: the expression is a condition",

@@ -77,7 +77,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 			targets[i].Regions = w.Suggest // a table with n regions has n salts unless set otherwise
 		}
 	}
-	if err := streams.Refuse(ctx, env.Source, s.Inputs, w.Stdin, "an estimate"); err != nil {
+	if err := streams.Refuse(ctx, env.Source, s.Inputs, w.Stdin, "plan"); err != nil {
 		return nil, err
 	}
 	start := time.Now()

@@ -145,7 +145,11 @@ func (d directory) complete(a attempts, plans []*cells.Plan) ([]*Share, error) {
 		all = append(all, last.Share)
 	}
 	if len(missing) > 0 {
-		return nil, fail.Errorf(fail.Input, "%d of %d shares are missing in %s: %s (build them, and merge then)", len(missing), n, d.given, few(missing))
+		are, them := "are", "them"
+		if len(missing) == 1 {
+			are, them = "is", "it"
+		}
+		return nil, fail.Errorf(fail.Input, "%d of %d shares %s missing in %s: %s (build %s, then merge again)", len(missing), n, are, d.given, few(missing), them)
 	}
 	return all, nil
 }

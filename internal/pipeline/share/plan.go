@@ -245,7 +245,7 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string, moving
 	}
 	was, err := Seal(&same, &same.Checksum)
 	if err != nil || !bytes.Equal(was, b) {
-		return nil, fail.Errorf(fail.Config, "%s is there already, and is the plan of another job, or of inputs as they were: name another file, or remove it and what its shares have left", name)
+		return nil, fail.Errorf(fail.Config, "%s is there already, and is the plan of another job, or its inputs have changed since: name another file, or remove it and what its shares have left", name)
 	}
 	return old, nil
 }

@@ -156,7 +156,7 @@ func Refuse(ctx context.Context, open source.Resolve, inputs []string, stdin *os
 	}
 	for _, one := range s.list {
 		if !one.plain {
-			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.describe(), work)
+			return fail.Errorf(fail.Config, "%s can be read only once, and %s would consume it: write the data to a file and name the file", one.describe(), work)
 		}
 	}
 	return nil

@@ -137,7 +137,7 @@ func (e *expansion) patterns(ctx context.Context, name string) error {
 		found = found || one
 	}
 	if !found && e.found.hidden == 0 && e.found.pruned == 0 {
-		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
+		return fmt.Errorf("no file matches the pattern: %w", fs.ErrNotExist)
 	}
 	byName := func(a, b *File) int {
 		return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
