@@ -158,10 +158,10 @@ func (b *bloomProof) maxKeysFit() bool {
 	return last >= b.inChunk && (len(b.stored)&1 == 1 || last <= 2*b.inChunk)
 }
 
-// probeBeside queries the open chunk for keys that are not in the file: the row
+// probeAbsent queries the open chunk for keys that are not in the file: the row
 // followed by random bytes. It spreads the requested number of probes over all keys.
 // Prefix filters are skipped, because the prefix of such a row is in the file.
-func (b *bloomProof) probeBeside(row, qualifier []byte) {
+func (b *bloomProof) probeAbsent(row, qualifier []byte) {
 	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 func TestProbesAreAsManyAsAskedFor(t *testing.T) {
 	b := &bloomProof{meta: &bloomReader{kind: BloomRow, hashes: 1, hash: murmur2, keys: 1}, stored: make([]byte, 8), probes: 5, rnd: rand.New(rand.NewPCG(1, 1))}
 	for range 10 {
-		b.probeBeside([]byte("row"), nil)
+		b.probeAbsent([]byte("row"), nil)
 	}
 	if b.probed != 5 {
 		t.Errorf("asked %d times", b.probed)

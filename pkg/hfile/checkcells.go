@@ -201,6 +201,6 @@ func (c *checker) filters(cur *flat, sameRow bool, order int) error {
 	if err := b.add(b.meta.keyOf(cur.row(), cur.qualifier())); err != nil {
 		return err
 	}
-	b.probeBeside(cur.row(), cur.qualifier())
+	b.probeAbsent(cur.row(), cur.qualifier())
 	return nil
 }

@@ -128,11 +128,11 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 // batchRow is a row of a batch: the index of the part, and the row in it.
 type batchRow struct{ part, row int }
 
-// behindFirst returns the first row that has no entry in the file's filters yet.
-func (b *rowBatch) behindFirst() batchRow { return b.behind(batchRow{0, b.parts[0].from}) }
+// afterFirst returns the first row that has no entry in the file's filters yet.
+func (b *rowBatch) afterFirst() batchRow { return b.next(batchRow{0, b.parts[0].from}) }
 
-// behind returns the row after r, which may be past the batch's end.
-func (b *rowBatch) behind(r batchRow) batchRow {
+// next returns the row after r, which may be past the batch's end.
+func (b *rowBatch) next(r batchRow) batchRow {
 	r.row++
 	for r.part < len(b.parts)-1 && r.row == b.parts[r.part].to {
 		r.part++

@@ -293,7 +293,7 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 	if w.blocks.err == nil {
 		w.blocks.err = b.err
 	}
-	rows := b.behindFirst()
+	rows := b.afterFirst()
 	out, key, hashes := 0, 0, 0
 	for _, k := range b.blocks {
 		for ; hashes < k.hashes; hashes += 2 {
@@ -302,7 +302,7 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 			if last := hashes+2 == len(b.hashes); last || w.options.Bloom != BloomRow || !w.bloom.addOther(h1, h2) {
 				w.bloom.addHashed(r.bloomKey(b.key(rows)), h1, h2)
 			}
-			rows = b.behind(rows)
+			rows = b.next(rows)
 		}
 		place := w.blocks.writePacked(k.kind, b.out[out:k.out], k.size)
 		w.addBlock(place, k.size, b.keys[key:k.key])
