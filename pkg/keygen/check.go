@@ -191,9 +191,9 @@ func carries(e Expr, id string, o Options) (Uniqueness, string) {
 // placed reports whether the position of part i follows from a key's bytes.
 func placed(parts []Expr, i int, o Options) bool {
 	before := determined(parts[:i], o)
-	behind := slices.Clone(parts[i+1:])
-	slices.Reverse(behind)
-	after := determined(behind, o)
+	following := slices.Clone(parts[i+1:])
+	slices.Reverse(following)
+	after := determined(following, o)
 	if s := shapeOf(parts[i], o); s.min == s.max {
 		return before || after
 	}

@@ -133,18 +133,18 @@ func (m *Merge) replaces(c *cursor) bool {
 	return m.policy == KeepLast
 }
 
-// leaves returns the row that a duplicate's resolution leaves out: the current row, or the row of the least cursor.
-func (m *Merge) leaves(c *cursor) *cursor {
+// leftOut returns the row that a duplicate's resolution leaves out: the current row, or the row of the least cursor.
+func (m *Merge) leftOut(c *cursor) *cursor {
 	if m.replaces(c) {
 		return &m.current
 	}
 	return c
 }
 
-// leaveOut reports that row to LeftOut.
-func (m *Merge) leaveOut(c *cursor) {
+// reportLeftOut reports that row to LeftOut.
+func (m *Merge) reportLeftOut(c *cursor) {
 	if m.arrivals != nil && m.arrivals.leftOut != nil {
-		m.arrivals.leftOut(m.leaves(c).record[recordHeader-2:])
+		m.arrivals.leftOut(m.leftOut(c).record[recordHeader-2:])
 	}
 }
 

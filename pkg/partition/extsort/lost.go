@@ -159,9 +159,9 @@ func (m *Merge) displace(c *cursor) error {
 	return m.giveDisplaced(lostAtOnce)
 }
 
-// giveDisplaced passes the records of displace on if there are more than more.
-func (m *Merge) giveDisplaced(more int) error {
-	if len(m.pairs) <= more {
+// giveDisplaced passes the records of displace on if there are more than limit.
+func (m *Merge) giveDisplaced(limit int) error {
+	if len(m.pairs) <= limit {
 		return nil
 	}
 	err := m.displaced.add(m.pairs...)

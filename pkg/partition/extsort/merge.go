@@ -177,8 +177,8 @@ func (m *Merge) Next() bool {
 			return true
 		}
 		m.dups++
-		if m.leaveOut(c); m.losers != nil {
-			m.lost = append(m.lost, m.leaves(c).seq())
+		if m.reportLeftOut(c); m.losers != nil {
+			m.lost = append(m.lost, m.leftOut(c).seq())
 			if m.err = m.giveLost(lostAtOnce); m.err != nil {
 				return false
 			}
@@ -206,9 +206,9 @@ func (m *Merge) Next() bool {
 // lostAtOnce is the number of lost records that a merge passes on at a time.
 const lostAtOnce = 512
 
-// giveLost passes the lost records on if there are more than more.
-func (m *Merge) giveLost(more int) error {
-	if len(m.lost) <= more {
+// giveLost passes the lost records on if there are more than limit.
+func (m *Merge) giveLost(limit int) error {
+	if len(m.lost) <= limit {
 		return nil
 	}
 	err := m.losers.add(m.lost...)
