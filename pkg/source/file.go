@@ -168,7 +168,7 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return compression.Behind(raw, f.Info.Size())
+	return compression.FirstFrame(raw, f.Info.Size())
 }
 
 // howToRead lists the possible settings for a file without a record separator.

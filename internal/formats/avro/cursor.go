@@ -37,8 +37,8 @@ func (c *cursor) ends(reason string) bool {
 	return c.fail(reason)
 }
 
-// within adds a field to the path of the fault.
-func (c *cursor) within(name string) bool {
+// faultIn adds a field to the path of the fault.
+func (c *cursor) faultIn(name string) bool {
 	c.path = append(c.path, name)
 	return false
 }

@@ -126,7 +126,7 @@ func (h *Header) finish() (*Header, error) {
 		text[key] = string(value)
 	}
 	if c := valuetext.AvroCalendars(text, root.name); c != (valuetext.Calendars{}) {
-		root.count(c, map[*node]bool{})
+		root.setCalendar(c, map[*node]bool{})
 	}
 	for _, f := range root.fields {
 		h.Columns = append(h.Columns, f.name)

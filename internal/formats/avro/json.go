@@ -36,7 +36,7 @@ func (c *cursor) json(n *node) bool {
 			}
 			c.buf = append(valuetext.AppendJSON(c.buf, f.name), ':')
 			if !c.json(f.node) {
-				return c.within(f.name)
+				return c.faultIn(f.name)
 			}
 		}
 		c.buf = append(c.buf, '}')
@@ -80,7 +80,7 @@ func (c *cursor) jsonItems(n *node) bool {
 				c.at += size
 			}
 			if !c.json(n.items) {
-				return c.within("[]")
+				return c.faultIn("[]")
 			}
 		}
 		if size >= 0 && c.at-from != size {

@@ -115,8 +115,8 @@ func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 	}
 }
 
-// count sets the calendar of the dates and instants in a node and its descendants to that of the file's writer.
-func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
+// setCalendar sets the calendar of the dates and instants in a node and its descendants to that of the file's writer.
+func (n *node) setCalendar(c valuetext.Calendars, done map[*node]bool) {
 	if n == nil || done[n] {
 		return
 	}
@@ -127,12 +127,12 @@ func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 	case logicalInstant:
 		n.calendar = c.Instants
 	}
-	n.items.count(c, done)
+	n.items.setCalendar(c, done)
 	for _, b := range n.branches {
-		b.count(c, done)
+		b.setCalendar(c, done)
 	}
 	for i := range n.fields {
-		n.fields[i].node.count(c, done)
+		n.fields[i].node.setCalendar(c, done)
 	}
 }
 

@@ -74,7 +74,7 @@ func (c *cursor) record(parts []part, fields []span.Span) bool {
 		if p.null >= 0 {
 			branch, ok := c.index(2, reasonBranch)
 			if !ok {
-				return c.within(p.name)
+				return c.faultIn(p.name)
 			}
 			if branch == p.null {
 				for _, to := range p.all {
@@ -86,22 +86,22 @@ func (c *cursor) record(parts []part, fields []span.Span) bool {
 		switch {
 		case p.pass:
 			if !c.skip(n) {
-				return c.within(p.name)
+				return c.faultIn(p.name)
 			}
 		case p.parts == nil:
 			if !c.fill(p, n, fields) {
-				return c.within(p.name)
+				return c.faultIn(p.name)
 			}
 		default:
 			if p.out >= 0 { // selected as a whole too: decoded twice
 				at := c.at
 				if !c.fill(p, n, fields) {
-					return c.within(p.name)
+					return c.faultIn(p.name)
 				}
 				c.at = at
 			}
 			if !c.record(p.parts, fields) {
-				return c.within(p.name)
+				return c.faultIn(p.name)
 			}
 		}
 	}

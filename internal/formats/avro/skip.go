@@ -36,7 +36,7 @@ func (c *cursor) skip(n *node) bool {
 		}
 		for i := range n.fields {
 			if f := &n.fields[i]; !c.skip(f.node) {
-				return c.within(f.name)
+				return c.faultIn(f.name)
 			}
 		}
 		c.depth--
@@ -67,7 +67,7 @@ func (c *cursor) skipItems(n *node) bool {
 					c.at += size
 				}
 				if !c.skip(n.items) {
-					return c.within("[]")
+					return c.faultIn("[]")
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func Detect(head []byte, last bool) []Guess {
 		return nil
 	}
 	if order := markOf(head); order != nil {
-		return []Guess{ofMark(head, order, last)}
+		return []Guess{guessByMark(head, order, last)}
 	}
 	high, zeros := 0, 0
 	for _, b := range head {
@@ -43,13 +43,13 @@ func Detect(head []byte, last bool) []Guess {
 			zeros++
 		}
 	}
-	inUTF8 := read("utf-8", head, last)
+	inUTF8 := firstBad("utf-8", head, last)
 	marked := len(head) >= 3 && string(head[:3]) == mark
 	var guesses []Guess
 	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then half of their bytes are zero. A smaller share of zeros is text of bytes
 	// that contains zeros.
 	if zeros > 0 && (inUTF8 >= 0 || 3*zeros > len(head)) {
-		guesses = ofZeros(head, zeros, last)
+		guesses = guessByZeros(head, zeros, last)
 	}
 	switch {
 	case marked && inUTF8 < 0:
@@ -62,7 +62,7 @@ func Detect(head []byte, last bool) []Guess {
 		return append(guesses, Guess{"utf-8", last && zeros == 0, reason})
 	case inUTF8 < 0:
 		g := Guess{"utf-8", len(guesses) == 0, fmt.Sprintf("valid UTF-8 with %d bytes that are not ASCII", high)}
-		chinese, fits := ofChinese(head, last)
+		chinese, fits := guessChinese(head, last)
 		if fits && high < enoughUTF8 {
 			g.Certain = false
 			return append(guesses, g, chinese)
@@ -73,7 +73,7 @@ func Detect(head []byte, last bool) []Guess {
 	if marked {
 		guesses = append(guesses, Guess{"utf-8", false, "a byte order mark, but " + notUTF8})
 	}
-	chinese, fits := ofChinese(head, last)
+	chinese, fits := guessChinese(head, last)
 	always := Guess{latin, false, notUTF8 + "; every byte is a character of it, so nothing speaks against it"}
 	switch {
 	case fits:
@@ -86,9 +86,9 @@ func Detect(head []byte, last bool) []Guess {
 	return append(guesses, always)
 }
 
-// read returns the offset of the first bytes of head that are not a character of a set, -1 if there are none. Unless last, a character may be cut off
+// firstBad returns the offset of the first bytes of head that are not a character of a set, -1 if there are none. Unless last, a character may be cut off
 // at the end.
-func read(name string, head []byte, last bool) int {
+func firstBad(name string, head []byte, last bool) int {
 	c, err := Lookup(name)
 	if err != nil {
 		return 0
@@ -101,35 +101,35 @@ func read(name string, head []byte, last bool) int {
 	return bad
 }
 
-func ofMark(head []byte, order binary.ByteOrder, last bool) Guess {
+func guessByMark(head []byte, order binary.ByteOrder, last bool) Guess {
 	g := Guess{"utf-16", true, "a byte order mark: " + ordered(order).name}
 	if order == binary.LittleEndian && len(head) >= 4 && head[2] == 0 && head[3] == 0 {
 		return Guess{"utf-16", false, "the byte order mark may be that of UTF-32, which is not read"}
 	}
-	if bad := read("utf-16", head, last); bad >= 0 {
+	if bad := firstBad("utf-16", head, last); bad >= 0 {
 		g.Certain = false
 		g.Reason += fmt.Sprintf(", but the bytes at %d are not a character", bad)
 	}
 	return g
 }
 
-// ofZeros returns guesses for a text with zero bytes.
-func ofZeros(head []byte, zeros int, last bool) []Guess {
+// guessByZeros returns guesses for a text with zero bytes.
+func guessByZeros(head []byte, zeros int, last bool) []Guess {
 	little, big := orders(head)
 	order, units := binary.ByteOrder(binary.LittleEndian), little
 	if big > little {
 		order, units = binary.BigEndian, big
 	}
 	c := ordered(order)
-	if units <= evident*min(little, big) || 2*units < zeros || read(c.name, head, last) >= 0 {
+	if units <= evident*min(little, big) || 2*units < zeros || firstBad(c.name, head, last) >= 0 {
 		return nil
 	}
 	return []Guess{{c.name, false, fmt.Sprintf("no byte order mark, but %d ASCII characters with a zero byte are this way around, %d the other", units, min(little, big))}}
 }
 
-// ofChinese reports whether head is likely to be in GB18030. A guess without a name means that it cannot be, and gives the reason.
-func ofChinese(head []byte, last bool) (g Guess, fits bool) {
-	if bad := read("gb18030", head, last); bad >= 0 {
+// guessChinese reports whether head is likely to be in GB18030. A guess without a name means that it cannot be, and gives the reason.
+func guessChinese(head []byte, last bool) (g Guess, fits bool) {
+	if bad := firstBad("gb18030", head, last); bad >= 0 {
 		return Guess{Reason: fmt.Sprintf("byte %d", bad)}, false
 	}
 	c, err := Lookup("gb18030")

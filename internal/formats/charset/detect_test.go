@@ -56,7 +56,7 @@ func TestDetect(t *testing.T) {
 // TestDetectShares checks the shares of common pairs above and below commonShare.
 func TestDetectShares(t *testing.T) {
 	for _, name := range []string{"outfile-gbk.txt", "json-gbk.jsonl", "to_csv-gb18030.csv"} {
-		if g, fits := ofChinese(export(t, name), true); !fits {
+		if g, fits := guessChinese(export(t, name), true); !fits {
 			t.Errorf("%s: %+v", name, g)
 		} else {
 			t.Log(name, g.Reason)
@@ -68,7 +68,7 @@ func TestDetectShares(t *testing.T) {
 		"Latin-1":           "Stra\xdfe, Gr\xf6\xdfe, \xdcbung, \xe9t\xe9, \xe0 c\xf4t\xe9, ma\xf1ana, S\xe3o Paulo",
 		"Russian of cp1251": "\xd1\xfa\xe5\xf8\xfc \xe5\xf9\xb8 \xfd\xf2\xe8\xf5 \xec\xff\xe3\xea\xe8\xf5",
 	} {
-		g, fits := ofChinese([]byte(text), true)
+		g, fits := guessChinese([]byte(text), true)
 		if fits {
 			t.Errorf("%s: %+v", name, g)
 		}

@@ -90,7 +90,7 @@ func (r *Reader) fill() {
 		out, n, _ = r.set.decode(out[:0], r.in[:bad], bad)
 	}
 	r.buf, r.out = out, out
-	r.pass(n)
+	r.drop(n)
 }
 
 // read reads at least least more bytes into in, or up to the end of the stream.
@@ -115,7 +115,7 @@ func (r *Reader) begin() error {
 	order := markOf(r.in)
 	if r.set.form != utf16Text {
 		if first, n, _ := r.set.decode(nil, r.in, min(1, len(r.in))); string(first) == mark {
-			r.pass(n)
+			r.drop(n)
 		}
 		return nil
 	}
@@ -133,12 +133,12 @@ func (r *Reader) begin() error {
 	case r.set.order != order:
 		return fmt.Errorf("the byte order mark says %s, not %s", ordered(order).name, r.set.name)
 	}
-	r.pass(2)
+	r.drop(2)
 	return nil
 }
 
-// pass drops the next n bytes.
-func (r *Reader) pass(n int) {
+// drop drops the next n bytes.
+func (r *Reader) drop(n int) {
 	r.at += int64(n)
 	r.in = r.in[:copy(r.in, r.in[n:])]
 }

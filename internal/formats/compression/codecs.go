@@ -91,8 +91,8 @@ func Begins(head []byte) string {
 	return ""
 }
 
-// Behind returns the compression of the first frame with data, in a file that begins with skippable frames of zstd or lz4.
-func Behind(raw io.ReaderAt, size int64) (string, error) {
+// FirstFrame returns the compression of the first frame with data, in a file that begins with skippable frames of zstd or lz4.
+func FirstFrame(raw io.ReaderAt, size int64) (string, error) {
 	for at := int64(0); at < size; {
 		head := make([]byte, 8)
 		if _, err := raw.ReadAt(head, at); err != nil && err != io.EOF {

@@ -216,7 +216,7 @@ func TestNames(t *testing.T) {
 		}
 		if c.name == "zst" || c.name == "lz4" {
 			data = append(append(bytes.Clone(skipped), skipped...), data...)
-			if got, err := Behind(bytes.NewReader(data), int64(len(data))); err != nil || got != c.name {
+			if got, err := FirstFrame(bytes.NewReader(data), int64(len(data))); err != nil || got != c.name {
 				t.Errorf("%s behind frames without data is %q, %v", c.name, got, err)
 			}
 		}

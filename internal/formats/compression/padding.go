@@ -62,8 +62,8 @@ type bzipStreams struct {
 	z io.Reader
 }
 
-// errBehindStream is the library's error for a file in which a complete stream is followed by anything but another stream.
-const errBehindStream = bzip2.StructuralError("bad magic value in continuation file")
+// errAfterStream is the library's error for a file in which a complete stream is followed by anything but another stream.
+const errAfterStream = bzip2.StructuralError("bad magic value in continuation file")
 
 // openBzip uses the standard library's reader; a block has at most 900 kB.
 func openBzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
@@ -78,7 +78,7 @@ func (b *bzipStreams) Read(p []byte) (int, error) {
 	switch {
 	case err == io.ErrUnexpectedEOF && b.r.endsStream(): // and a NUL byte
 		return n, io.EOF
-	case err != errBehindStream || last[0] != 0:
+	case err != errAfterStream || last[0] != 0:
 		return n, err
 	}
 	if last[1] != 0 { // the next stream's first

@@ -97,7 +97,7 @@ func (s *Scanner) Start(text []byte, at int, whole bool) int {
 		if from+len(s.end) >= at && !whole && s.depends(text[:from]) {
 			return -1
 		}
-		if !s.opens(text, from) {
+		if !s.startsAt(text, from) {
 			from++
 			continue
 		}
@@ -117,8 +117,8 @@ func (s *Scanner) depends(text []byte) bool {
 	return n == 0 && (s.hasEscape || s.unsafe)
 }
 
-// opens reports whether a character begins at a byte of the text, as read from after the last byte before it that is always a character.
-func (s *Scanner) opens(text []byte, at int) bool {
+// startsAt reports whether a character begins at a byte of the text, as read from after the last byte before it that is always a character.
+func (s *Scanner) startsAt(text []byte, at int) bool {
 	if !s.unsafe {
 		return true
 	}

@@ -44,8 +44,8 @@ func (s *Scanner) follows(pos, n int) bool {
 	return false
 }
 
-// within handles a special byte in quotes. Bytes before skip need no further handling; wait means that the bytes after the text decide.
-func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
+// inQuotes handles a special byte in quotes. Bytes before skip need no further handling; wait means that the bytes after the text decide.
+func (s *Scanner) inQuotes(pos, n int, c byte, last bool) (skip int, wait bool) {
 	switch {
 	case c == s.escape && s.hasEscape:
 		s.rewritten, s.odd = true, true
@@ -97,9 +97,9 @@ func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 	return f.End, f
 }
 
-// pass skips comments and returns the offset of the next record. If the text ends within a line that is or may be a comment, it returns -1 minus
+// skipComments skips comments and returns the offset of the next record. If the text ends within a line that is or may be a comment, it returns -1 minus
 // the offset of that line.
-func (s *Scanner) pass(at, n int, last bool) int {
+func (s *Scanner) skipComments(at, n int, last bool) int {
 	if s.dialect.Comment == "" {
 		return at
 	}

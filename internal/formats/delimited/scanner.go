@@ -150,7 +150,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 	s.field, s.undecoded, s.known = field{from: start}, nil, start
 	skip := start // bytes before it are handled
 	row := 0
-	if start = s.pass(start, n, last); start < 0 {
+	if start = s.skipComments(start, n, last); start < 0 {
 		return -start - 1, nil
 	}
 	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // rewritten values need room
@@ -202,7 +202,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			s.Fields = fields
 			if s.inside {
 				var wait bool
-				if skip, wait = s.within(pos, n, c, last); wait {
+				if skip, wait = s.inQuotes(pos, n, c, last); wait {
 					return s.stop(start, row)
 				}
 				continue
@@ -253,7 +253,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 					return s.bad(start, row, f)
 				}
 				fields = s.Fields
-				row, start = len(fields), s.pass(skip, n, last)
+				row, start = len(fields), s.skipComments(skip, n, last)
 				if start < 0 {
 					return s.stop(-start-1, row)
 				}

@@ -42,7 +42,7 @@ value:
 			return i, f
 		}
 	}
-behind:
+afterValue:
 	i = skipBlanks(b, i)
 	if i >= len(b) {
 		return i, faultEnd
@@ -70,7 +70,7 @@ closed:
 		return i, 0
 	}
 	object = (objects[(level-1)/64]>>((level-1)%64))&1 == 1
-	goto behind
+	goto afterValue
 name:
 	if i >= len(b) {
 		return i, faultEnd

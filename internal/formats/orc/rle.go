@@ -55,7 +55,7 @@ func (d *ints) load() error {
 	case err != nil:
 		return err
 	case !d.second:
-		return d.first(int(int8(head)))
+		return d.runV1(int(int8(head)))
 	}
 	switch head >> 6 {
 	case 0:
@@ -69,8 +69,8 @@ func (d *ints) load() error {
 	}
 }
 
-// first reads a run of version 1: a number and a step, or literal numbers.
-func (d *ints) first(head int) error {
+// runV1 reads a run of version 1: a number and a step, or literal numbers.
+func (d *ints) runV1(head int) error {
 	if head < 0 {
 		for i := range -head {
 			v, err := d.varint(d.signed)
