@@ -77,7 +77,7 @@ func (v *visible) row() {
 // shows reports whether the next cell of the row is visible.
 func (v *visible) shows(c *hfile.Cell) (bool, error) {
 	if len(c.Tags) > 0 {
-		expired, err := v.tags(c)
+		expired, err := v.expiredByTag(c)
 		if err != nil || expired {
 			return false, err
 		}
@@ -166,10 +166,10 @@ const (
 	tagTTL              = 8
 )
 
-// tags reports whether the cell has expired by its own TTL tag; the first such
+// expiredByTag reports whether the cell has expired by its own TTL tag; the first such
 // tag counts (HStore.isCellTTLExpired, 2.6.4). It returns an error for cells
 // that HBase would not return as they are.
-func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
+func (v *visible) expiredByTag(c *hfile.Cell) (expired bool, err error) {
 	first := true
 	for t := c.Tags; len(t) > 0; {
 		if len(t) < 3 {

@@ -182,7 +182,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	if convert != nil && c.append == nil {
 		return column{}, fmt.Errorf("type %s of %s has no text form: export the cell without the job file", typ.Type, typ.Encoding)
 	}
-	c.judge(s, found, p.text == nil || p.text.hasNull())
+	c.setStandIns(s, found, p.text == nil || p.text.hasNull())
 	return c, nil
 }
 
@@ -196,9 +196,9 @@ func restHas(s spec.Spec, name string) bool {
 	})
 }
 
-// judge sets the output for a missing and for an empty cell, according to the job's
+// setStandIns sets the output for a missing and for an empty cell, according to the job's
 // handling of NULL and of empty texts. nulls reports whether the format has NULL.
-func (c *column) judge(s spec.Spec, cell *spec.CellSpec, nulls bool) {
+func (c *column) setStandIns(s spec.Spec, cell *spec.CellSpec, nulls bool) {
 	of := s
 	of.Empty = cmp.Or(cell.Empty, s.Empty)
 	text := c.append == nil

@@ -57,7 +57,7 @@ func longSeparators(head []byte) []string {
 		seen := map[string]bool{}
 		for n := 2; n <= 4; n++ {
 			for i := 0; i+n <= min(len(line), 4<<10); i++ {
-				if s := line[i : i+n]; !seen[string(s)] && !bytes.ContainsFunc(s, func(c rune) bool { return !parting(c) }) {
+				if s := line[i : i+n]; !seen[string(s)] && !bytes.ContainsFunc(s, func(c rune) bool { return !inSeparator(c) }) {
 					seen[string(s)] = true
 				}
 			}
@@ -78,8 +78,8 @@ func longSeparators(head []byte) []string {
 	return found[:min(len(found), 12)]
 }
 
-// parting reports whether longer separators may contain a byte.
-func parting(c rune) bool {
+// inSeparator reports whether longer separators may contain a byte.
+func inSeparator(c rune) bool {
 	return c > 0 && c < 0x7f && c != '\n' && c != '\r' && c != '"' && c != '\'' && c != '\\' && c != ' ' && c != '.' && c != '-' && c != ':' && c != '/' &&
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
 }
@@ -107,7 +107,7 @@ func (j *judge) recordEnds(given string) []string {
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
 		lines++
 		for n := 1; n <= min(4, len(line)); n++ {
-			if s := line[len(line)-n:]; !bytes.ContainsFunc(s, func(c rune) bool { return !parting(c) }) {
+			if s := line[len(line)-n:]; !bytes.ContainsFunc(s, func(c rune) bool { return !inSeparator(c) }) {
 				in[string(s)]++
 			}
 		}

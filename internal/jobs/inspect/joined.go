@@ -11,9 +11,9 @@ import (
 
 var mark = []byte("\ufeff")
 
-// joined reports whether the current record repeats the first one, as in concatenated files with headers, and records its place. It ignores a byte
+// repeatsFirst reports whether the current record repeats the first one, as in concatenated files with headers, and records its place. It ignores a byte
 // order mark before the first value.
-func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
+func (f *fileScan) repeatsFirst(c *cutter, data []byte, at int) bool {
 	marked := bytes.HasPrefix(data[at:], mark)
 	if marked && f.mark == nil {
 		f.mark = &Place{Byte: int64(at), Record: int64(f.records + 1)}
@@ -36,8 +36,8 @@ func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
 	return true
 }
 
-// count checks whether the first column has the row numbers.
-func (f *fileScan) count(v []byte) {
+// checkRowNumber checks whether the first column has the row numbers.
+func (f *fileScan) checkRowNumber(v []byte) {
 	n := int64(f.records - 2) // the number of the first row is 0
 	if f.records == 2 {
 		f.counted = string(v) == "0" || string(v) == "1"
@@ -49,8 +49,8 @@ func (f *fileScan) count(v []byte) {
 	f.counted = f.counted && string(v) == strconv.FormatInt(n, 10)
 }
 
-// putTogether returns the doubt about files that are concatenations of several: a job would read headers or byte order marks as rows.
-func (r *reading) putTogether(paths []text) *Doubt {
+// concatenated returns the doubt about files that are concatenations of several: a job would read headers or byte order marks as rows.
+func (r *reading) concatenated(paths []text) *Doubt {
 	for i := range r.scan.files {
 		f, what := &r.scan.files[i], "the header is repeated"
 		p := f.again

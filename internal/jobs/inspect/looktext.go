@@ -64,7 +64,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	if r.reading == nil {
 		return nil
 	}
-	if d := r.reading.putTogether(j.texts); d != nil {
+	if d := r.reading.concatenated(j.texts); d != nil {
 		r.Doubts = append(r.Doubts, *d)
 	}
 	var named bool

@@ -39,7 +39,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 		if d.Name == dialect.Excel && name != dialect.Excel || name == dialect.Excel && d.Name != dialect.Excel {
 			continue // Excel takes its separator from the file
 		}
-		if s := from(name, d); s != nil && (best == nil || len(s.Settings) < len(best.Settings)) {
+		if s := asPreset(name, d); s != nil && (best == nil || len(s.Settings) < len(best.Settings)) {
 			best = s
 		}
 	}
@@ -49,8 +49,8 @@ func Nearest(d *dialect.Dialect) *Settings {
 	return best
 }
 
-// from returns a dialect as a preset with settings, nil if that is not possible.
-func from(name string, d *dialect.Dialect) *Settings {
+// asPreset returns a dialect as a preset with settings, nil if that is not possible.
+func asPreset(name string, d *dialect.Dialect) *Settings {
 	p, err := dialect.Preset(name)
 	if err != nil {
 		return nil

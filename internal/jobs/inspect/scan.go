@@ -188,7 +188,7 @@ func (s *scan) file(c *cutter, l *laws, f *fileScan, data []byte, at int, whole 
 			return false
 		}
 		s.ends(c, data, at, next)
-		if f.records > 0 && f.joined(c, data, at) {
+		if f.records > 0 && f.repeatsFirst(c, data, at) {
 			f.records++
 			at = next
 			continue
@@ -239,7 +239,7 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 	}
 	f.records++
 	if !first {
-		f.count(c.value(data, c.fields[0]))
+		f.checkRowNumber(c.value(data, c.fields[0]))
 	}
 	for i, fd := range c.fields {
 		raw := data[fd.from:fd.to]
@@ -251,7 +251,7 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 		}
 		if token == tokenBackslashN && !fd.quoted {
 			s.rawN++
-		} else if !l.hold(raw, fd.quoted, &s.escapes) {
+		} else if !l.allow(raw, fd.quoted, &s.escapes) {
 			lawful = false
 		}
 		v := c.value(data, fd)

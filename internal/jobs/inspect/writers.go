@@ -128,9 +128,9 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 	return l
 }
 
-// hold reports whether the writer would have written the bytes of a field, which is not its text for NULL. It counts the escapes by the byte that
+// allow reports whether the writer would have written the bytes of a field, which is not its text for NULL. It counts the escapes by the byte that
 // follows.
-func (l *laws) hold(raw []byte, quoted bool, seen *[256]int) bool {
+func (l *laws) allow(raw []byte, quoted bool, seen *[256]int) bool {
 	if !quoted && l.noCR && bytes.IndexByte(raw, '\r') >= 0 {
 		return false
 	}

@@ -38,7 +38,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		}
 		if partial == "" && len(columns) > 0 && !MadeOf(p, fixed) {
 			more := last != nil && keygen.Columns(last)[0] != columns[0]
-			if err := k.exact(what, last, values, more); err != nil && (more || !errors.Is(err, keygen.ErrCut)) {
+			if err := k.checkExact(what, last, values, more); err != nil && (more || !errors.Is(err, keygen.ErrCut)) {
 				return nil, err
 			}
 			last = p
@@ -67,7 +67,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	if cut != nil {
 		return nil, k.noPrefix(cut)
 	}
-	if err := k.exact(what, last, values, false); err != nil {
+	if err := k.checkExact(what, last, values, false); err != nil {
 		return nil, err
 	}
 	// Constant bytes after the last value would exclude longer values that begin with
@@ -82,9 +82,9 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	return b, nil
 }
 
-// exact refuses a value for which the keys of a part, nil for none, do not divide the rows as the values do. more is set if values of other columns
+// checkExact refuses a value for which the keys of a part, nil for none, do not divide the rows as the values do. more is set if values of other columns
 // follow it.
-func (k Key) exact(what setting.Name, p keygen.Expr, values map[string]string, more bool) error {
+func (k Key) checkExact(what setting.Name, p keygen.Expr, values map[string]string, more bool) error {
 	if p == nil {
 		return nil
 	}

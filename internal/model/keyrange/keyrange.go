@@ -29,8 +29,8 @@ func (r Rows) Stop(head []byte) []byte {
 	return slices.Concat(head, r.Hi)
 }
 
-// fit refuses bounds that make no row key with a head, because HBase refuses to scan from there.
-func (r Rows) fit() error {
+// checkLength refuses bounds that are too long for a row key together with a head, because HBase refuses to scan from there.
+func (r Rows) checkLength() error {
 	for _, head := range r.Heads {
 		if n := len(head) + max(len(r.Lo), len(r.Hi)); n > keygen.MaxKey {
 			return fail.Errorf(fail.Config, "%w: a bound has %d with its salt", keygen.ErrLong, n)
@@ -104,7 +104,7 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 		}
 		return r, fail.Errorf(fail.Config, "no row is in the range: keys from %s on are not before %s (%s)", rowkey.String(r.Lo), rowkey.String(r.Hi), hint)
 	}
-	return r, r.fit()
+	return r, r.checkLength()
 }
 
 // Beginning returns the rows whose original key begins with values of its first
@@ -131,7 +131,7 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 		return r, err
 	}
 	r.Hi = loader.PrefixEnd(r.Lo) // nil after bytes of 0xFF too, whose rows end with the head's
-	return r, r.fit()
+	return r, r.checkLength()
 }
 
 // With returns the rows of a query key, given as known columns at any place of the
@@ -149,7 +149,7 @@ func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 		return r, fail.Errorf(fail.Config, "query: %w", err)
 	}
 	r.Hi = loader.PrefixEnd(r.Lo)
-	return r, r.fit()
+	return r, r.checkLength()
 }
 
 // Findable returns the first parts of the original key that known columns

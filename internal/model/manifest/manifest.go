@@ -75,8 +75,8 @@ func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	has, is, err := sums(b)
-	if err == nil && has != "" && has != is {
+	stored, computed, err := sums(b)
+	if err == nil && stored != "" && stored != computed {
 		err = errChanged
 	}
 	if err == nil {

@@ -230,12 +230,12 @@ func TestOtherForms(t *testing.T) {
 func TestSealedInAnotherForm(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)
-	has, is, err := sums(text)
-	if err != nil || has == "" || has != is {
-		t.Fatalf("%q, %q, %v", has, is, err)
+	stored, computed, err := sums(text)
+	if err != nil || stored == "" || stored != computed {
+		t.Fatalf("%q, %q, %v", stored, computed, err)
 	}
 	compact := strings.ReplaceAll(strings.ReplaceAll(string(text), "\n", ""), "  ", "")
-	turned := fmt.Sprintf(`{"checksum":%q,%s`, has, strings.Replace(compact[1:], fmt.Sprintf(`,"checksum": %q`, has), "", 1))
+	turned := fmt.Sprintf(`{"checksum":%q,%s`, stored, strings.Replace(compact[1:], fmt.Sprintf(`,"checksum": %q`, stored), "", 1))
 	for what, form := range map[string]string{"compact": compact, "the checksum first": turned} {
 		if got, err := readText(t, []byte(form)); err != nil || !cmp.Equal(golden(), got) {
 			t.Errorf("%s: %v\n%s", what, err, form)

@@ -39,17 +39,17 @@ func Seal(m *Manifest) ([]byte, error) {
 // sums returns the checksum that a manifest stores, empty if it has none, and the
 // checksum of all its other fields, which does not depend on the order of fields or
 // on white space.
-func sums(b []byte) (has, is string, err error) {
+func sums(b []byte) (stored, computed string, err error) {
 	fields := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil {
 		return "", "", err
 	}
-	has, _ = fields["checksum"].(string)
+	stored, _ = fields["checksum"].(string)
 	delete(fields, "checksum")
 	all, err := json.Marshal(fields)
-	return has, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
+	return stored, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
 }
 
 // consistent checks that a manifest's totals match its list of files.

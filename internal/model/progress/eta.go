@@ -90,19 +90,19 @@ func (p Progress) left() (l Left) {
 // change shows soon and a short interruption shows little.
 func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
 	took := p.At.Sub(current.Began).Seconds()
-	foretold, known := p.predicted(current.Name, unit)
+	expected, known := p.predicted(current.Name, unit)
 	done, ok := p.fraction(current, current.Done)
 	if !ok {
-		return Seconds(max(foretold-took, 0)), known
+		return Seconds(max(expected-took, 0)), known
 	}
-	known = known && foretold > 0
+	known = known && expected > 0
 	if done < minSeen {
-		return Seconds(max(foretold-took, foretold/2)), known
+		return Seconds(max(expected-took, expected/2)), known
 	}
 	whole := took / done
 	if known {
 		weight := predictedWeight * max(0, 1-done/predictedUntil)
-		whole *= math.Pow(foretold/whole, weight/(done+weight))
+		whole *= math.Pow(expected/whole, weight/(done+weight))
 	}
 	if r := current.Recent; r.Took > 0 {
 		before, _ := p.fraction(current, Amount{current.Done.Rows - r.Done.Rows, current.Done.Bytes - r.Done.Bytes, current.Done.Files - r.Done.Files})

@@ -126,9 +126,9 @@ func Tee(all ...Events) Events {
 	}
 }
 
-func each(all []Events, tell func(Events)) {
+func each(all []Events, send func(Events)) {
 	for _, e := range all {
-		tell(e)
+		send(e)
 	}
 }
 

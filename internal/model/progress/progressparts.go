@@ -53,8 +53,8 @@ type PartsWork struct {
 	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of completed parts
 }
 
-// of estimates the time of other parts from the time of these.
-func (w PartsWork) of(parts int, bytes int64) time.Duration {
+// estimate returns the time of other parts from the time of these.
+func (w PartsWork) estimate(parts int, bytes int64) time.Duration {
 	if w.Parts == 0 || w.Bytes == 0 {
 		return 0
 	}
@@ -85,13 +85,13 @@ func (p Progress) partsLeft(l Left) Left {
 	elapsed := p.At.Sub(p.Began)
 	seen := p.Start.Behind
 	if !l.JobKnown && seen.Bytes > 0 {
-		l.Job, l.JobKnown = max(seen.of(1, p.Start.Bytes)-elapsed, l.Phase), true
+		l.Job, l.JobKnown = max(seen.estimate(1, p.Start.Bytes)-elapsed, l.Phase), true
 	} else if l.JobKnown && p.Start.Attempt <= 1 {
 		seen.Add(p.Start.Bytes, elapsed+l.Job)
 	}
 	if p.Start.Ahead.Parts > 0 {
 		l.JobKnown = l.JobKnown && seen.Bytes > 0
-		l.Job += seen.of(p.Start.Ahead.Parts, p.Start.Ahead.Bytes)
+		l.Job += seen.estimate(p.Start.Ahead.Parts, p.Start.Ahead.Bytes)
 	}
 	return l
 }

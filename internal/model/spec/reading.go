@@ -111,7 +111,7 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	if s.Header != "" {
 		d.Header = dialect.Header(s.Header)
 	}
-	s.Reading.over(&d, bytes)
+	s.Reading.override(&d, bytes)
 	if lines := d; d.RecordSep == "\r\n" {
 		// In CSV of RFC 4180, LF ends a record too. In other dialects a value may contain it.
 		if lines.RecordSep = ""; lines.RFC4180() {
@@ -132,8 +132,8 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	return &d, nil
 }
 
-// over overrides a preset with the settings that are given.
-func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) {
+// override replaces the settings of a preset with those that are given.
+func (r *Reading) override(d *dialect.Dialect, bytes func(field, text string, p *string)) {
 	switch r.Quote {
 	case "":
 	case none:
